@@ -5,9 +5,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import * as rules from "./support/rules.ts";
-import { filesBelow, sourceOf } from "./support/source.ts";
-import { SURFACE_RULES } from "./support/surface-rules.ts";
+import * as rules from "./support/rules/rules.ts";
+import { filesBelow, sourceOf } from "./support/rules/source.ts";
+import { SURFACE_RULES } from "./support/rules/surface-rules.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
@@ -33,7 +33,7 @@ const RULES: readonly rules.Rule[] = [
       ["src/adapters/local/x.ts", 'import { beat } from "../../engine/loop/beat.ts";'],
       ["src/adapters/local/x.ts", 'import { dynamoTable } from "../aws/run-table.ts";'],
       ["src/adapters/local/x.ts", 'type World = import("../../sdk/define.ts").Agent;'],
-      ["src/cli/x.ts", 'import { bench } from "../../test/support/drive.ts";'],
+      ["src/cli/x.ts", 'import { drive } from "../../test/support/harness/drive.ts";'],
       ["src/cli/x.ts", 'import { planOf } from "../../infra/plan.ts";'],
       ["src/doctor/x.ts", 'import { inspectAws } from "../adapters/aws/inspection.ts";'],
       ["src/adapters/aws/x.ts", 'import { definitionOf } from "../../../infra/asl.ts";'],
@@ -224,17 +224,17 @@ describe.each([...RULES, ...SURFACE_RULES])("$says", ({ where, check, bites, spa
     expect(offended.flatMap((source) => check(source).map((what) => `${source.path}: ${what}`))).toEqual([]);
   });
 
-  test.each(bites)("bites in %s: %s", (path, text) => {
+  test.each(bites)("detects %s: %s", (path, text) => {
     expect(where.test(path)).toBe(true);
     expect(check(sourceOf(path, text))).not.toEqual([]);
   });
 
-  test.each(spares)("spares in %s: %s", (path, text) => {
+  test.each(spares)("accepts %s: %s", (path, text) => {
     expect(check(sourceOf(path, text))).toEqual([]);
   });
 });
 
-describe("production loads no code that holds, kills or watches a process", () => {
+describe("production loads no code that pauses, kills or watches a process", () => {
   const CHAOS = /^src\/(chaos|testing)\/|pause-at-fault-point/;
   const chaosIn = (entry: string): readonly string[] =>
     [...rules.loadedBy(sources, entry)].filter((path) => CHAOS.test(path));
@@ -244,7 +244,7 @@ describe("production loads no code that holds, kills or watches a process", () =
     expect(chaosIn(entry)).toEqual([]);
   });
 
-  test("bites", () => {
+  test("detects such code", () => {
     expect(functions.length).toBeGreaterThan(4);
     expect(rules.loadedBy(sources, "functions/beat.ts")).toContain("src/engine/loop/beat.ts");
     expect(rules.loadedBy(sources, "src/cli/workers/worker.ts")).toContain("src/engine/loop/beat.ts");
@@ -260,7 +260,7 @@ describe("no files import each other in a circle, not even types", () => {
     expect(rules.cycles(sources)).toEqual([]);
   });
 
-  test("bites", () => {
+  test("detects a cycle", () => {
     const back = 'import { a } from "./a.ts";';
     const circle = "src/core/a.ts → src/core/b.ts → src/core/a.ts";
     expect(rules.cycles(pair('export * from "./b.ts";', back))).toEqual([circle]);
@@ -270,7 +270,7 @@ describe("no files import each other in a circle, not even types", () => {
   });
 });
 
-describe("nothing of the machine it was written on is in the checkout", () => {
+describe("nothing of the author's machine is in the checkout", () => {
   // A tilde stands in what offends, so that this file does not offend itself.
   const whole = (text: string): string => text.replaceAll("~", "");
   const MACHINE = new RegExp(
@@ -282,16 +282,16 @@ describe("nothing of the machine it was written on is in the checkout", () => {
     expect(files.filter((path) => MACHINE.test(read(path)))).toEqual([]);
   });
 
-  test.each(["cd /~work/main", "https://regis~try.npmjs.org/zod", "/~home/me/.npmrc"])("bites: %s", (text) => {
+  test.each(["cd /~work/main", "https://regis~try.npmjs.org/zod", "/~home/me/.npmrc"])("detects %s", (text) => {
     expect(text).not.toMatch(MACHINE);
     expect(whole(text)).toMatch(MACHINE);
   });
 
-  test.each(["https://github.com/x", "/tmp/x", "./work/main", "a registry of names"])("spares: %s", (text) => {
+  test.each(["https://github.com/x", "/tmp/x", "./work/main", "a registry of names"])("accepts %s", (text) => {
     expect(text).not.toMatch(MACHINE);
   });
 
-  test("the lockfile leaves the registry to whoever installs", () => {
+  test("the lockfile leaves the choice of registry to the installing user", () => {
     expect(JSON.parse(read("package-lock.json"))).toMatchObject({ lockfileVersion: 3 });
     expect(read("package-lock.json")).not.toMatch(/"resolved": "[a-z+]+:/);
   });

@@ -31,7 +31,7 @@ afterEach(() => {
 });
 
 describe("a service of the travel example", () => {
-  it("books once per key, also for processes that ask at the same time", async () => {
+  it("books once per key when several processes ask at the same time", async () => {
     const keys = ["k1", "k2", "k3", "k4"];
     const [first, ...others] = await Promise.all([bookElsewhere(keys), bookElsewhere(keys), bookElsewhere(keys)]);
     expect(first).toMatch(/^(k\d .*"reference".*\n){4}$/);
@@ -45,13 +45,13 @@ describe("a service of the travel example", () => {
     expect(countsOf(dir).airline).toEqual({ requests: 2, bookings: 2 });
   });
 
-  it("keeps what was booked first under a key", async () => {
+  it("keeps the first booking under a key", async () => {
     const first = await bookSeat("one");
     expect(first).toMatchObject(SEAT);
     expect(await bookSeat("one", { order: { ...SEAT, traveller: "Grace" } })).toEqual(first);
   });
 
-  it("fails before the effect as often as it was told", async () => {
+  it("fails before the effect as often as it is configured to", async () => {
     setBehaviour(dir, "airline", { kind: "fail", times: 2 });
     await expect(bookSeat("one")).rejects.toThrow("out of order");
     await expect(bookSeat("one")).rejects.not.toBeInstanceOf(OutcomeUnknown);
@@ -60,19 +60,19 @@ describe("a service of the travel example", () => {
     expect(countsOf(dir).airline).toEqual({ requests: 3, bookings: 1 });
   });
 
-  it("behaves again when it is told to", async () => {
+  it("succeeds again when it is configured to", async () => {
     setBehaviour(dir, "airline", { kind: "decline", times: 9 });
     setBehaviour(dir, "airline", null);
     await bookSeat("one");
   });
 
-  it("loses its answer after the effect, and says that nobody knows", async () => {
+  it("loses its response after the effect and reports that the outcome is unknown", async () => {
     setBehaviour(dir, "airline", { kind: "fail", moment: "after" });
     await expect(bookSeat("one")).rejects.toBeInstanceOf(OutcomeUnknown);
     expect(countsOf(dir).airline).toEqual({ requests: 1, bookings: 1 });
   });
 
-  it.each(["slow", "hang"] as const)("told to be %s, stops at once when it is called off", async (kind) => {
+  it.each(["slow", "hang"] as const)("stops at once when it is %s and its signal aborts", async (kind) => {
     const soon = () => ({ signal: AbortSignal.timeout(5) });
     setBehaviour(dir, "airline", { kind, delayMs: 3_600_000 });
     await expect(bookSeat("one", soon())).rejects.toThrow("aborted");
@@ -82,7 +82,7 @@ describe("a service of the travel example", () => {
     expect(countsOf(dir).airline.bookings).toBe(1);
   });
 
-  it("does nothing for a caller that has gone", async () => {
+  it("does nothing when its caller has exited", async () => {
     await expect(bookSeat("one", { signal: AbortSignal.abort() })).rejects.toThrow("aborted");
     expect(countsOf(dir).airline.bookings).toBe(0);
   });

@@ -33,7 +33,7 @@ afterEach(() => {
 });
 
 describe("the model of the travel example", () => {
-  it("takes the seven steps in order, one a beat, and says goodbye", async () => {
+  it("takes the seven steps in order, one per beat, and ends with a farewell", async () => {
     const { calls, words } = await walk(LISBON);
     expect(calls.map(({ tool }) => tool)).toEqual(STEPS);
     expect(words).toContain("booked and paid");
@@ -47,17 +47,17 @@ describe("the model of the travel example", () => {
     });
   });
 
-  it("costs what seed 4 says, $0.17", async () => {
+  it("costs $0.17 (seed 4)", async () => {
     const { beats } = await walk(LISBON);
     expect(beats).toEqual([50_000, 40_000, 80_000, 0, 0, 0, 0, 0]);
   });
 
-  it("books another trip for another task", async () => {
+  it("books another trip when it gets another task", async () => {
     const [lisbon, rome] = [await walk(LISBON, { run: "one" }), await walk(ROME, { run: "two" })];
     for (const step of STEPS) expect(resultOf(lisbon.calls, step)).not.toEqual(resultOf(rome.calls, step));
   });
 
-  it("goes on when it stopped too early and is told so", async () => {
+  it("continues when a check tells it that it stopped too early", async () => {
     const { messages } = await walk(LISBON, { beats: 6 });
     const nudged = [
       ...messages,
@@ -68,14 +68,14 @@ describe("the model of the travel example", () => {
     expect(calls.map(({ tool }) => tool)).toEqual(["sendConfirmation"]);
   });
 
-  it("tries a failed step once more", async () => {
+  it("repeats a failed step once", async () => {
     setBehaviour(dir, "hotel", { kind: "fail" });
     const { calls } = await walk(LISBON);
     expect(calls).toHaveLength(8);
     expect(countsOf(dir)).toMatchObject({ hotel: { requests: 2, bookings: 1 }, mail: ONE });
   });
 
-  it("gives up a step that failed twice, and says so again when it is told to go on", async () => {
+  it("gives up a step that failed twice, and says so again when a check asks it to continue", async () => {
     setBehaviour(dir, "hotel", { kind: "fail", times: 2 });
     const { messages, words } = await walk(LISBON);
     expect(words).toMatch(/bookHotel did not work: .*out of order/);
@@ -84,14 +84,14 @@ describe("the model of the travel example", () => {
     expect(countsOf(dir)).toMatchObject({ airline: ONE, hotel: { requests: 2, bookings: 0 }, card: { requests: 0 } });
   });
 
-  it("does not try a declined card again", async () => {
+  it("does not repeat a declined card", async () => {
     setBehaviour(dir, "card", { kind: "decline" });
     const { words } = await walk(LISBON);
     expect(words).toContain("declined");
     expect(countsOf(dir)).toMatchObject({ card: { requests: 1, bookings: 0 }, mail: { requests: 0 } });
   });
 
-  it("does not try a step again that may have happened: a new call has a new key", async () => {
+  it("does not repeat a step that may have happened: a new call has a new key", async () => {
     setBehaviour(dir, "airline", { kind: "fail", moment: "after" });
     const { words } = await walk(LISBON);
     expect(words).toContain("It is not known whether bookFlight happened");
@@ -106,7 +106,7 @@ describe("the travel agent", () => {
     expect(verdicts).toEqual([["no confirmation was sent"], [true]]);
   });
 
-  it("has equal results for equal trips, also when every call is sent twice", async () => {
+  it("gives equal results for equal trips, also when every call is sent twice", async () => {
     const calm = await walk(LISBON, { run: "calm" });
     const rough = await walk(LISBON, { run: "rough", sends: 2 });
     expect(travel.result?.(view(rough.calls))).toEqual(travel.result?.(view(calm.calls)));
@@ -114,14 +114,14 @@ describe("the travel agent", () => {
     expect(countsOf(dir)).toMatchObject({ airline: both, hotel: both, card: both, mail: both });
   });
 
-  it("tells the ledger the other side's name", async () => {
+  it("records the name of the external service in the ledger", async () => {
     const { calls } = await walk(LISBON);
     const { bookFlight } = travel.tools;
     expect(bookFlight?.externalId?.(resultOf(calls, "bookFlight"))).toMatch(/^[0-9A-F]{6}$/);
     expect(bookFlight?.externalId?.("booked by hand")).toBeNull();
   });
 
-  it("stops a search that is called off", async () => {
+  it("stops a search when its signal aborts", async () => {
     vi.stubEnv("TRAVEL_PACE", "1000");
     const asked = { tool: "searchFlights", args: { ...LISBON, date: "2027-05-14" }, key: "k" };
     await expect(send(asked, AbortSignal.timeout(5))).rejects.toThrow("aborted");

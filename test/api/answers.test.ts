@@ -2,30 +2,36 @@
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { type Asking, DOCUMENTED, type Desk, type From, desk } from "../support/api.ts";
-import { drive, runnerOf } from "../support/drive.ts";
-import { rowOf } from "../support/stage.ts";
+import {
+  type ApiRequest,
+  DOCUMENTED_RESPONSES,
+  type ApiHarness,
+  type RequestContext,
+  createApiHarness,
+} from "../support/harness/api-harness.ts";
+import { drive, runnerOf } from "../support/harness/drive.ts";
+import { rowOf } from "../support/harness/harness.ts";
 
 const SECRET = "SECRET arn:aws:iam::123456789012:user/root AKIAIOSFODNN7EXAMPLE";
-const NOBODY: From = { caller: null };
+const ANONYMOUS: RequestContext = { caller: null };
 const ABSENT = `local-${"a".repeat(26)}`;
 const LARGE = `"${"x".repeat(SIZES.httpBodyBytesMax)}"`;
 
-type Request = readonly [request: Asking, from?: From];
+type Request = readonly [request: ApiRequest, from?: RequestContext];
 
 const json = { "content-type": "application/json" };
 
 /** A body that is wrong in each way, for a path that takes one. */
 const wrongBodies = (path: string): Readonly<Record<number, Request>> => ({
   400: [{ path, body: '{"agent": ', headers: json }],
-  401: [{ path, json: {} }, NOBODY],
+  401: [{ path, json: {} }, ANONYMOUS],
   413: [{ path, body: LARGE, headers: json }],
   415: [{ path, body: "agent=actor", headers: { "content-type": "application/x-www-form-urlencoded" } }],
   422: [{ path, json: {} }],
 });
 
 interface Walk {
-  readonly on: Desk;
+  readonly harness: ApiHarness;
   readonly run: string;
   readonly ended: string;
   readonly token: string;
@@ -44,7 +50,7 @@ const requestsOf = ({ run, ended, token }: Walk): Readonly<Record<string, Readon
   "GET /runs/{run}": {
     200: [{ path: `/runs/${run}` }],
     304: [{ path: `/runs/${run}`, headers: { "If-None-Match": "*" } }],
-    401: [{ path: `/runs/${run}` }, NOBODY],
+    401: [{ path: `/runs/${run}` }, ANONYMOUS],
     404: [{ path: `/runs/${ABSENT}` }],
   },
   "POST /runs/{run}/messages": {
@@ -55,23 +61,33 @@ const requestsOf = ({ run, ended, token }: Walk): Readonly<Record<string, Readon
     412: [{ path: `/runs/${run}/messages`, json: { text: "a" }, headers: { "If-Match": token } }],
     ...wrongBodies(`/runs/${run}/messages`),
   },
-  "GET /openapi.json": { 200: [{ path: "/openapi.json" }], 401: [{ path: "/openapi.json" }, NOBODY] },
-  "GET /healthz": { 200: [{ path: "/healthz" }, NOBODY] },
+  "GET /openapi.json": { 200: [{ path: "/openapi.json" }], 401: [{ path: "/openapi.json" }, ANONYMOUS] },
+  "GET /healthz": { 200: [{ path: "/healthz" }, ANONYMOUS] },
 });
 
 async function walked(): Promise<Walk> {
-  const on = desk();
+  const harness = createApiHarness();
   const begin = async (key: string): Promise<string> => {
-    const { body } = await on.ask({ path: "/runs", json: { agent: "actor" }, headers: { "Idempotency-Key": key } });
+    const { body } = await harness.ask({
+      path: "/runs",
+      json: { agent: "actor" },
+      headers: { "Idempotency-Key": key },
+    });
     return String(body["run"]);
   };
   const [run, ended] = [await begin("kept"), await begin("ended")];
-  const { born } = rowOf(on, ended);
-  await drive(runnerOf(on.world, on.agent), { run: ended, born, chain: 1, epoch: 0, agent: on.agent.name });
-  const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
+  const { born } = rowOf(harness, ended);
+  await drive(runnerOf(harness.world, harness.agent), {
+    run: ended,
+    born,
+    chain: 1,
+    epoch: 0,
+    agent: harness.agent.name,
+  });
+  const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
   const headers = { "Idempotency-Key": "kept" };
-  await on.ask({ path: "/runs", json: { agent: "omnivore", input: 1 }, headers });
-  return { on, run, ended, token: String(body["resumeToken"]) };
+  await harness.ask({ path: "/runs", json: { agent: "omnivore", input: 1 }, headers });
+  return { harness, run, ended, token: String(body["resumeToken"]) };
 }
 
 /** The store says no, in words that are nobody's business. */
@@ -86,7 +102,7 @@ const mistaken = (world: World): World => ({
 });
 
 describe("every documented answer", () => {
-  test("is given", async () => {
+  test("is given by some request", async () => {
     const walk = await walked();
     const seen = new Set<string>();
     for (const [operation, requests] of Object.entries(requestsOf(walk))) {
@@ -95,56 +111,58 @@ describe("every documented answer", () => {
         ([one], [other]) => Number(one === "200") - Number(other === "200"),
       );
       for (const [status, [request, from]] of order) {
-        const answered = await walk.on.ask(request, from);
+        const answered = await walk.harness.ask(request, from);
         expect(`${operation} ${answered.status}`, answered.text.slice(0, 300)).toBe(`${operation} ${status}`);
         seen.add(`${operation} ${answered.status}`);
       }
     }
-    for (const on of [desk({}, away), desk({}, mistaken)]) {
+    for (const harness of [createApiHarness({}, away), createApiHarness({}, mistaken)]) {
       const run = `local-${"b".repeat(26)}`;
-      await on.ask({ path: "/runs", json: { agent: "actor" } });
-      await on.ask({ path: `/runs/${run}` });
-      await on.ask({ path: `/runs/${run}/messages`, json: { text: "a" } });
-      for (const each of on.seen) seen.add(each);
+      await harness.ask({ path: "/runs", json: { agent: "actor" } });
+      await harness.ask({ path: `/runs/${run}` });
+      await harness.ask({ path: `/runs/${run}/messages`, json: { text: "a" } });
+      for (const each of harness.seen) seen.add(each);
     }
-    expect([...seen].toSorted()).toEqual(DOCUMENTED.toSorted());
+    expect([...seen].toSorted()).toEqual(DOCUMENTED_RESPONSES.toSorted());
   });
 });
 
-describe("what goes wrong inside", () => {
+describe("an error inside the API", () => {
   test.each([
-    ["the store is away", away, 503, "StoreUnreachable"],
-    ["cairn is wrong", mistaken, 500, "Unexpected"],
-  ] as const)("is told to the operator alone: %s", async (_, change, status, code) => {
-    const on = desk({}, change);
-    const answered = await on.ask({ path: `/runs/${ABSENT}` });
+    ["the store is unavailable", away, 503, "StoreUnreachable"],
+    ["cairn has an internal error", mistaken, 500, "Unexpected"],
+  ] as const)("is reported to the operator alone: %s", async (_, change, status, code) => {
+    const harness = createApiHarness({}, change);
+    const answered = await harness.ask({ path: `/runs/${ABSENT}` });
     expect([answered.status, answered.body["code"]]).toEqual([status, code]);
     expect(answered.headers.get("retry-after")).toBe(status === 503 ? "2" : null);
     expect(answered.text).not.toMatch(/SECRET|arn:|AKIA|node_modules|\.ts/);
-    expect(on.records).toMatchObject([{ level: "alarm", run: ABSENT, what: code }]);
-    const why = String(on.records[0]?.detail["why"]);
+    expect(harness.records).toMatchObject([{ level: "alarm", run: ABSENT, what: code }]);
+    const why = String(harness.records[0]?.detail["why"]);
     expect(why).toContain(SECRET.replace(/AKIA\w+/, "[redacted aws-access-key]"));
     expect(why.startsWith(`${String(answered.body["instance"])}: `)).toBe(true);
   });
 
-  test("an agent that cannot be loaded is the operator's to mend", async () => {
-    const on = desk();
-    const answered = await on.ask({ path: "/runs", json: { agent: "broken" } });
+  test("names the operator as the one to act when an agent cannot be loaded", async () => {
+    const harness = createApiHarness();
+    const answered = await harness.ask({ path: "/runs", json: { agent: "broken" } });
     expect([answered.status, answered.body["code"]]).toEqual([500, "AgentInvalid"]);
     expect(answered.text).not.toContain("SECRET");
-    expect(on.records).toMatchObject([{ what: "AgentInvalid", detail: { why: expect.stringContaining("broken.ts") } }]);
+    expect(harness.records).toMatchObject([
+      { what: "AgentInvalid", detail: { why: expect.stringContaining("broken.ts") } },
+    ]);
   });
 
-  test("a run whose snapshot is damaged is told as unreadable, and stays as it is", async () => {
-    const on = desk();
-    const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
+  test("reports a run whose snapshot is damaged as unreadable and leaves it unchanged", async () => {
+    const harness = createApiHarness();
+    const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
     const run = String(body["run"]);
-    const before = rowOf(on, run);
-    for (const key of on.world.store.objects.keys()) on.world.store.objects.set(key, Uint8Array.of(1, 2, 3));
-    const answered = await on.ask({ path: `/runs/${run}` });
+    const before = rowOf(harness, run);
+    for (const key of harness.world.store.objects.keys()) harness.world.store.objects.set(key, Uint8Array.of(1, 2, 3));
+    const answered = await harness.ask({ path: `/runs/${run}` });
     expect([answered.status, answered.body["code"]]).toEqual([500, "Unreadable"]);
     expect(answered.text).not.toContain("snapshots/");
-    expect(rowOf(on, run)).toEqual(before);
-    expect(on.records).toMatchObject([{ run, what: "Unreadable" }]);
+    expect(rowOf(harness, run)).toEqual(before);
+    expect(harness.records).toMatchObject([{ run, what: "Unreadable" }]);
   });
 });

@@ -1,9 +1,9 @@
 /** Bodies that would be taken for something else than was sent: altered numbers, and requests that break off. */
 import { describe, expect, test } from "vitest";
-import { type Answered, desk } from "../support/api.ts";
+import { type ApiResponse, createApiHarness } from "../support/harness/api-harness.ts";
 
 const json = { "content-type": "application/json" };
-const codeOf = ({ status, body }: Answered) => [status, body["code"]];
+const codeOf = ({ status, body }: ApiResponse) => [status, body["code"]];
 
 /** Some of a body, and then the connection ends. */
 const brokenOff = (): ReadableStream<Uint8Array> => {
@@ -17,7 +17,7 @@ const brokenOff = (): ReadableStream<Uint8Array> => {
   });
 };
 
-describe("a body", () => {
+describe("a request body", () => {
   test.each([
     [
       "with an integer that would be rounded",
@@ -38,21 +38,21 @@ describe("a body", () => {
       "BadJson",
     ],
     [
-      "with such a number that is not said to be JSON",
+      "with such a number and another content type",
       { body: "[9007199254740993]", headers: { "content-type": "text/plain" } },
       415,
       "MediaTypeUnsupported",
     ],
   ])("%s is refused", async (_, request, status, code) => {
-    const on = desk();
-    expect(codeOf(await on.ask({ method: "POST", path: "/runs", ...request }))).toEqual([status, code]);
-    expect(on.world.store.rows.size).toBe(0);
-    expect(on.records).toEqual([]);
+    const harness = createApiHarness();
+    expect(codeOf(await harness.ask({ method: "POST", path: "/runs", ...request }))).toEqual([status, code]);
+    expect(harness.world.store.rows.size).toBe(0);
+    expect(harness.records).toEqual([]);
   });
 
-  test("says where an integer is that would be rounded, and takes the largest that is not", async () => {
-    const on = desk();
-    const asked = (body: string) => on.ask({ method: "POST", path: "/runs", body, headers: json });
+  test("names the path of an integer that would be rounded, and accepts the largest safe integer", async () => {
+    const harness = createApiHarness();
+    const asked = (body: string) => harness.ask({ method: "POST", path: "/runs", body, headers: json });
     const refused = await asked('{"agent":"omnivore","input":{"a/b":[1,{"id":-9007199254740992}]}}');
     expect(refused.body["errors"]).toMatchObject([{ pointer: "#/input/a~1b/1/id" }]);
     const taken = '{"agent":"omnivore","input":{"id":9007199254740991,"text":"9007199254740993","share":0.1}}';
@@ -62,9 +62,9 @@ describe("a body", () => {
   test.each([
     ["of a known length", { "content-length": "40" }],
     ["of no known length", {}],
-  ])("%s that its sender breaks off is no fault, and alarms no operator", async (_, headers) => {
-    const on = desk();
-    const answered = await on.ask({
+  ])("%s that its sender breaks off is no server fault and raises no alarm", async (_, headers) => {
+    const harness = createApiHarness();
+    const answered = await harness.ask({
       method: "POST",
       path: "/runs",
       stream: brokenOff(),
@@ -72,7 +72,7 @@ describe("a body", () => {
     });
     expect(codeOf(answered)).toEqual([400, "BodyCutOff"]);
     expect(answered.body["instance"]).toBeUndefined();
-    expect(on.records).toEqual([]);
-    expect(on.world.store.rows.size).toBe(0);
+    expect(harness.records).toEqual([]);
+    expect(harness.world.store.rows.size).toBe(0);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { openApiText } from "../../src/api/document.ts";
 import { runDocument } from "../../src/api/schemas.ts";
 import { show } from "../../src/operations/views.ts";
-import { desk } from "../support/api.ts";
+import { createApiHarness } from "../support/harness/api-harness.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const kept = readFileSync(join(ROOT, "docs", "openapi.json"), "utf8");
@@ -17,16 +17,16 @@ interface Document {
 }
 
 describe("docs/openapi.json", () => {
-  test("is what the routes say: npm run openapi writes it", () => {
+  test("matches the routes (npm run openapi writes it)", () => {
     expect(kept).toBe(openApiText());
   });
 
-  test("is what the API answers", async () => {
-    const { body } = await desk().ask({ path: "/openapi.json" });
+  test("matches the responses of the API", async () => {
+    const { body } = await createApiHarness().ask({ path: "/openapi.json" });
     expect(body).toEqual(JSON.parse(kept));
   });
 
-  test("leaves open nothing but the health", () => {
+  test("requires a caller on every route except health", () => {
     const { openapi, paths, security } = JSON.parse(kept) as Document;
     expect(openapi).toBe("3.1.0");
     expect(security).not.toEqual([]);
@@ -36,7 +36,7 @@ describe("docs/openapi.json", () => {
     expect(open.map(([path]) => path)).toEqual(["/healthz"]);
   });
 
-  test("names nothing that it does not have", () => {
+  test("references only definitions that exist", () => {
     const names = [...kept.matchAll(/"\$ref": "#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? "");
     const { components } = JSON.parse(kept) as { readonly components: { readonly schemas: object } };
     expect(Object.keys(components.schemas)).toEqual(expect.arrayContaining([...new Set(names)]));
@@ -44,9 +44,9 @@ describe("docs/openapi.json", () => {
   });
 
   test("has every field of a run that the command line shows", async () => {
-    const on = desk();
-    const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
-    const shown = (await show(on.world, String(body["run"]))) ?? {};
+    const harness = createApiHarness();
+    const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
+    const shown = (await show(harness.world, String(body["run"]))) ?? {};
     expect(Object.keys(runDocument.shape).toSorted()).toEqual([...Object.keys(shown), "omitted"].toSorted());
   });
 });

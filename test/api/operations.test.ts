@@ -1,8 +1,8 @@
 /** A row of the operation table with a place over HTTP has a route, and one without has none. */
 import { describe, expect, test } from "vitest";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
-import { ANN, desk } from "../support/api.ts";
-import { rowOf } from "../support/stage.ts";
+import { ANN, createApiHarness } from "../support/harness/api-harness.ts";
+import { rowOf } from "../support/harness/harness.ts";
 
 const PLACED = {
   ...ROWS,
@@ -11,41 +11,41 @@ const PLACED = {
 } as const;
 
 const begun = async () => {
-  const on = desk({}, undefined, PLACED);
-  const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
-  return { on, run: String(body["run"]) };
+  const harness = createApiHarness({}, undefined, PLACED);
+  const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
+  return { harness, run: String(body["run"]) };
 };
 
-describe("a row that is given a place", () => {
-  test("takes its input from the path, and answers with its outcome", async () => {
-    const { on, run } = await begun();
-    const { status, body } = await on.ask({ method: "POST", path: `/runs/${run}/pause` });
+describe("an operation with a route", () => {
+  test("takes its input from the path and returns its outcome", async () => {
+    const { harness, run } = await begun();
+    const { status, body } = await harness.ask({ method: "POST", path: `/runs/${run}/pause` });
     expect([status, body]).toEqual([202, { kind: "requested" }]);
-    expect(rowOf(on, run).pause).toBe(true);
+    expect(rowOf(harness, run).pause).toBe(true);
   });
 
-  test("takes the rest of its input from the body, and records who asked", async () => {
-    const { on, run } = await begun();
-    const { status, body } = await on.ask({ path: `/runs/${run}/assignment`, json: { to: "bob" } });
+  test("takes the rest of its input from the body and records the caller", async () => {
+    const { harness, run } = await begun();
+    const { status, body } = await harness.ask({ path: `/runs/${run}/assignment`, json: { to: "bob" } });
     expect([status, body]).toEqual([202, { kind: "accepted", to: "bob" }]);
-    const { body: shown } = await on.ask({ path: `/runs/${run}` });
+    const { body: shown } = await harness.ask({ path: `/runs/${run}` });
     expect(shown["assigned"]).toEqual({ to: "bob", by: ANN.actor });
   });
 
-  test("refuses a body that does not fit, a run of another tenant, and a caller that nobody names", async () => {
-    const { on, run } = await begun();
+  test("refuses an invalid body, a run of another tenant, and a caller without an identity", async () => {
+    const { harness, run } = await begun();
     const path = `/runs/${run}/assignment`;
-    const wrong = await on.ask({ path, json: { to: 7 } });
+    const wrong = await harness.ask({ path, json: { to: 7 } });
     expect([wrong.status, wrong.body["code"]]).toEqual([422, "RequestInvalid"]);
-    const other = await on.ask({ path, json: { to: "bob" } }, { caller: { tenant: "acme", actor: "eve" } });
+    const other = await harness.ask({ path, json: { to: "bob" } }, { caller: { tenant: "acme", actor: "eve" } });
     expect([other.status, other.body["code"]]).toEqual([404, "RunUnknown"]);
-    const unnamed = await on.ask({ path, json: { to: "bob" } }, { caller: null });
+    const unnamed = await harness.ask({ path, json: { to: "bob" } }, { caller: null });
     expect([unnamed.status, unnamed.body["code"]]).toEqual([401, "Unauthenticated"]);
   });
 
-  test("is described with every status of its outcomes", async () => {
-    const { on } = await begun();
-    const { body } = await on.ask({ path: "/openapi.json" });
+  test("documents every status of its outcomes", async () => {
+    const { harness } = await begun();
+    const { body } = await harness.ask({ path: "/openapi.json" });
     const { paths } = body as { readonly paths: Readonly<Record<string, { readonly post?: object }>> };
     expect(paths["/runs/{run}/assignment"]?.post).toMatchObject({
       operationId: "assign",
@@ -55,15 +55,15 @@ describe("a row that is given a place", () => {
   });
 });
 
-test("a row without a place has no route", async () => {
-  const on = desk();
-  const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
-  const { status } = await on.ask({ method: "POST", path: `/runs/${String(body["run"])}/pause` });
+test("an operation without `http` has no route", async () => {
+  const harness = createApiHarness();
+  const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
+  const { status } = await harness.ask({ method: "POST", path: `/runs/${String(body["run"])}/pause` });
   expect(status).toBe(404);
 });
 
-test("the routes with a design of their own answer every status of their outcomes", async () => {
-  const { body } = await desk().ask({ path: "/openapi.json" });
+test("the hand-written routes return a status for every outcome of their operation", async () => {
+  const { body } = await createApiHarness().ask({ path: "/openapi.json" });
   const paths = body["paths"] as Readonly<Record<string, Readonly<Record<string, { readonly responses: object }>>>>;
   for (const { http, outcomes } of [OPERATIONS.start, OPERATIONS.show, OPERATIONS.send]) {
     const { responses = {} } = paths[http?.path ?? ""]?.[http?.method ?? ""] ?? {};

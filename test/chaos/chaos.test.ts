@@ -25,8 +25,8 @@ const MOMENTS = [
   ...around("model"),
 ];
 
-describe("the choice of kills", () => {
-  it("gives every moment its number among its kind", () => {
+describe("the choice of fault points to kill at", () => {
+  it("numbers each fault point within its kind", () => {
     const edges = numbered(MOMENTS).map(wordsOf);
     expect(edges).toHaveLength(MOMENTS.length);
     expect(new Set(edges).size).toBe(MOMENTS.length);
@@ -34,14 +34,14 @@ describe("the choice of kills", () => {
     expect(edges).toContain("before model 3");
   });
 
-  it("draws from what every strategy has, and in time from all of it", () => {
+  it("draws from the fault points that every strategy has, and times from all of them", () => {
     const chance = chanceFrom("any");
     const drawn = new Set(Array.from({ length: 400 }, () => wordsOf(randomKill(MOMENTS, chance) as Kill)));
     const shared = numbered(MOMENTS).filter(({ name }) => name === "model" || name === "effect");
     expect([...drawn].toSorted()).toEqual(shared.map(wordsOf).toSorted());
   });
 
-  it("draws beats alike, however much happens in them", () => {
+  it("draws beats with equal probability, however much happens in them", () => {
     const busy = [...around("model"), ...Array.from({ length: 20 }, () => around("effect", "mail")).flat()];
     const chance = chanceFrom("any");
     const drawn = Array.from({ length: 1_000 }, () => randomKill([...busy, ...around("model")], chance));
@@ -50,14 +50,14 @@ describe("the choice of kills", () => {
     expect(last).toBeLessThan(600);
   });
 
-  it("follows from the seed", () => {
+  it("is determined by the seed", () => {
     const draw = (seed: string) => Array.from({ length: 20 }, chanceFrom(seed));
     expect(draw("1/7")).toEqual(draw("1/7"));
     expect(draw("1/7")).not.toEqual(draw("1/8"));
     expect(draw("1/7").every((number) => number >= 0 && number < 1)).toBe(true);
   });
 
-  it("finds nothing where no model was asked", () => {
+  it("is empty when no model was called", () => {
     expect(randomKill(around("claim"), chanceFrom("1"))).toBeNull();
   });
 });
@@ -82,23 +82,31 @@ describe("effects, from the log of calls", () => {
     ["another key is another effect", [begun(), begun({ key: "k2" })], ["k1", "k2"]],
     ["an unsafe tool acts each time", [begun({ effect: "unsafe" }), begun({ effect: "unsafe" })], ["k1", "k1"]],
     ["so does a probed one", [begun({ effect: "probed" }), begun({ effect: "probed" })], ["k1", "k1"]],
-    ["what threw did not happen", [begun(), call("threw")], []],
-    ["what threw once happened the other time", [begun(), call("threw"), begun(), call("returned")], ["k1"]],
-    ["who cannot tell is counted", [begun({ effect: "unsafe" }), call("unsure", { effect: "unsafe" })], ["k1"]],
-    ["what was undone stands no longer", [begun(), ...undone()], []],
-    ["nor does what was tried more than once under its key", [begun(), begun(), ...undone()], []],
+    ["a call that threw did not happen", [begun(), call("threw")], []],
     [
-      "of two that were not keyed one is undone",
+      "a call that threw once and then returned happened the second time",
+      [begun(), call("threw"), begun(), call("returned")],
+      ["k1"],
+    ],
+    [
+      "a call with an unknown outcome counts as happened",
+      [begun({ effect: "unsafe" }), call("unsure", { effect: "unsafe" })],
+      ["k1"],
+    ],
+    ["a compensated effect no longer stands", [begun(), ...undone()], []],
+    ["nor does one that was tried several times under its key", [begun(), begun(), ...undone()], []],
+    [
+      "one of two effects without keys is compensated",
       [begun({ effect: "unsafe" }), begun({ effect: "unsafe" }), ...undone()],
       ["k1"],
     ],
-    ["an undo that has not come back may not have happened", [begun(), undo("begun")], ["k1"]],
-    ["nor one that threw", [begun(), undo("begun"), undo("threw")], ["k1"]],
-    ["what happens after its undo stands", [begun(), ...undone(), begun()], ["k1"]],
+    ["an undo that has not returned may not have happened", [begun(), undo("begun")], ["k1"]],
+    ["nor may an undo that threw", [begun(), undo("begun"), undo("threw")], ["k1"]],
+    ["an effect after its undo stands", [begun(), ...undone(), begun()], ["k1"]],
     ["undone twice under one key is undone once", [begun(), ...undone(), ...undone()], []],
-    ["an undo without an effect is told of in no case", [begun(), ...undone({ effect: "none" }), ...undone()], []],
-    ["the next attempt has keys of its own", [begun(), ...undone(), begun({ key: "k2" })], ["k2"]],
-    ["an undo of what never happened undoes nothing", [...undone(), begun({ key: "k2" })], ["k2"]],
+    ["an undo without an effect is never reported", [begun(), ...undone({ effect: "none" }), ...undone()], []],
+    ["the next attempt has its own keys", [begun(), ...undone(), begun({ key: "k2" })], ["k2"]],
+    ["an undo of a call that did not happen compensates nothing", [...undone(), begun({ key: "k2" })], ["k2"]],
   ])("%s", (_, lines, expected) => {
     expect(ids(effectsIn(lines, 1))).toEqual(expected);
   });
@@ -106,7 +114,7 @@ describe("effects, from the log of calls", () => {
   it.each<[says: string, again: Partial<CallLine>]>([
     ["under another key", { key: "u2" }],
     ["without a key", { effect: "unsafe" }],
-  ])("undone twice %s is a duplicate, and an attempt that is undone as well is none", (_, again) => {
+  ])("that is undone twice %s is a duplicate; an attempt that is also undone is not", (_, again) => {
     const due = effectsIn([begun(), ...undone(again), begun({ key: "k2" })], 1);
     const attempt = [begun({ key: "k0" }), ...undone({ key: "u0", undoes: "k0" })];
     const lines = [...attempt, begun(), ...undone(again), begun({ key: "k2" })];
@@ -128,30 +136,30 @@ describe("effects, from the log of calls", () => {
 
 const effect = (of: string, id: string): OutsideEffect => ({ tool: "pay", id, of });
 
-describe("effects, compared", () => {
-  it("what happens twice in the uninterrupted task may happen twice", () => {
+describe("effects, compared with an uninterrupted run", () => {
+  it("may happen twice when they happen twice in the uninterrupted run", () => {
     const due = [effect("Ada", "1"), effect("Ada", "2")];
     expect(compareEffects(due, [effect("Ada", "3"), effect("Ada", "4")]).duplicates).toEqual([]);
     expect(compareEffects(due, [...due, effect("Ada", "5")]).duplicates).toMatchObject([{ times: 1 }]);
   });
 
-  it("something new once is no duplicate, and what did not happen is missing", () => {
+  it("are no duplicate when new and single, and are missing when they did not happen", () => {
     const { duplicates, missing } = compareEffects([effect("Ada", "1")], [effect("Bob", "2")]);
     expect(duplicates).toEqual([]);
     expect(missing).toMatchObject([{ of: "Ada", times: 1 }]);
   });
 });
 
-describe("what an operator sees of a call", () => {
+describe("the operator's view of a call", () => {
   const unknown = { tool: "pay", key: "k1" };
 
   it.each<[says: string, lines: readonly Line[], kind: "happened" | "absent" | undefined]>([
-    ["it never left", [begun({ key: "k2" })], "absent"],
-    ["it came back", [begun(), call("returned", { result: "ok" })], "happened"],
+    ["it was never sent", [begun({ key: "k2" })], "absent"],
+    ["it returned", [begun(), call("returned", { result: "ok" })], "happened"],
     ["it threw", [begun(), call("threw")], "absent"],
-    ["it left, and that is all", [begun()], undefined],
-    ["it was undone, which is another question", [begun(), ...undone()], undefined],
-    ["it threw once, and left once more", [begun(), call("threw"), begun()], undefined],
+    ["it was sent, without a response", [begun()], undefined],
+    ["it was compensated, which is another question", [begun(), ...undone()], undefined],
+    ["it threw once, and was sent once more", [begun(), call("threw"), begun()], undefined],
   ])("%s", (_, lines, kind) => {
     expect(truthOf(lines, unknown)?.kind).toBe(kind);
   });
@@ -178,7 +186,7 @@ const compared = (change: Partial<Compared>): Compared => ({
 });
 
 describe("the figures of a strategy", () => {
-  it("survivors, work done again, and how long it took to go on", () => {
+  it("counts survivors, repeated work and recovery time", () => {
     const outcomes = [outcome(1, { killed: KILLED, lines: RESUMED }), outcome(2, { killed: KILLED })];
     const figures = figuresOf(compared({ outcomes }));
     expect(figures).toMatchObject({
@@ -194,33 +202,33 @@ describe("the figures of a strategy", () => {
   });
 
   it.each<[says: string, change: Partial<Compared>, found: object]>([
-    ["a run without an end is lost", { outcomes: [outcome(1, { end: null })] }, { survived: 0, lost: [1] }],
+    ["a run without an end", { outcomes: [outcome(1, { end: null })] }, { survived: 0, lost: [1] }],
     [
-      "so is one that ended otherwise",
+      "a run with another end",
       { outcomes: [outcome(1, { end: { status: "failed", result: "CrashLoop" } })] },
       { survived: 0, lost: [1] },
     ],
     [
-      "another result is told",
+      "another result",
       { outcomes: [outcome(1), outcome(2, { end: { status: "completed", result: "x" } })] },
       { survived: 2, divergent: [2] },
     ],
-    ["a duplicate is told", { effects: [effect("Ada", "1"), effect("Ada", "2")] }, { duplicates: [{ times: 1 }] }],
-    ["a missing effect is told", { referenceEffects: [effect("Ada", "1")] }, { missing: [{ times: 1 }] }],
-  ])("%s, and is a failure", (_, change, found) => {
+    ["a duplicate", { effects: [effect("Ada", "1"), effect("Ada", "2")] }, { duplicates: [{ times: 1 }] }],
+    ["a missing effect", { referenceEffects: [effect("Ada", "1")] }, { missing: [{ times: 1 }] }],
+  ])("%s counts as a failure", (_, change, found) => {
     const figures = figuresOf(compared(change));
     expect(figures).toMatchObject(found);
     expect(isSound(figures)).toBe(false);
   });
 
-  it("only what is left of a result is compared", () => {
+  it("compares only what is left of a result", () => {
     const outcomes = [outcome(1, { end: { status: "completed", result: { paid: 1, at: 999 } } })];
     const normalise: Compared["normalise"] = (result) => (result as { readonly paid: number }).paid;
     expect(figuresOf(compared({ outcomes })).divergent).toEqual([1]);
     expect(figuresOf(compared({ outcomes, normalise })).divergent).toEqual([]);
   });
 
-  it("a process that takes its state along loses all that it did, and leaves nothing to compare", () => {
+  it("reports that a process whose state died with it lost everything and leaves nothing to compare", () => {
     const outcomes = [outcome(1, { end: null, killed: KILLED })];
     const figures = figuresOf(compared({ strategy: "in-process", outcomes, referenceEffects: [effect("Ada", "1")] }));
     expect(figures).toMatchObject({ survived: 0, duplicates: null, missing: [], resumeMs: null });
@@ -243,7 +251,7 @@ describe("the table", () => {
     failures: [{ task: 1, run: "local-abc", killed: "after effect 2 (pay)", what: "lost: it is blocked" }],
   } as const;
 
-  it("says what was counted, what failed, where to look and how to do it again", () => {
+  it("shows counts, failures, where the stores are and how to repeat the run", () => {
     const text = renderChaos(report, { ok: false, dir: "/tmp/x", again: "npx cairn chaos payer", paint: plain });
     expect(text).toMatch(/runs surviving +0\/1 +1\/1\n/);
     expect(text).toMatch(/duplicate effects +n\/a +1\n/);
@@ -253,7 +261,7 @@ describe("the table", () => {
     expect(text).toContain("all stores are kept in /tmp/x\nto repeat it: npx cairn chaos payer");
   });
 
-  it("is Markdown where that is asked for", () => {
+  it("is Markdown when that is requested", () => {
     const lines = renderMarkdown(report).split("\n");
     expect(lines).toContain("| duplicate effects | n/a | 1 |");
     expect(lines).toContain("| --- | --- | --- |");

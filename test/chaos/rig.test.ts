@@ -34,7 +34,7 @@ const contextOf = (usd: number, key: string): ToolContext<unknown> => ({
   secrets: { get: async () => "" },
 });
 
-it("notes calls and undos, and the moments before and after them", async () => {
+it("records calls and undos with the fault points before and after them", async () => {
   const dir = mkdtempSync(join(tmpdir(), "cairn-rig-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));
   const rig = rigFor({ dir, plan: { taskOf: {}, killOf: {} }, taskInHand: () => 1 });

@@ -4,7 +4,7 @@ import { plain } from "../../src/cli/terminal/paint.ts";
 import { renderExamined } from "../../src/cli/render/doctor.ts";
 import { fail, needing, ok, unknown, warn } from "../../src/ports/diagnosis.ts";
 
-test("a line for each check with its mark, what to do below, and a count at the end", () => {
+test("prints one line per check with its mark, the remedy below it, and counts at the end", () => {
   const checks = [
     { id: "a", says: "", ...ok("fine") },
     { id: "longer", says: "", ...warn("odd", "npx cairn work") },
@@ -32,7 +32,7 @@ test("a line for each check with its mark, what to do below, and a count at the 
   ]);
 });
 
-test("where all is well there is nothing to do", () => {
+test("prints no remedy when all checks pass", () => {
   const checks = [{ id: "a", says: "", ...ok("fine") }];
   expect(
     renderExamined({ cairn: "1.2.3", world: "local", production: false, ok: true, checks, hints: [] }, plain),

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { exampleOf } from "../../src/cli/render/example.ts";
 
-it("makes an example of an input from its schema", () => {
+it("builds an example input from a schema", () => {
   const properties = { from: { type: "string" }, nights: { type: "integer", default: 3 }, seats: { type: "integer" } };
   const schema = { type: "object", properties, required: ["from", "nights", "seats"] };
   expect(exampleOf(schema)).toEqual({ from: "text", seats: 1 });

@@ -4,45 +4,45 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
-import { bench, begin, drive, runnerOf } from "../support/drive.ts";
-import { actor, callsThenOver } from "../support/stage.ts";
-import { type Said, typed } from "../support/typed.ts";
+import { createLocalHarness, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { scriptedAgent, callsThenFinal } from "../support/harness/harness.ts";
+import { type CliOutput, runCli } from "../support/processes/cli-in-process.ts";
 
 async function documentOf(dir: string, ...words: readonly string[]): Promise<Record<string, unknown>> {
-  return JSON.parse((await typed(dir, ...words, "--json")).out) as Record<string, unknown>;
+  return JSON.parse((await runCli(dir, ...words, "--json")).out) as Record<string, unknown>;
 }
 
 async function ended(): Promise<{ readonly dir: string; readonly run: string }> {
-  const { dir, world } = bench();
-  const agent = actor({ reply: callsThenOver(2) });
-  const payload = await begin(world, agent, {});
+  const { dir, world } = createLocalHarness();
+  const agent = scriptedAgent({ reply: callsThenFinal(2) });
+  const payload = await beginRun(world, agent, {});
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   return { dir, run: payload.run };
 }
 
-test("an export is whole or not there, and never replaces a file", async () => {
+test("an export file is complete or absent, and never replaces a file", async () => {
   const { dir, run } = await ended();
   const file = join(dir, `${run}.jsonl.gz`);
-  const told = await typed(dir, "export", run.slice(0, 14));
+  const told = await runCli(dir, "export", run.slice(0, 14));
   expect(told).toMatchObject({ exit: 0, err: "" });
   expect(told.out).toMatch(/\d KB\n.*actor: 5 commits, 4 snapshots, 6 messages, 2 calls, 0 blobs\nreplay it, /);
-  expect(await typed(dir, "export", run)).toMatchObject({
+  expect(await runCli(dir, "export", run)).toMatchObject({
     exit: 4,
     err: expect.stringContaining("FileExists") as string,
   });
-  const lines = await typed(dir, "export", run, "--out", "-");
+  const lines = await runCli(dir, "export", run, "--out", "-");
   expect(lines.out).toBe(gunzipSync(readFileSync(file)).toString("utf8"));
   const text = await documentOf(dir, "export", run, "--out", "plain.jsonl");
   expect(text).toMatchObject({ run, agent: "actor", status: "completed", commits: 5, marks: 4, leftOut: [] });
   expect(readFileSync(join(dir, "plain.jsonl"), "utf8")).toBe(lines.out);
-  const nowhere = await typed(dir, "export", run, "--out", "no/such/folder");
+  const nowhere = await runCli(dir, "export", run, "--out", "no/such/folder");
   expect(nowhere).toMatchObject({ exit: 2, err: expect.stringContaining("FileUnwritable") as string });
   expect(readdirSync(dir).filter((name) => name.includes("part"))).toEqual([]);
 });
 
-test("a replay says what it came to, of a run and of its file, whole and up to a version", async () => {
+test("a replay reports its result, from a run or its file, in full or up to a version", async () => {
   const { dir, run } = await ended();
-  await typed(dir, "export", run, "--out", "run.jsonl.gz");
+  await runCli(dir, "export", run, "--out", "run.jsonl.gz");
   const stored = await documentOf(dir, "replay", run);
   expect(stored).toMatchObject({
     ...{
@@ -60,28 +60,28 @@ test("a replay says what it came to, of a run and of its file, whole and up to a
     ...{ identical: true, differs: null, against: null },
   });
   expect(await documentOf("/nowhere", "replay", join(dir, "run.jsonl.gz"))).toEqual(stored);
-  const { out, exit } = await typed(dir, "replay", run);
+  const { out, exit } = await runCli(dir, "replay", run);
   expect([exit, out]).toEqual([0, expect.stringMatching(/\nresult\nover\n\nfolded 5 commits, .*\nidentical: .*\n$/)]);
   const early = await documentOf(dir, "replay", run, "--at", "2");
   expect(early).toMatchObject({ version: 2, of: 5, at: 2, status: "running", result: null, identical: true });
 });
 
-test("a replay of what is damaged ends with 1 and names it", async () => {
+test("a replay of damaged data exits with 1 and names the damage", async () => {
   const { dir, run } = await ended();
-  const { out } = await typed(dir, "export", run, "--out", "-");
+  const { out } = await runCli(dir, "export", run, "--out", "-");
   writeFileSync(join(dir, "torn.jsonl"), out.replace('"beats":3', '"beats":2'));
-  const torn = await typed(dir, "replay", "./torn.jsonl", "--json");
+  const torn = await runCli(dir, "replay", "./torn.jsonl", "--json");
   expect([torn.exit, JSON.parse(torn.out)]).toMatchObject([1, { error: { code: "DigestMismatch" } }]);
   const store = new DatabaseSync(join(dir, "cairn.sqlite"));
   store.exec("DELETE FROM objects WHERE key LIKE '%/snapshots/00000000-%'");
   store.close();
-  const lost = await typed(dir, "replay", run);
+  const lost = await runCli(dir, "replay", run);
   expect([lost.exit, lost.out]).toEqual([
     1,
     expect.stringMatching(/version 0 cannot be read: .* is missing\n.*verify/),
   ]);
   expect(await documentOf(dir, "replay", run)).toMatchObject({ run, identical: false, differs: { version: 0 } });
-  const refused = await typed(dir, "export", run);
+  const refused = await runCli(dir, "export", run);
   expect([refused.exit, refused.err]).toEqual([
     1,
     expect.stringMatching(/cannot be exported.*\nwhy.*\nnext: .*verify/),
@@ -89,10 +89,10 @@ test("a replay of what is damaged ends with 1 and names it", async () => {
   expect(readdirSync(dir).filter((name) => name.includes("jsonl.gz"))).toEqual([]);
 });
 
-test("a question that makes no sense is refused, with what to type", async () => {
-  const { dir, world } = bench();
-  const { run } = await begin(world, actor({}), {});
-  const told = await typed(dir, "export", run, "--out", "queued.jsonl");
+test("an invalid combination of options is refused with what to type", async () => {
+  const { dir, world } = createLocalHarness();
+  const { run } = await beginRun(world, scriptedAgent({}), {});
+  const told = await runCli(dir, "export", run, "--out", "queued.jsonl");
   expect([told.exit, told.out]).toEqual([
     0,
     expect.stringContaining("the run is queued: the export ends with version 0"),
@@ -109,8 +109,8 @@ test("a question that makes no sense is refused, with what to type", async () =>
     ["replay", "nobody"],
     ["export", "nobody"],
   ];
-  const answers: Said[] = [];
-  for (const words of asked) answers.push(await typed(dir, ...words));
+  const answers: CliOutput[] = [];
+  for (const words of asked) answers.push(await runCli(dir, ...words));
   expect(answers.map(({ exit }) => exit)).toEqual([3, 2, 3, 3, 3]);
   for (const { err } of answers) expect(err).toMatch(/^error \w+: .+\nwhy: .+\nnext: npx cairn .+\n$/);
 });

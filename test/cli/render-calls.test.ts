@@ -56,13 +56,13 @@ const blocked: Shown = {
 const shown = (otherwise: UnknownCall["otherwise"]): string =>
   renderRun({ ...blocked, unknown: [{ ...call, otherwise }] }, { ...PAGE, command: (...words) => commandLine(words) });
 
-test("a call that nobody has to answer about says what follows and when, and whose its key is", () => {
+test("a call that needs no reconciliation shows what follows, when, and the origin of its key", () => {
   expect(shown("ask")).toMatch(/\nkey +trip_42, the agent's own\nlook for that key/);
   expect(shown("tell")).toMatch(/\notherwise +the model is told that the outcome is unknown, in 12s\n/);
   expect(shown("fail")).toMatch(/\notherwise +the run fails, in 12s\n/);
 });
 
-test("the ledger says whose a key is", () => {
+test("the ledger shows where a key comes from", () => {
   const entry: LedgerEntry = {
     ...{ call: "c1", tool: "pay", effect: "keyed", key: "trip_42", business: true, status: "reconciled", attempts: 2 },
     ...{ externalId: "R7", evidence: "external service says: succeeded (409)", intendedAt: NOW, settledAt: NOW },
@@ -70,7 +70,7 @@ test("the ledger says whose a key is", () => {
   expect(renderLedger([entry], PAGE)).toMatch(/ R7 +trip_42 +business +external service says: succeeded \(409\)$/);
 });
 
-test("the timeline tells what the other side says by itself, and what follows when nobody says anything", () => {
+test("the timeline shows what the external service reports by itself, and what follows without an answer", () => {
   const parts = [{ kind: "call", tool: "book", args: inline({ flight: 7 }), provider: null }];
   const answer = { as: "succeeded", value: null, by: "external service", note: null };
   const failed = { rule: "call failed, its tool says try again", why: "503", action: { kind: "again", call: "c1" } };

@@ -35,7 +35,7 @@ const waiting: Shown = {
   ...{ granted: null, assigned: null, keptUntil: null, archive: null },
 };
 
-test("says since when the model is away, how often it was asked, and when it is asked again", () => {
+test("shows since when the model is unavailable, the number of tries, and the time of the next try", () => {
   const shown = (nextTryAt: number) =>
     renderRun({ ...waiting, outage: { ...OUTAGE, nextTryAt } }, { ...PAGE, command: (...words) => commandLine(words) });
   const words = "status      running, waiting: its model is unavailable since 19:50:00, tried 9 times";

@@ -2,18 +2,28 @@
 import { expect, test } from "vitest";
 import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
 import type { TimelineEntry } from "../../src/operations/views.ts";
-import { AT, IN_PHASE, calls, compacted, decided, replied, says, startedEvent, stopped } from "../support/build.ts";
+import {
+  AT,
+  IN_PHASE,
+  callPart,
+  compacted,
+  decided,
+  replied,
+  textPart,
+  startedEvent,
+  stopDecided,
+} from "../support/states/states-and-events.ts";
 
-test("the timeline tells the first sign, that the run has to stop, and last words that are no beat", () => {
+test("the timeline shows the first signal, the forced stop, and a closing call that is not a beat", () => {
   const signal = { kind: "CrackSignalled", at: AT, why: "w" } as const;
   const events = [
     startedEvent,
-    replied([calls("look")]),
+    replied([callPart("look")]),
     { ...signal, crack: "runaway" },
     { ...signal, crack: "oscillation" },
     { ...signal, crack: "prematureStop" },
-    stopped,
-    replied([says("half of it is done")]),
+    stopDecided,
+    replied([textPart("half of it is done")]),
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
   const page = { paint: (_: string, text: string) => text, width: 120 };
@@ -28,7 +38,7 @@ test("the timeline tells the first sign, that the run has to stop, and last word
   ]);
 });
 
-test("the timeline tells that a context is made shorter, and what the summary stands for and costs", () => {
+test("the timeline shows a compaction, what the summary replaces and what it costs", () => {
   const events = [
     startedEvent,
     decided({ kind: "compact" }),

@@ -6,7 +6,7 @@ import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
 import { commandLine } from "../../src/cli/render/words.ts";
 import { inline } from "../../src/core/message.ts";
 import type { Shown, TimelineEntry } from "../../src/operations/views.ts";
-import { AT, RUN, decided, held, replied } from "../support/build.ts";
+import { AT, RUN, decided, holdDecided, replied } from "../support/states/states-and-events.ts";
 
 const PAGE = { now: AT, paint: plain, width: 100 };
 const command = (...words: readonly string[]): string => commandLine(words);
@@ -68,18 +68,18 @@ accepted  the next beat applies it`,
     `? its agent no longer has a fitting tool pay; the run continues by itself once it is deployed
   npx cairn resume ${RUN}  # try again now; by itself it tries in 12s`,
   ],
-] as const)("a run that waits for code says which, and what to type: %j", (waitsFor, says) => {
+] as const)("a run that waits for code names the version and what to type: %j", (waitsFor, says) => {
   const text = renderRun({ ...waiting, waitsFor }, { ...PAGE, command });
   expect(text.split("\n\n")[1]).toBe(says);
 });
 
-test("the timeline tells what a run waits for, who lets it go on, and which call goes on", () => {
+test("the timeline shows what a run waits for, who lets it continue, and which call continues", () => {
   const body = { kind: "upgrade", asked: 1, to: "2", by: "ada" } as const;
   const call = { kind: "call", tool: "book", args: inline({}), provider: null } as const;
   const events = [
     replied([call]),
-    held(null),
-    held("2"),
+    holdDecided(null),
+    holdDecided("2"),
     { kind: "MessageAbsorbed", at: AT, stage: "taken", message: "upgrade#1", body },
     { kind: "AgentChanged", at: AT, from: "1", to: "2", by: "ada" },
     decided({ kind: "toolBack", call: "c1" }),

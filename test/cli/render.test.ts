@@ -39,7 +39,7 @@ const blocked: Shown = {
 };
 
 describe("a run", () => {
-  it("that is blocked shows the call, its arguments, and what to type from when", () => {
+  it("that is blocked shows the call, its arguments, and from when which command answers", () => {
     expect(renderRun(blocked, { ...PAGE, command })).toBe(
       `
 ${RUN}  travel
@@ -61,7 +61,7 @@ look for that key in the external service, then type one of these:
     );
   });
 
-  it("asks nobody twice", () => {
+  it("asks for no answer that was already given", () => {
     const answered = blocked.unknown.map((call) => ({ ...call, answered: true }));
     const text = renderRun({ ...blocked, unknown: answered }, { ...PAGE, command });
     expect(text).toContain("answer     recorded; the next beat applies it");
@@ -79,12 +79,12 @@ look for that key in the external service, then type one of these:
     expect(renderRun(failed, { ...PAGE, command })).toMatch(/\n\nBudgetExhausted: \$2 of \$2 is spent$/);
   });
 
-  it("says when it goes on by itself", () => {
+  it("shows when it continues by itself", () => {
     const text = renderRun({ ...blocked, status: "running", unknown: [], wakeAt: NOW + 30_000 }, { ...PAGE, command });
     expect(text).toMatch(/\ncontinues +in 30s$/);
   });
 
-  it("says how long it is kept, and where its archive lies", () => {
+  it("shows how long it is kept and the key of its archive", () => {
     const ended = { ...blocked, unknown: [], inProgress: false, status: "cancelled", label: "cancelled" } as const;
     const kept = { ...ended, keptUntil: NOW + 7 * 24 * 3_600_000 };
     expect(renderRun(kept, { ...PAGE, command })).toMatch(/\nkept +for 7d[^\n]* from now on$/);
@@ -94,7 +94,7 @@ look for that key in the external service, then type one of these:
     );
   });
 
-  it("is listed by the beginning that only it has", () => {
+  it("is listed by its shortest unique prefix", () => {
     const twin = { ...blocked, run: `${RUN.slice(0, 15)}2${RUN.slice(16)}`, takeovers: 0 };
     expect(renderList([blocked, twin], PAGE).split("\n")).toEqual([
       "RUN               AGENT   STATUS   BEATS  TAKEOVERS  SPENT  STARTED    LAST CHECKPOINT",
@@ -137,7 +137,7 @@ const debited = { kind: "BudgetDebited", debit: { microUsd: 50_000 }, for: "m" }
 const invoked = { kind: "ToolInvoked", call: "c1", epoch: 1 };
 
 describe("the timeline", () => {
-  it("tells beats with their cost, calls with their outcome, and the end", () => {
+  it("shows beats with their cost, calls with their outcome, and the end", () => {
     const recorded = { outcome: "succeeded", value: inline("booked"), externalId: "PNR7", evidence: "" };
     const told = tell(
       UNTOLD,
@@ -158,7 +158,7 @@ describe("the timeline", () => {
     expect(told.story).toMatchObject({ beats: 1, microUsd: 50_000, tools: ["book"], startedAt: NOW });
   });
 
-  it("goes on where it stopped", () => {
+  it("continues from its cursor", () => {
     const entries = committed(asks, debited, invoked, { ...asks, parts: [{ kind: "text", text: "done" }] }, debited);
     const whole = tell(UNTOLD, entries, PAGE);
     const first = tell(UNTOLD, entries.slice(0, 3), PAGE);
@@ -196,7 +196,7 @@ describe("the timeline", () => {
     ]);
   });
 
-  it("shows questions, answers and what a person should know besides", () => {
+  it("shows questions, answers and further facts for an operator", () => {
     const answer = { as: "failed", value: null, by: "ada", note: "not in the outbox" };
     const body = { kind: "reconcile", call: "c1", asked: 1, answer };
     expect(
@@ -221,7 +221,7 @@ describe("the timeline", () => {
     ]);
   });
 
-  it("cuts values where the line ends, in colour as without", () => {
+  it("truncates values at the end of the line, with and without colour", () => {
     const loud: Paint = (_, text) => `\u001b[1m${text}\u001b[22m`;
     const parts = [{ kind: "call", tool: "book", args: inline("x".repeat(500)), provider: null }];
     const [bare = "", painted = ""] = [plain, loud].map(
@@ -236,7 +236,7 @@ describe("supervision", () => {
   const of = { execution: `${RUN}-b-1`, run: RUN, retry: 0, pid: 7, state: "Beat" } as const;
   const said = (event: SupervisorEvent): string | null => renderSupervision(event, PAGE);
 
-  it("is told line by line", () => {
+  it("is shown line by line", () => {
     const error = { name: "Error", code: null, message: "boom" };
     const events: readonly SupervisorEvent[] = [
       { kind: "workerSpawned", pid: 7 },
@@ -270,7 +270,7 @@ describe("supervision", () => {
     ]);
   });
 
-  it("does not tell what follows from the line before", () => {
+  it("omits what follows from the line before", () => {
     const moved = { kind: "moved", execution: of.execution, run: RUN } as const;
     expect(said({ ...moved, state: "Beat", readyAt: NOW })).toBeNull();
     expect(said({ ...moved, state: "End", readyAt: null })).toBeNull();
@@ -279,7 +279,7 @@ describe("supervision", () => {
 });
 
 describe("tables", () => {
-  it("align what is painted by what is seen", () => {
+  it("align painted cells by their visible width", () => {
     const loud: Paint = (_, text) => `<${text}>`;
     const rows = [[{ text: "ok", ink: "green" }, "1"] as const, ["failed", "10"] as const];
     expect(table([{ title: "S" }, { title: "N", align: "right" }], rows, loud)).toEqual([

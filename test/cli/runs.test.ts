@@ -1,16 +1,16 @@
 /** Which run a command means, and that a person confirms what cannot be taken back. */
 import { describe, expect, test } from "vitest";
 import type { Shell } from "../../src/cli/shell.ts";
-import { bench, begin, drive, runnerOf } from "../support/drive.ts";
-import { actor, callsThenOver } from "../support/stage.ts";
-import { typed, typedAt } from "../support/typed.ts";
+import { createLocalHarness, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { scriptedAgent, callsThenFinal } from "../support/harness/harness.ts";
+import { runCli, runCliAt } from "../support/processes/cli-in-process.ts";
 
 async function store(runs: readonly ("queued" | "ended")[]) {
-  const { dir, world } = bench();
-  const agent = actor({ reply: callsThenOver(1) });
+  const { dir, world } = createLocalHarness();
+  const agent = scriptedAgent({ reply: callsThenFinal(1) });
   const ids: string[] = [];
   for (const each of runs) {
-    const payload = await begin(world, agent, {});
+    const payload = await beginRun(world, agent, {});
     if (each === "ended") expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
     ids.push(payload.run);
   }
@@ -31,7 +31,7 @@ const COMMANDS: readonly (readonly [string, ...string[]])[] = [
   ["export"],
 ];
 
-describe("a beginning of a run", () => {
+describe("a prefix of a run ID", () => {
   test.each(COMMANDS.map((words) => [words.join(" "), words] as const))(
     "%s: is refused when it has fewer than six characters after the tenant, and nothing changes",
     async (_, [command, ...options]) => {
@@ -39,7 +39,7 @@ describe("a beginning of a run", () => {
       const before = await read(run);
       const [, name = ""] = run.split("-");
       for (const text of ["", "-", "local-", "LOCAL-", "local", name.slice(0, 5), run.slice(0, 11)]) {
-        const said = await typed(dir, command, text, ...options);
+        const said = await runCli(dir, command, text, ...options);
         expect([text, said.exit, said.out]).toEqual([text, 2, ""]);
         expect(said.err).toMatch(/error RunTooShort: .*\nwhy: type at least 6 characters .*\nnext: npx cairn list/);
       }
@@ -47,18 +47,18 @@ describe("a beginning of a run", () => {
     },
   );
 
-  test("is taken with six characters, with its tenant or without, and so is the whole id", async () => {
+  test("is accepted with six characters, with or without its tenant, and so is the whole ID", async () => {
     const { dir, run } = await store(["ended", "ended"]);
     for (const text of [run.slice(0, 12), run.slice(6, 12), run, run.toUpperCase(), run.slice(6)]) {
-      const { exit, out } = await typed(dir, "show", text);
+      const { exit, out } = await runCli(dir, "show", text);
       expect([exit, out]).toEqual([0, expect.stringContaining(run)]);
     }
   });
 
-  test("that nothing begins with, and an id that is not there, name no run", async () => {
+  test("that matches nothing, and an unknown ID, name no run", async () => {
     const { dir } = await store(["queued"]);
     for (const text of ["zzzzzz", `local-${"z".repeat(26)}`, "other-zzzzzz"]) {
-      const { exit, err } = await typed(dir, "show", text);
+      const { exit, err } = await runCli(dir, "show", text);
       expect([exit, err]).toEqual([3, expect.stringContaining(`error RunUnknown: there is no run ${text}`)]);
     }
   });
@@ -77,27 +77,27 @@ describe("purge", () => {
   test.each(["yes", " YES\n"])("removes the run when the person at the terminal answers %j", async (answer) => {
     const { dir, run, read } = await store(["ended"]);
     const { questions, ask } = person(answer);
-    const { exit, out } = await typedAt({ dir, person: ask }, "purge", run);
+    const { exit, out } = await runCliAt({ dir, person: ask }, "purge", run);
     expect([exit, out]).toEqual([0, expect.stringContaining(`removed ${run}`)]);
     expect(questions).toEqual([expect.stringMatching(new RegExp(`^remove ${run} .*completed.*type yes: $`))]);
     expect(await read(run)).toBeNull();
   });
 
-  test.each(["", "y", "no", "yes please"])("removes nothing when they answer %j", async (answer) => {
+  test.each(["", "y", "no", "yes please"])("removes nothing when the person answers %j", async (answer) => {
     const { dir, run, read } = await store(["ended"]);
-    const { exit, err } = await typedAt({ dir, person: person(answer).ask }, "purge", run);
+    const { exit, err } = await runCliAt({ dir, person: person(answer).ask }, "purge", run);
     expect([exit, err]).toEqual([2, expect.stringContaining("error NotConfirmed: nothing was removed")]);
     expect(await read(run)).not.toBeNull();
   });
 
   test("removes nothing without a terminal and without --yes, and says what to type", async () => {
     const { dir, run, read } = await store(["ended"]);
-    const { exit, err } = await typed(dir, "purge", run);
+    const { exit, err } = await runCli(dir, "purge", run);
     expect([exit, err]).toEqual([
       2,
       expect.stringMatching(`error NotConfirmed: .*${run}.*\nwhy: .*\nnext: npx cairn purge ${run}.* --yes`),
     ]);
-    const document = JSON.parse((await typed(dir, "purge", run, "--json")).out) as object;
+    const document = JSON.parse((await runCli(dir, "purge", run, "--json")).out) as object;
     expect(document).toMatchObject({ error: { code: "NotConfirmed", run, next: expect.stringContaining("--yes") } });
     expect(await read(run)).not.toBeNull();
   });
@@ -106,8 +106,8 @@ describe("purge", () => {
     const { dir, runs, read } = await store(["ended", "queued"]);
     const [ended = "", queued = ""] = runs;
     const { questions, ask } = person("yes");
-    expect((await typedAt({ dir, person: ask }, "purge", ended, "--yes")).exit).toBe(0);
-    const { exit, err } = await typedAt({ dir, person: ask }, "purge", queued);
+    expect((await runCliAt({ dir, person: ask }, "purge", ended, "--yes")).exit).toBe(0);
+    const { exit, err } = await runCliAt({ dir, person: ask }, "purge", queued);
     expect([exit, err]).toEqual([4, expect.stringContaining("error NotEnded")]);
     expect(questions).toEqual([]);
     expect([await read(ended), (await read(queued))?.status]).toEqual([null, "queued"]);

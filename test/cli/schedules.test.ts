@@ -17,7 +17,7 @@ const daily: Scheduled = {
 };
 
 describe("schedules", () => {
-  it("are a line each, with the next time and what came of the last one", () => {
+  it("are one line each, with the next time and the outcome of the last one", () => {
     const never = { ...daily, agent: "once", every: "at(2026-01-01T08:00:00)", next: [], last: null };
     const skipped = { ...daily, agent: "skipped", last: { at: NOW - 3_600_000, run: RUN, stage: "passed" } } as const;
     expect(renderSchedules([daily, skipped, never], PAGE)).toBe(
@@ -29,7 +29,7 @@ once     at(2026-01-01T08:00:00)  UTC       never`.trimStart(),
     );
   });
 
-  it("that are none say how one is written", () => {
+  it("show how to declare one when there are none", () => {
     expect(renderSchedules([], PAGE)).toContain('schedule: { every: "rate(1 day)" }');
   });
 });
@@ -50,11 +50,11 @@ describe("a firing", () => {
     // What a restart finds decided is no news.
     [{ kind: "exists", run: RUN }, null],
     [{ kind: "late" }, null],
-  ])("%j is told as one line or none", (outcome, text) => {
+  ])("%j is printed as one line or none", (outcome, text) => {
     expect(line(outcome)).toBe(text);
   });
 
-  it("that failed says why, and that it is repeated", () => {
+  it("that failed shows why, and that it is repeated", () => {
     const error = { name: "Error", code: null, message: "agent travel has no schedule" };
     const failed = { kind: "firingFailed", agent: "travel", at: NOW, how: "the task threw", error } as const;
     expect(renderSupervision(failed, PAGE)).toBe(

@@ -31,7 +31,7 @@ afterEach(() => {
 });
 
 describe("on a terminal", () => {
-  it("a spinner makes room for what is printed, and starts to count anew", () => {
+  it("a spinner is cleared before other output, and restarts its count", () => {
     const { terminal, written } = terminalOf(true);
     terminal.waitFor("running tools");
     vi.advanceTimersByTime(200);
@@ -47,14 +47,14 @@ describe("on a terminal", () => {
     expect(written.at(-1)).toBe(CLEAR);
   });
 
-  it("its text never fills more than its line", () => {
+  it("the text of a spinner never exceeds its line", () => {
     const { terminal, written } = terminalOf(true);
     terminal.waitFor("x".repeat(100));
     vi.advanceTimersByTime(5_000);
     expect(Math.max(...written.map((text) => text.replace(CLEAR, "").length))).toBeLessThanOrEqual(40);
   });
 
-  it("nothing that is soon over shows", () => {
+  it("nothing is shown for work that is over soon", () => {
     const { terminal, written } = terminalOf(true);
     terminal.waitFor("a moment");
     vi.advanceTimersByTime(50);
@@ -64,7 +64,7 @@ describe("on a terminal", () => {
 });
 
 describe("in a log", () => {
-  it("a line comes after two silent seconds, then every ten", () => {
+  it("prints a line after two silent seconds, then every ten", () => {
     const { terminal, written } = terminalOf(false);
     terminal.waitFor("running tools");
     vi.advanceTimersByTime(1_900);
@@ -79,7 +79,7 @@ describe("in a log", () => {
     expect(written).toHaveLength(5);
   });
 
-  it("lines are wide enough to be read", () => {
+  it("has lines of a readable width", () => {
     expect([terminalOf(false).terminal.width, terminalOf(true).terminal.width]).toEqual([160, 40]);
   });
 });

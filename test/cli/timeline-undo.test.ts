@@ -16,14 +16,14 @@ const asks = {
   parts: [{ kind: "call", tool: "book", args: inline({}), provider: null }],
 };
 
-test("an error says what to do also where the page ends before it", () => {
+test("an error shows the remedy even if the page ends before it", () => {
   const why = `the secret TOKEN is not set; ${"it was looked for in many places; ".repeat(3)}to set it: echo TOKEN=… >> .env`;
   const failed = { kind: "ToolResultRecorded", call: "c1", outcome: "failed", externalId: null, evidence: "" };
   const [, line = ""] = linesOf(asks, { ...failed, value: inline(why) });
   expect(line).toBe(`✖ book (c1) failed: ${why}`);
 });
 
-test("what was undone is the call, not its undo", () => {
+test("names the compensated call, not its undo", () => {
   const undo = { kind: "undo", call: "c1" };
   const restart = { kind: "restart", say: "Begin again." };
   expect(

@@ -8,9 +8,9 @@ import { localWorld } from "../../src/adapters/local/world.ts";
 import { sha256 } from "../../src/codec/canonical.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";
-import { begin, drive, runnerOf } from "../support/drive.ts";
-import { actor } from "../support/stage.ts";
-import { typed } from "../support/typed.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { scriptedAgent } from "../support/harness/harness.ts";
+import { runCli } from "../support/processes/cli-in-process.ts";
 
 const KEY = "ab".repeat(32);
 const OTHER = "cd".repeat(32);
@@ -21,55 +21,55 @@ async function sealedRun(env: Record<string, string> = { CAIRN_SEAL_KEY: KEY }) 
   const store = openStore({ dir, create: true });
   const sealKeys = environmentSealKeys({ env, cwd: dir });
   const world = localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} }, sealKeys });
-  const payload = await begin(world, actor({}), {});
-  await drive(runnerOf(world, actor({})), payload);
+  const payload = await beginRun(world, scriptedAgent({}), {});
+  await drive(runnerOf(world, scriptedAgent({})), payload);
   store.close();
   return { dir, run: payload.run, give: (text: string) => writeFileSync(join(dir, ".env"), text) };
 }
 
 describe("verify", () => {
-  test("of a run says whether it is sealed, or that it cannot say", async () => {
+  test("of a run reports whether it is sealed, or that this is unknown", async () => {
     const { dir, run, give } = await sealedRun();
-    expect((await typed(dir, "verify", run)).out).toContain("without that key this process cannot say");
+    expect((await runCli(dir, "verify", run)).out).toContain("without that key this process cannot say");
     give(`CAIRN_SEAL_KEY=${KEY}`);
-    const { exit, out } = await typed(dir, "verify", run);
+    const { exit, out } = await runCli(dir, "verify", run);
     expect([exit, out]).toEqual([0, expect.stringMatching(/^sealed: all of it was written with key [0-9a-f]{12}$/m)]);
     give(`CAIRN_SEAL_KEY=${OTHER}\nCAIRN_SEAL_KEYS_OLD=${KEY}`);
-    expect(JSON.parse((await typed(dir, "verify", run, "--json")).out)).toMatchObject({
+    expect(JSON.parse((await runCli(dir, "verify", run, "--json")).out)).toMatchObject({
       seal: { is: "sealed", from: 0 },
     });
   });
 
-  test("of a run without a seal says what that means, and fails where seals are required", async () => {
+  test("of an unsealed run explains what that means, and fails when seals are required", async () => {
     const { dir, run, give } = await sealedRun({});
-    expect((await typed(dir, "verify", run)).out).toContain("unsealed: digests detect damage");
+    expect((await runCli(dir, "verify", run)).out).toContain("unsealed: digests detect damage");
     give(`CAIRN_SEAL_KEY=${KEY}\nCAIRN_SEAL=required`);
-    const { exit, out } = await typed(dir, "verify", run);
+    const { exit, out } = await runCli(dir, "verify", run);
     expect([exit, out]).toEqual([1, expect.stringContaining("forged: ")]);
   });
 
-  test("of an export needs no store; one that was changed, with a digest that fits, is forged", async () => {
+  test("of an export needs no store, and detects a changed file with a matching digest as forged", async () => {
     const { dir, run, give } = await sealedRun();
     give(`CAIRN_SEAL_KEY=${KEY}`);
     const file = join(dir, "run.jsonl");
-    expect((await typed(dir, "export", run, "--out", file)).exit).toBe(0);
-    const whole = await typed(dir, "verify", file);
+    expect((await runCli(dir, "export", run, "--out", file)).exit).toBe(0);
+    const whole = await runCli(dir, "verify", file);
     expect([whole.exit, whole.out]).toEqual([0, expect.stringContaining("sealed: all of it was written with key")]);
     const lines = readFileSync(file, "utf8").trimEnd().replaceAll('"acted"', '"forged"').split("\n");
     const end = JSON.parse(lines.pop() ?? "") as { digest: string };
     const before = `${lines.join("\n")}\n`;
     writeFileSync(file, `${before}${JSON.stringify({ ...end, digest: sha256(before) })}\n`);
-    const forged = await typed(dir, "verify", file);
+    const forged = await runCli(dir, "verify", file);
     expect([forged.exit, forged.out]).toEqual([1, expect.stringContaining("forged: ")]);
     give("");
-    expect((await typed(dir, "verify", file)).out).toContain("cannot say whether it is forged");
+    expect((await runCli(dir, "verify", file)).out).toContain("cannot say whether it is forged");
   });
 });
 
-describe("a key", () => {
+describe("a seal key", () => {
   const keysIn = (env: Record<string, string>, cwd = temporaryDir()) => environmentSealKeys({ env, cwd });
 
-  test("comes from the environment, or from a file", async () => {
+  test("is read from the environment or from a file", async () => {
     const dir = temporaryDir();
     writeFileSync(join(dir, "key"), `${KEY}\n`);
     const fromFile = await keysIn({ CAIRN_SEAL_KEY_FILE: "key" }, dir).current();
@@ -83,7 +83,7 @@ describe("a key", () => {
     [{ CAIRN_SEAL: "required" }, "CAIRN_SEAL_KEY is not set"],
     [{ CAIRN_SEAL_KEY: KEY, CAIRN_SEAL: "yes" }, 'CAIRN_SEAL is "yes"'],
     [{ CAIRN_SEAL_KEY_FILE: "absent" }, "CAIRN_SEAL_KEY_FILE names absent"],
-  ] as const)("that is none is refused: %j", async (env, says) => {
+  ] as const)("is refused when it is invalid: %j", async (env, says) => {
     const given = Object.fromEntries(Object.entries(env));
     expect(() => keysIn(given)).toThrow(says);
     const { dir, run, give } = await sealedRun({});
@@ -92,7 +92,7 @@ describe("a key", () => {
         .map(([name, value]) => `${name}=${value}`)
         .join("\n"),
     );
-    const { exit, err } = await typed(dir, "show", run);
+    const { exit, err } = await runCli(dir, "show", run);
     expect([exit, err]).toEqual([2, expect.stringContaining(`error SealKeyInvalid: ${says}`)]);
     expect(err).not.toContain(KEY);
   });

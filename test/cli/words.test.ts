@@ -14,9 +14,9 @@ import type { Shell } from "../../src/cli/shell.ts";
 import { commandLine, duration, relative, short, shortRun, shortValue, timeOfDay } from "../../src/cli/render/words.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
-import { AT, BORN, SHA } from "../support/build.ts";
+import { AT, BORN, SHA } from "../support/states/states-and-events.ts";
 
-describe("words", () => {
+describe("formatted text", () => {
   it.each([
     [0, "0ms"],
     [999, "999ms"],
@@ -36,7 +36,7 @@ describe("words", () => {
     [4_400, "in 4s"],
   ])("%i ms from now is %s", (ms, words) => expect(relative(1e12 + ms, 1e12)).toBe(words));
 
-  it("names the day only where it is another one", () => {
+  it("names the day only when it differs", () => {
     const now = new Date(2026, 4, 14, 20, 0, 0).getTime();
     expect(timeOfDay(now - 3_661_000, now)).toBe("18:58:59");
     expect(timeOfDay(now - 86_400_000, now)).toBe("2026-05-13 20:00:00");
@@ -49,18 +49,18 @@ describe("words", () => {
     expect(shortValue(blob, 5)).toBe("xxxx… (20 KB in all)");
   });
 
-  it("shortens a run to what only it begins with", () => {
+  it("shortens a run ID to its unique prefix", () => {
     expect(shortRun("local-abcdefghijkl")).toBe("local-abcdefgh");
     expect(shortRun("local-abcdefghijkl", ["local-abcdefghijzz", "local-abcdefghijkl"])).toBe("local-abcdefghijk");
   });
 
-  it("quotes what a shell would take apart", () => {
+  it("quotes characters that a shell would interpret", () => {
     expect(commandLine(["start", "./a.ts#b", "--input", `{"a":"it's"}`, ""])).toBe(
       `npx cairn start ./a.ts#b --input '{"a":"it'\\''s"}' ''`,
     );
   });
 
-  it("types a command again with another value", () => {
+  it("repeats a command with another value", () => {
     const shell = { argv: ["start", "a", "--input", "x", "--wait"] } as unknown as Shell;
     expect(retyped(shell, "--input", "{}")).toBe("npx cairn start a --input '{}' --wait");
     expect(retyped({ ...shell, argv: ["start", "--input=x"] }, "--input", "1")).toBe("npx cairn start --input 1");
@@ -68,7 +68,7 @@ describe("words", () => {
   });
 });
 
-describe("JSON that is none", () => {
+describe("invalid JSON", () => {
   it.each([
     ["", "it is empty"],
     ["{from:1}", '"f" is not expected at character 2'],
@@ -88,18 +88,18 @@ describe("JSON that is none", () => {
 });
 
 describe("agents", () => {
-  it("are a file where there is a path or an ending", () => {
+  it("are a file when there is a path or an extension", () => {
     expect(["./a.ts", "a.ts", "a.mjs#b", "x/y", "C:\\a"].map(isFileName)).toEqual([true, true, true, true, true]);
     expect(["travel", "literature-review"].map(isFileName)).toEqual([false, false]);
   });
 
-  it("are suggested where the name is close", () => {
+  it("are suggested when the name is close", () => {
     expect(nearest("travle", ["literature-review", "travel"])).toBe("travel");
     expect(nearest("review", ["literature-review", "travel"])).toBeNull();
     expect(nearest("x", [])).toBeNull();
   });
 
-  it("of one name are one agent, or refused", () => {
+  it("with one name are one agent, or refused", () => {
     const agent = { name: "a" } as never;
     const one = { agent, file: "/one.ts" };
     expect(agentNamed({ agents: [one, { agent, file: "/again.ts" }], broken: [] }, "a")).toBe(one);
@@ -117,7 +117,7 @@ describe("a run", () => {
   const find = (text: string): Promise<string> => resolveRun(world, { text, command });
   const runs = ["local-aaaaaaaabb", "local-aaaaaaaacc", "other-zzzzzzzzzz"].map((run) => run.padEnd(32, "x"));
 
-  it("is found by any beginning that only it has", async () => {
+  it("is found by any unique prefix", async () => {
     for (const run of runs) {
       const identity = { run, born: BORN, tenant: run.slice(0, 5), agent: "a", agentVersion: "1", inputDigest: SHA };
       const snapshot = { version: 0, key: "k", digest: SHA };
@@ -139,7 +139,7 @@ describe("a run", () => {
 describe("errors", () => {
   const typed = ["list", "--store", "a b", "--json"];
 
-  it("say what happened, why, and what to type", () => {
+  it("show what happened, why, and what to type", () => {
     const full = new StoreUnreachable(
       "the store at /x cannot be used: the disk is full (SQLITE_FULL); free some space",
     );
@@ -161,7 +161,7 @@ describe("errors", () => {
     });
   });
 
-  it("carry what a program wants to know, and the exit code", () => {
+  it("contain the fields that a program needs, and the exit code", () => {
     const { trouble } = asCliError(new StoreSupervised({ dir: "/x", pid: 42, since: AT }), ["work"]);
     expect(trouble).toEqual({
       ...{ code: "StoreSupervised", exit: 4, next: "kill 42", facts: { pid: 42, since: AT } },
@@ -174,7 +174,7 @@ describe("errors", () => {
     expect(asCliError(new StoreUnreachable("x"), []).trouble).toMatchObject({ exit: 5, what: "x", why: "x" });
   });
 
-  it("that are mistakes of ours show where", () => {
+  it("that are internal show their stack", () => {
     const { trouble } = asCliError(new TypeError("oops"), ["list"]);
     expect(trouble).toMatchObject({ code: "Unexpected", exit: 1, what: "oops" });
     expect(trouble.why).toContain("cli/words.test.ts");
@@ -183,7 +183,7 @@ describe("errors", () => {
 });
 
 describe("CAIRN_HOLD", () => {
-  it("is an edge, or one for each of several runs", () => {
+  it("is one fault point, or one for each of several runs", () => {
     const effect = { when: "after", name: "effect", at: "mail" };
     const claim = { when: "before", name: "claim", at: "3" };
     expect(holdsIn("after:effect:mail")).toEqual([{ run: null, edge: effect }]);

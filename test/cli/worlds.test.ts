@@ -10,7 +10,7 @@ import { NO_SEAL_KEYS } from "../../src/ports/seal-keys.ts";
 import type { ConfiguredWorld, WorldProvider } from "../../src/ports/world-provider.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";
-import { shellAt } from "../support/typed.ts";
+import { createShell } from "../support/processes/cli-in-process.ts";
 
 const MACHINE = "arn:aws:states:eu-west-1:000000000000:stateMachine:cairn-dev";
 const ENV = { CAIRN_TABLE: "cairn-dev", CAIRN_BUCKET: "cairn-dev-1", CAIRN_MACHINE: MACHINE };
@@ -22,7 +22,7 @@ function configured(provider: WorldProvider, cwd: string): ConfiguredWorld {
 }
 
 describe.each([localProvider, awsProvider, memoryProvider(systemClock)])("the provider of $name", (provider) => {
-  test("has every member that its capabilities promise, and no other one", async () => {
+  test("has exactly the members that its capabilities promise", async () => {
     const world = configured(provider, temporaryDir());
     expect(world.rollout !== null).toBe(provider.can.rollout);
     expect(world.agents.kind === "files").toBe(provider.can.agentFiles);
@@ -32,7 +32,7 @@ describe.each([localProvider, awsProvider, memoryProvider(systemClock)])("the pr
     opened.close();
   });
 
-  test("names its place in words that any directory understands", () => {
+  test("names its place in a text that any path accepts", () => {
     const { words, place } = configured(provider, temporaryDir());
     const options = Object.fromEntries(
       words.flatMap((word, index) => (word.startsWith("--") ? [[word.slice(2), words[index + 1]]] : [])),
@@ -43,27 +43,27 @@ describe.each([localProvider, awsProvider, memoryProvider(systemClock)])("the pr
   });
 });
 
-describe("a world that only the list of providers knows", () => {
+describe("a world that only the list of providers contains", () => {
   const memory = memoryProvider(systemClock);
   const worlds = [...WORLDS, { name: "memory", options: [], load: async () => memory }];
   const type = async (...words: readonly string[]) => {
-    const { shell, said } = shellAt({ dir: temporaryDir(), person: null }, words);
+    const { shell, said } = createShell({ dir: temporaryDir(), person: null }, words);
     return { exit: await runCommand({ ...shell, worlds }, "0"), ...said };
   };
 
-  test("takes runs, and shows them", async () => {
+  test("starts runs and shows them", async () => {
     const started = await type("start", "travel", "--world", "memory", "--input", '{"from":"Berlin","to":"Lisbon"}');
     expect(started).toMatchObject({ exit: 0, err: "" });
     const { out } = await type("list", "--world", "memory", "--json");
     expect(JSON.parse(out)).toMatchObject({ agent: "travel", status: "queued" });
   });
 
-  test("is looked at by the doctor", async () => {
+  test("is inspected by the doctor", async () => {
     const { out } = await type("doctor", "--world", "memory", "--json");
     expect(JSON.parse(out)).toMatchObject({ world: "memory", hints: [expect.stringContaining("not kept")] });
   });
 
-  test("is refused where it cannot do what is asked", async () => {
+  test("refuses operations that it does not support", async () => {
     expect(await type("rollout", "--world", "memory")).toMatchObject({
       exit: 4,
       err: expect.stringContaining("npx cairn rollout --world aws") as string,
@@ -78,7 +78,7 @@ describe("a world that only the list of providers knows", () => {
     });
   });
 
-  test("is named where another one is mistyped", async () => {
+  test("is suggested when another name is mistyped", async () => {
     const { exit, err } = await type("list", "--world", "mars");
     expect(exit).toBe(2);
     expect(err).toContain("there is no world mars");
@@ -86,7 +86,7 @@ describe("a world that only the list of providers knows", () => {
   });
 });
 
-test("each line of the list of providers has the name of the provider that it loads, and options that it knows", async () => {
+test("each entry of the list of providers matches the name and the options of its provider", async () => {
   for (const { name, options, load } of WORLDS) {
     const provider = await load();
     expect(provider.name).toBe(name);
@@ -95,8 +95,8 @@ test("each line of the list of providers has the name of the provider that it lo
   }
 });
 
-test("a world that is not named says which variables are missing, before anything is opened", async () => {
-  const { shell, said } = shellAt({ dir: temporaryDir(), person: null }, ["list", "--world", "aws", "--json"]);
+test("an unnamed world lists the missing variables before anything is opened", async () => {
+  const { shell, said } = createShell({ dir: temporaryDir(), person: null }, ["list", "--world", "aws", "--json"]);
   expect(await runCommand(shell, "0")).toBe(2);
   expect(JSON.parse(said.out)).toMatchObject({
     error: { code: "WorldIncomplete", missing: awsProvider.settings.map(({ variable }) => variable) },

@@ -15,12 +15,12 @@ import { type Found, RowUnreadable } from "../../src/codec/row.ts";
 import { decodeJournal, encodeJournal } from "../../src/codec/snapshot.ts";
 import { type Row } from "../../src/protocol/row.ts";
 import { UNCOUNTED } from "../../src/protocol/uncounted.ts";
-import { AT, intended, invoked, replied, row, calls, startedEvent } from "../support/build.ts";
+import { AT, intended, invoked, replied, row, callPart, startedEvent } from "../support/states/states-and-events.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
-import { play } from "../slow/crash/play.ts";
-import { attempt, begin, runnerOf } from "../support/drive.ts";
-import { rewritten } from "../support/rewritten.ts";
-import { actor, replyOf, rowOf, stage } from "../support/stage.ts";
+import { playScene } from "../slow/crash/play.ts";
+import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";
+import { rewriteRow } from "../support/runs/rewrite-row.ts";
+import { scriptedAgent, beatReply, rowOf, createHarness } from "../support/harness/harness.ts";
 
 type AttributeValue = Item[string];
 
@@ -29,7 +29,7 @@ const journal = encodeJournal([
   {
     version: 7,
     epoch: 5,
-    events: [startedEvent, replied([calls("pay", { euros: 12 })]), intended("c1"), invoked("c1", 5)],
+    events: [startedEvent, replied([callPart("pay", { euros: 12 })]), intended("c1"), invoked("c1", 5)],
   },
 ]);
 const claimed = {
@@ -43,22 +43,22 @@ const claimed = {
 const snapshot = { version: 6, key: `runs/local/${row().run}/${row().born}/snapshots/6-5-1`, digest: "a".repeat(64) };
 
 const ROWS: Readonly<Record<string, Row>> = {
-  "that was just made": rewritten({ ...row(), ...UNCOUNTED, will: 1 }),
-  "with a call under way": rewritten(row(), {
+  "that was just made": rewriteRow({ ...row(), ...UNCOUNTED, will: 1 }),
+  "with a call under way": rewriteRow(row(), {
     ...{ ...claimed, snapshot, journal, status: "running", phase: "ExecutingTools" },
     ...{ owner: "0011223344556677", leaseUntil: AT + 60_000, claims: 1, asks: 1, effectsSettleAt: AT - 9_000 },
     ...{ wakeCount: 3, wakeCountSeen: 2, pause: true, takeovers: 1, deaths: 1 },
   }),
-  "that is parked": rewritten(row(), {
+  "that is parked": rewriteRow(row(), {
     ...{ ...claimed, snapshot, status: "waiting", phase: "AwaitingApproval", wakeAt: AT + 86_400_000 },
     park: { token: "a token of the service", entry: { ...entry, epoch: 5 } },
     storeOutage: { store: "the objects", since: AT - 5_000 },
   }),
-  "of a child that ended and was redriven": rewritten(row(), {
+  "of a child that ended and was redriven": rewriteRow(row(), {
     ...{ ...claimed, snapshot, status: "running", phase: "Failed", level: 2, cancel: true },
     ...{ parent: { run: row().run, born: "zzzzzzzzzz" }, redrive: { id: "wish", by: "ada", why: "it is back" } },
   }),
-  "whose end was told": rewritten(row(), {
+  "whose end was told": rewriteRow(row(), {
     ...{
       ...claimed,
       snapshot,
@@ -217,17 +217,17 @@ describe("a journal", () => {
 });
 
 test("every row of a whole run has a matching checksum, also one that was released in an outage", async () => {
-  const { rows } = await play();
+  const { rows } = await playScene();
   expect(rows.length).toBeGreaterThan(20);
   for (const each of rows) {
     const { version, checksum } = each;
     expect([version, checksum, impossibleIn(each)]).toEqual([version, checksumOf(each), null]);
   }
-  const on = stage();
-  const payload = await begin(on.world, actor({}), {});
+  const harness = createHarness();
+  const payload = await beginRun(harness.world, scriptedAgent({}), {});
   const get = () => Promise.reject(new StoreUnreachable("the objects are away"));
-  const away = { ...on.world, objects: { ...on.world.objects, get } };
-  expect(await replyOf(attempt(runnerOf(away, actor({})), payload))).toMatchObject({ route: "wait" });
-  const released = rowOf(on, payload.run);
+  const away = { ...harness.world, objects: { ...harness.world.objects, get } };
+  expect(await beatReply(attemptBeat(runnerOf(away, scriptedAgent({})), payload))).toMatchObject({ route: "wait" });
+  const released = rowOf(harness, payload.run);
   expect([released.version, released.owner, released.checksum]).toEqual([1, null, checksumOf(released)]);
 });

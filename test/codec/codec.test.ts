@@ -6,13 +6,13 @@ describe("canonical JSON", () => {
   // RFC 8785, section 3.2.3 and appendix B.
   test.each([
     ["names sorted by code units, at every depth", { b: 1, a: { d: 2, c: 3 } }, '{"a":{"c":3,"d":2},"b":1}'],
-    ["order of lists kept", [3, 1, 2], "[3,1,2]"],
+    ["the order of lists is kept", [3, 1, 2], "[3,1,2]"],
     [
       "numbers in their shortest form",
       [1e21, 1e-7, Number("333333333.33333329"), 4.5, 1e30, 2e-3],
       "[1e+21,1e-7,333333333.3333333,4.5,1e+30,0.002]",
     ],
-    ["no sign of zero", [-0, 0], "[0,0]"],
+    ["zero without a sign", [-0, 0], "[0,0]"],
     ["texts with the fewest escapes", "€$\u000F\nA'B\"\\/", '"€$\\u000f\\nA\'B\\"\\\\/"'],
     [
       "names in the order of their code units",
@@ -20,7 +20,7 @@ describe("canonical JSON", () => {
       '{"\\r":2,"1":4,"ö":3,"€":1,"😀":5}',
     ],
     [
-      "names that mean something to JavaScript",
+      "names with a meaning in JavaScript",
       JSON.parse('{"__proto__":1,"constructor":2}'),
       '{"__proto__":1,"constructor":2}',
     ],

@@ -15,15 +15,24 @@ import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { segmentKey } from "../../src/history/object-keys.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { show } from "../../src/operations/views.ts";
-import { AT, after, calls, replied, resulted, row, says, startedEvent } from "../support/build.ts";
-import { begin, drive, runnerOf } from "../support/drive.ts";
+import {
+  AT,
+  stateAfter,
+  callPart,
+  replied,
+  resulted,
+  row,
+  textPart,
+  startedEvent,
+} from "../support/states/states-and-events.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 
 /** A transcript with several segments and a tail. */
 const turn = (index: number): Event[] => [
-  replied([calls("look", "x".repeat(4_000))]),
+  replied([callPart("look", "x".repeat(4_000))]),
   resulted(`c${index + 1}`, "y".repeat(4_000)),
 ];
-const long = after(startedEvent, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat());
+const long = stateAfter(startedEvent, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat());
 
 function stored(
   state: State,
@@ -46,10 +55,14 @@ const store = (objects: ReadonlyMap<string, Uint8Array>) => ({
 
 describe("a run", () => {
   test("is loaded from its snapshot with the journal folded over it", async () => {
-    const { row: committed, objects } = stored(long, [replied([says("done")])]);
+    const { row: committed, objects } = stored(long, [replied([textPart("done")])]);
     const loaded = await load(store(objects), committed, new SegmentCache());
     expect(loaded.state).toEqual(
-      after(startedEvent, ...Array.from({ length: 9 }, (_, index) => turn(index)).flat(), replied([says("done")])),
+      stateAfter(
+        startedEvent,
+        ...Array.from({ length: 9 }, (_, index) => turn(index)).flat(),
+        replied([textPart("done")]),
+      ),
     );
     expect(loaded.state.phase).toBe("Reflecting");
     expect(loaded.journal).toMatchObject([{ version: 5 }]);
@@ -67,7 +80,7 @@ describe("a run", () => {
 
 describe("a load is refused for", () => {
   const refused = async (change: (found: ReturnType<typeof stored>) => ReturnType<typeof stored>) => {
-    const { row: committed, objects } = change(stored(long, [replied([says("done")])]));
+    const { row: committed, objects } = change(stored(long, [replied([textPart("done")])]));
     return load(store(objects), committed, new SegmentCache()).then(
       () => "loaded",
       (error: unknown) => error,
@@ -92,7 +105,7 @@ describe("a load is refused for", () => {
   });
 
   test("the snapshot of another run", async () => {
-    const error = await refused(() => stored({ ...after(startedEvent), born: "z".repeat(10) }));
+    const error = await refused(() => stored({ ...stateAfter(startedEvent), born: "z".repeat(10) }));
     expect(error).toMatchObject({ name: "Unreadable", message: expect.stringContaining("belongs to run") });
   });
 
@@ -116,7 +129,7 @@ test("a run stays readable when a clock is set back during a model call", async 
   const options = { name: "late", version: "1", instructions: "", task: z.object({}), tools: {}, model };
   const agent = defineAgent(options) as Agent;
   const world = memoryWorld({ limits: limitsFor(3_000), clock });
-  const payload = await begin(world, agent, {});
+  const payload = await beginRun(world, agent, {});
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   expect(await show(world, payload.run)).toMatchObject({ status: "completed", result: "over" });
 });

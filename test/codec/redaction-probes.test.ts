@@ -4,9 +4,9 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { redactionOf } from "../../src/codec/redaction/redaction.ts";
-import { HARMLESS } from "../support/harmless.ts";
-import { MAINTAINED } from "../support/maintained-rules.ts";
-import { PROBES, UNSEEN } from "../support/probes.ts";
+import { HARMLESS } from "../support/values/credential-free-texts.ts";
+import { MAINTAINED } from "../support/values/secretlint-rules.ts";
+import { PROBES, UNSEEN } from "../support/values/credential-texts.ts";
 
 const { text, json } = redactionOf([]);
 
@@ -74,16 +74,16 @@ const bare = (pattern: RegExp): RegExp => {
 /** These accept `SG.a.bc` as a key; cairn's rules require about as many characters as real keys have. */
 const isShorter = (pattern: RegExp): boolean => /SG|\\\.\[[^\]]+\]\{1,/.test(pattern.source);
 /** Rules that verify a checksum or structure, which random texts do not have; the probes cover them. */
-const LOOKING: ReadonlySet<string> = new Set(["privatekey", "1password"]);
+const CONTEXT_RULES: ReadonlySet<string> = new Set(["privatekey", "1password"]);
 
 /** Realistic samples: a URL has no quotes, a token is longer than a word, and a Slack token has digits. */
-const isSober = (token: string): boolean =>
+const isPlainToken = (token: string): boolean =>
   token.includes("://") ? !/["'<>[\]]/.test(token) : token.length >= 20 && !/^xox[^\d]*$/.test(token);
 
 const SEED = 13;
 
 describe("the maintained rules", () => {
-  const tried = MAINTAINED.filter(({ name, patterns }) => patterns.length > 0 && !LOOKING.has(name));
+  const tried = MAINTAINED.filter(({ name, patterns }) => patterns.length > 0 && !CONTEXT_RULES.has(name));
 
   test("are known to this test by name", () => {
     expect(MAINTAINED.length).toBeGreaterThanOrEqual(25);
@@ -98,7 +98,7 @@ describe("the maintained rules", () => {
     let made = 0;
     fc.assert(
       fc.property(fc.stringMatching(bare(pattern)), (token) => {
-        if (!isSober(token)) return;
+        if (!isPlainToken(token)) return;
         const given = `it was ${token} then`;
         const finds = MAINTAINED.filter((rule) => rule.finds(given));
         made += finds.some((rule) => rule.name === name) ? 1 : 0;

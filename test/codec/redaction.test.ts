@@ -5,7 +5,7 @@ import { canonical } from "../../src/codec/canonical.ts";
 import { SECRET_CHARACTERS_MIN, redactionOf } from "../../src/codec/redaction/redaction.ts";
 import type { Json } from "../../src/core/json.ts";
 import { inline } from "../../src/core/message.ts";
-import { AT, replied } from "../support/build.ts";
+import { AT, replied } from "../support/states/states-and-events.ts";
 
 const VALUE = 'p@ss/w"rd+ü';
 const { text, json, event, words } = redactionOf([

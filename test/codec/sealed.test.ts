@@ -4,7 +4,7 @@ import { canonical, compress, decompress, sha256 } from "../../src/codec/canonic
 import type { SealedRef } from "../../src/codec/schema/sealed.ts";
 import { type SealedEvents, decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { FORMAT } from "../../src/protocol/row.ts";
-import { EVENT_KINDS, SHA, eventOf, startedEvent } from "../support/build.ts";
+import { EVENT_KINDS, SHA, eventOf, startedEvent } from "../support/states/states-and-events.ts";
 
 const previous: SealedRef = { from: 1, to: 4, key: "before", digest: SHA, bytes: 99 };
 const events: SealedEvents = {

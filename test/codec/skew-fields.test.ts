@@ -16,8 +16,13 @@ import { accepts, fold } from "../../src/core/transition.ts";
 import { DECISION_MOMENTS } from "../golden/decisions.ts";
 import { OUTAGE_MOMENTS } from "../golden/outages.ts";
 import { SAGA_MOMENTS } from "../golden/sagas.ts";
-import { EVENT_KINDS, IN_PHASE, eventOf, row, withCalls } from "../support/build.ts";
-import { FUTURE, fromFuture, fromToday, lostFields } from "../support/future.ts";
+import { EVENT_KINDS, IN_PHASE, eventOf, row, withCalls } from "../support/states/states-and-events.ts";
+import {
+  UNKNOWN_FIELD,
+  withUnknownFields,
+  withoutUnknownFields,
+  lostFields,
+} from "../support/states/unknown-fields.ts";
 
 interface Moment {
   readonly moment: string;
@@ -39,19 +44,19 @@ const REPLACED = /^\.ending$/;
 
 describe.each(MOMENTS)("in $moment", ({ state, events }) => {
   test("each event keeps unknown fields and otherwise has the same effect", () => {
-    const known = fromFuture(state);
+    const known = withUnknownFields(state);
     for (const event of events) {
-      const next = fold(known, fromFuture(event));
+      const next = fold(known, withUnknownFields(event));
       expect([event.kind, lostFields(known, next).filter((path) => !REPLACED.test(path))]).toEqual([event.kind, []]);
-      expect([event.kind, fromToday(next)]).toEqual([event.kind, fold(state, event)]);
+      expect([event.kind, withoutUnknownFields(next)]).toEqual([event.kind, fold(state, event)]);
     }
   });
 
   test("snapshot, segments, journal and sealed events read back as they were written", () => {
-    const given = fromFuture(state);
-    const commits = fromFuture([{ version: 1, epoch: 1, events }]);
-    const sealed = fromFuture({ from: 1, to: 2, key: "sealed/2", digest: "0".repeat(64), bytes: 9 });
-    const previous = fromFuture({ version: 0, key: "s0", digest: "0".repeat(64) });
+    const given = withUnknownFields(state);
+    const commits = withUnknownFields([{ version: 1, epoch: 1, events }]);
+    const sealed = withUnknownFields({ from: 1, to: 2, key: "sealed/2", digest: "0".repeat(64), bytes: 9 });
+    const previous = withUnknownFields({ version: 0, key: "s0", digest: "0".repeat(64) });
     const encoded = encodeSnapshot({ version: 1, previous, seal: { sealed, unsealed: 1 }, commits, state: given });
     const snapshot = decodeSnapshot({ version: 1, key: "s1", digest: encoded.digest }, encoded.bytes);
     expect({ ...snapshot, state: null }).toMatchObject({ commits, sealed, previous });
@@ -66,14 +71,14 @@ describe.each(MOMENTS)("in $moment", ({ state, events }) => {
 });
 
 test("the fixture writes an unknown field into every object", () => {
-  const calls = fromFuture(withCalls());
-  expect(calls).toMatchObject({ future: FUTURE, spent: { future: FUTURE }, open: expect.any(Array) });
+  const calls = withUnknownFields(withCalls());
+  expect(calls).toMatchObject({ future: UNKNOWN_FIELD, spent: { future: UNKNOWN_FIELD }, open: expect.any(Array) });
   expect(lostFields(calls, { ...calls, spent: { ...withCalls().spent } })).toEqual([".spent"]);
 });
 
 test("the next model call in an outage keeps unknown fields", () => {
   const [outage, terms] = [
-    fromFuture({ since: 1, tries: 2 }),
+    withUnknownFields({ since: 1, tries: 2 }),
     { afterMs: null, chance: 0.5, outageMaxMs: 9e9, models: 2, asked: 0 },
   ];
   const state = { ...IN_PHASE.RetryingLLM(), outage };
@@ -86,7 +91,7 @@ test("the next model call in an outage keeps unknown fields", () => {
 });
 
 test("a row keeps unknown fields", () => {
-  const written = fromFuture(row());
+  const written = withUnknownFields(row());
   expect(decodeRow(written, written.run)).toEqual(written);
 });
 

@@ -11,8 +11,25 @@ import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { FORMAT, type SnapshotPointer } from "../../src/protocol/row.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold } from "../../src/core/transition.ts";
-import { EVENT_KINDS, IN_PHASE, SHA, aborted, after, answer, calls, decided, eventOf } from "../support/build.ts";
-import { newState, replied, resulted, says, startedEvent, taken } from "../support/build.ts";
+import {
+  EVENT_KINDS,
+  IN_PHASE,
+  SHA,
+  abortDecided,
+  stateAfter,
+  answer,
+  callPart,
+  decided,
+  eventOf,
+} from "../support/states/states-and-events.ts";
+import {
+  newState,
+  replied,
+  resulted,
+  textPart,
+  startedEvent,
+  answerTaken,
+} from "../support/states/states-and-events.ts";
 
 const previous: SnapshotPointer = { version: 3, key: "before", digest: SHA };
 const commits: readonly CommitRecord[] = [{ version: 4, epoch: 2, events: [startedEvent] }];
@@ -69,10 +86,10 @@ describe("a snapshot", () => {
   });
 
   test.each([
-    ["a phase that is none", { phase: "Dreaming" }],
-    ["a time before time", { startedAt: -1 }],
+    ["an unknown phase", { phase: "Dreaming" }],
+    ["a negative time", { startedAt: -1 }],
     ["a missing field", { spent: undefined }],
-    ["a call of a status that is none", { open: [{ ...IN_PHASE.ExecutingTools().open[0], status: "lost" }] }],
+    ["a call with an unknown status", { open: [{ ...IN_PHASE.ExecutingTools().open[0], status: "lost" }] }],
   ])("with %s is refused with the path of the problem", (_, change) => {
     const broken = forged((document) => ({ ...document, state: { ...(document["state"] as object), ...change } }));
     expect(broken).toThrow(expect.objectContaining({ name: "Unreadable" }));
@@ -80,7 +97,7 @@ describe("a snapshot", () => {
   });
 
   test("is refused when its transcript has a gap", () => {
-    const state = after(startedEvent, replied([says("one")]));
+    const state = stateAfter(startedEvent, replied([textPart("one")]));
     const { pointer, bytes } = written({ ...state, messages: state.messages.slice(1) });
     expect(() => wholeState(decodeSnapshot(pointer, bytes).state, nothing)).toThrow("a gap at message 1");
   });
@@ -101,14 +118,14 @@ describe("a state that is too large", () => {
     expect(() => written(fits)).not.toThrow();
     expect(() => written({ ...fits, task: inline("ä".repeat(SIZES.stateBytesMax / 2)) })).toThrow(StateTooLarge);
     const long = Array.from({ length: 90 }, (_, index) => [
-      replied([calls("look", "x".repeat(900))]),
+      replied([callPart("look", "x".repeat(900))]),
       resulted(`c${index + 1}`),
     ]);
-    expect(() => written(after(startedEvent, ...long.flat()))).not.toThrow();
+    expect(() => written(stateAfter(startedEvent, ...long.flat()))).not.toThrow();
   });
 
   test("is written nevertheless when its end is decided, so that every run can end", () => {
-    const ending = fold(large, aborted);
+    const ending = fold(large, abortDecided);
     expect(() => written(ending)).not.toThrow();
     expect(() => written({ ...large, ...IN_PHASE.Failed(), task: large.task })).not.toThrow();
   });
@@ -149,7 +166,7 @@ describe("a journal", () => {
         ...{ version: 1, epoch: 1 },
         events: [
           { kind: "CheckFailed", at: 1, check: "", why: "" },
-          taken("c1", 1, { ...answer("retry"), by: "" }),
+          answerTaken("c1", 1, { ...answer("retry"), by: "" }),
         ] as Event[],
       },
     ];
@@ -157,10 +174,10 @@ describe("a journal", () => {
   });
 
   test.each<readonly [string, Json]>([
-    ["an event that is none", [{ version: 1, epoch: 1, events: [{ kind: "Dreamt", at: 1 }] }]],
+    ["an unknown event", [{ version: 1, epoch: 1, events: [{ kind: "Dreamt", at: 1 }] }]],
     ["an event without its time", [{ version: 1, epoch: 1, events: [{ kind: "RunStarted", agentVersion: "1" }] }]],
     [
-      "a debit of less than nothing",
+      "a negative debit",
       [{ version: 1, epoch: 1, events: [{ kind: "BudgetDebited", at: 1, debit: { beats: -1 }, for: "" }] }],
     ],
     ["no list", { version: 1 }],

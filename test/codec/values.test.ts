@@ -68,25 +68,25 @@ describe("refuses, with the reason and its path,", () => {
     ["nothing in a list", { a: [1, undefined] }, 'undefined is not JSON at "a.1"'],
     ["a gap in a list", { a: gapped() }, 'a list with gaps or additional properties is not JSON at "a"'],
     [
-      "a list that only looks full",
+      "an object with the prototype of a list",
       Object.assign(gapped(), { a: 1 }),
       "a list with gaps or additional properties is not JSON",
     ],
-    ["what a list has beside its members", "ab".match(/b/), "a list with gaps or additional properties is not JSON"],
+    ["extra properties of a list", "ab".match(/b/), "a list with gaps or additional properties is not JSON"],
     ["a Map", { a: new Map([[1, 2]]) }, 'a Map is not JSON at "a"'],
     ["a Set", new Set([1]), "a Set is not JSON"],
     ["an error", { a: new TypeError("x") }, 'a TypeError is not JSON at "a"'],
     ["a boxed text", Object("x"), "a String is not JSON"],
     ["bytes", { a: new Uint8Array(3) }, 'an Uint8Array is not JSON at "a"'],
-    ["bytes that say that they are a list", Buffer.from("x"), "a Buffer is not JSON"],
+    ["bytes whose toJSON returns a list", Buffer.from("x"), "a Buffer is not JSON"],
     ["a promise", { a: Promise.resolve(1) }, 'a Promise is not JSON at "a"'],
-    ["an object of a class that shows nothing", { a: new Empty() }, 'an Empty is not JSON at "a"'],
+    ["an object of a class without own fields", { a: new Empty() }, 'an Empty is not JSON at "a"'],
     ["an object of a class that shows a function", new Hidden(), 'a function is not JSON at "amount"'],
-    ["a date that is none", { a: new Date(Number.NaN) }, 'a Date without a time is not JSON at "a"'],
-    ["a circle", circle(), 'a circular reference is not JSON at "value.self"'],
-    ["a name that is half a character", { a: { "\uD800": 1 } }, 'a property name is not well-formed Unicode at "a"'],
+    ["an invalid date", { a: new Date(Number.NaN) }, 'a Date without a time is not JSON at "a"'],
+    ["a cycle", circle(), 'a circular reference is not JSON at "value.self"'],
+    ["a name with half a character", { a: { "\uD800": 1 } }, 'a property name is not well-formed Unicode at "a"'],
     [
-      "what throws when it is read",
+      "a value that throws when it is read",
       {
         toJSON: () => {
           throw new Error("not now");
@@ -105,9 +105,13 @@ describe("refuses, with the reason and its path,", () => {
       },
       'reading it threw at "a.b": null',
     ],
-    ["what cannot be looked at any more", { a: revoked() }, 'reading it threw at "a": '],
-    ["what says that it is nothing", { toJSON: () => undefined }, "undefined is not JSON"],
-    ["what says that it is a circle", { a: { toJSON: circle } }, 'a circular reference is not JSON at "a.value.self"'],
+    ["a revoked proxy", { a: revoked() }, 'reading it threw at "a": '],
+    ["a value whose toJSON returns undefined", { toJSON: () => undefined }, "undefined is not JSON"],
+    [
+      "a value whose toJSON returns a cycle",
+      { a: { toJSON: circle } },
+      'a circular reference is not JSON at "a.value.self"',
+    ],
   ])("%s", (_, value, why) => {
     expect(asJson(value)).toEqual({ ok: false, why: expect.stringContaining(why) });
   });
@@ -155,10 +159,10 @@ describe("keeps as JSON", () => {
     ["a date", { at: new Date(5) }, { at: "1970-01-01T00:00:00.005Z" }],
     ["a name without a value", { a: undefined, b: 1 }, { b: 1 }],
     ["half a character in a text", "a\uD800b", "a\uFFFDb"],
-    ["an address", new URL("https://example.com/x"), "https://example.com/x"],
+    ["a URL", new URL("https://example.com/x"), "https://example.com/x"],
     ["a number without its sign", { a: -0 }, { a: 0 }],
     ["an object of a class", new Money(), { amount: 5 }],
-    ["an object of a class that says what it is as JSON", [new Priced()], [{ eur: 5 }]],
+    ["an object of a class with a toJSON method", [new Priced()], [{ eur: 5 }]],
     ["an object without a prototype", Object.assign(Object.create(null) as object, { a: 1 }), { a: 1 }],
     ["the same thing twice", [shared, shared], [["x"], ["x"]]],
   ])("%s", (_, value, json) => {
@@ -245,14 +249,14 @@ describe("the text of a thrown value", () => {
 
   test.each<readonly [string, unknown, string]>([
     ["an error", new Error("no seat left"), "no seat left"],
-    ["an error without words", new TypeError(""), "TypeError"],
+    ["an error without a message", new TypeError(""), "TypeError"],
     ["a text", "no seat left", "no seat left"],
     ["a number", 404, "404"],
     ["nothing", undefined, "undefined"],
     ["a symbol", Symbol("x"), "Symbol(x)"],
-    ["an object with no words of its own", { code: 7 }, '{"code":7}'],
-    ["an object without words", silent, "a value without a message was thrown"],
-    ["an error whose message is no text", odd, "[object Object]"],
+    ["an object without a text form", { code: 7 }, '{"code":7}'],
+    ["an object whose text form is empty", silent, "a value without a message was thrown"],
+    ["an error whose message is not a text", odd, "[object Object]"],
     ["half a character", new Error("a\uD800"), "a\uFFFD"],
   ])("%s", (_, thrown, sentence) => {
     expect(sentenceOf(thrown)).toBe(sentence);

@@ -31,7 +31,7 @@ const afterCommit =
 
 const TURNS: readonly Planted[] = [
   {
-    breach: "anybody may have a turn that somebody has",
+    breach: "a lease is granted although another owner holds it",
     caught: "grants a mutex lease to one process until it expires, to the millisecond",
     bend: (table, store) => ({
       takeTurn: (turn) => {
@@ -41,17 +41,17 @@ const TURNS: readonly Planted[] = [
     }),
   },
   {
-    breach: "a turn never lapses",
+    breach: "a lease never expires",
     caught: "grants a mutex lease to one process until it expires, to the millisecond",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, now: 0 }) }),
   },
   {
-    breach: "a turn lapses a moment late",
+    breach: "a lease expires a moment late",
     caught: "grants a mutex lease to one process until it expires, to the millisecond",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, now: turn.now - 1 }) }),
   },
   {
-    breach: "an owner is refused its own turn",
+    breach: "an owner is refused its own lease",
     caught: "lets the owner extend its lease, or release it by taking it until now",
     bend: (table, store) => ({
       takeTurn: async (turn) => {
@@ -67,7 +67,7 @@ const TURNS: readonly Planted[] = [
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, cursor: null }) }),
   },
   {
-    breach: "a refusal leaves its cursor",
+    breach: "a refusal omits its cursor",
     caught: "passes the last owner's cursor to the next owner, and a refused request stores no cursor",
     bend: (table, store) => ({
       takeTurn: async (turn) => {
@@ -81,22 +81,22 @@ const TURNS: readonly Planted[] = [
     }),
   },
   {
-    breach: "who takes a turn and leaves nothing takes away what was left",
+    breach: "a lease request without a cursor removes the stored cursor",
     caught: "keeps a cursor until an owner stores another one, and lets every process read it",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ cursor: null, ...turn }) }),
   },
   {
-    breach: "what was left is read as nothing",
+    breach: "a stored cursor is read as none",
     caught: "keeps a cursor until an owner stores another one, and lets every process read it",
     bend: () => ({ cursorOf: async () => null }),
   },
   {
-    breach: "a turn goes on although it was another's",
+    breach: "a renewal succeeds although another owner held the lease since",
     caught: "refuses to continue a lease after another process took it, or after it expired or was released",
     bend: (table) => ({ takeTurn: ({ again: _, ...turn }) => table.takeTurn(turn) }),
   },
   {
-    breach: "a turn does not go on once it has lapsed",
+    breach: "a renewal is refused once the lease has expired",
     caught: "refuses to continue a lease after another process took it, or after it expired or was released",
     bend: (table, store) => ({
       takeTurn: async (turn) => {
@@ -107,12 +107,12 @@ const TURNS: readonly Planted[] = [
     }),
   },
   {
-    breach: "there is one turn for everything",
+    breach: "there is one lease for all names",
     caught: "keeps leases with different names apart, and hostile names character by character",
     bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, name: "turn" }) }),
   },
   {
-    breach: "a turn is read and written in two steps",
+    breach: "a lease is read and written in two steps",
     caught: "grants one lease when 50 processes request it at once",
     bend: (table, store) => ({
       takeTurn: async (turn) => {
@@ -132,7 +132,7 @@ const CHAINS: readonly Planted[] = [
     bend: afterCommit(({ epoch, chain }) => ({ epoch: chain === 2 ? epoch - 1 : epoch })),
   },
   {
-    breach: "a commit that names the next chain goes on counting claims",
+    breach: "a commit that names the next chain keeps the count of claims",
     caught: "a commit with `nextChain` moves the run to the next chain and epoch, and counts no death",
     bend: afterCommit(({ version }) => ({ chainClaims: version })),
   },
@@ -142,12 +142,12 @@ const CHAINS: readonly Planted[] = [
     bend: afterCommit(({ takeovers }) => ({ takeovers: takeovers + 1 })),
   },
   {
-    breach: "a commit that names the next chain stays where it is",
+    breach: "a commit that names the next chain stays in its chain",
     caught: "a commit with `nextChain` moves the run to the next chain and epoch, and counts no death",
     bend: (table) => ({ commit: (commit) => table.commit({ ...commit, nextChain: false }) }),
   },
   {
-    breach: "a commit that names the next chain forgets quiet",
+    breach: "a commit that names the next chain loses effectsSettleAt",
     caught: "a commit with `nextChain` raises `effectsSettleAt` for a call that outlives it",
     bend: afterCommit(() => ({ effectsSettleAt: 0 })),
   },
@@ -155,17 +155,17 @@ const CHAINS: readonly Planted[] = [
 
 const ENDS: readonly Planted[] = [
   {
-    breach: "an end that is told stays in `alive`",
+    breach: "an end that is notified stays in `alive`",
     caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: afterCommit(() => ({ endNotified: false })),
   },
   {
-    breach: "an end that is told has no time to live",
+    breach: "an end that is notified has no time to live",
     caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: afterCommit(() => ({ expiresAtSec: null })),
   },
   {
-    breach: "an end that was refused is told all the same",
+    breach: "an end whose notification was refused counts as notified",
     caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: (table, store) => ({
       commit: async (commit) => {
@@ -178,12 +178,12 @@ const ENDS: readonly Planted[] = [
     }),
   },
   {
-    breach: "a run past its time is claimed",
+    breach: "an expired run is claimed",
     caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: (table) => ({ claim: (claim) => table.claim({ ...claim, now: 0 }) }),
   },
   {
-    breach: "a run past its time is still alive",
+    breach: "an expired run is still alive",
     caught: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
     bend: (table, store) => ({
       alive: async (query) => {
@@ -196,12 +196,12 @@ const ENDS: readonly Planted[] = [
     }),
   },
   {
-    breach: "create forgets whose run it is",
+    breach: "create loses the parent of the run",
     caught: "create stores the parent, and no later write changes it",
     bend: (table) => ({ create: (creation) => table.create({ ...creation, parent: null }) }),
   },
   {
-    breach: "a claim forgets whose run it is",
+    breach: "a claim loses the parent of the run",
     caught: "create stores the parent, and no later write changes it",
     bend: (table, store) => ({
       claim: async (claim) => {
@@ -217,12 +217,12 @@ const ENDS: readonly Planted[] = [
 
 const READS: readonly Planted[] = [
   {
-    breach: "the inbox gives all that there is",
+    breach: "the inbox returns more than its limit",
     caught: "inbox returns the first messages up to its limit, and the next ones after a removal",
     bend: (table) => ({ inbox: (of) => table.inbox({ ...of, limit: 1_000 }) }),
   },
   {
-    breach: "the inbox gives the first ones that arrived",
+    breach: "the inbox returns the first items that arrived",
     caught: "inbox returns the first messages up to its limit, and the next ones after a removal",
     bend: (table, store) => ({
       inbox: async (of) => {
@@ -233,7 +233,7 @@ const READS: readonly Planted[] = [
     }),
   },
   {
-    breach: "a list begins again where the run under its cursor has moved",
+    breach: "a list restarts when the run under its cursor has moved",
     caught: "list continues after a page even if the last run of that page has moved",
     bend: (table) => {
       const ends = new Map<string, string>();

@@ -15,7 +15,7 @@ interface Planted {
 
 const DAMAGE: readonly Planted[] = [
   {
-    breach: "a damaged row is read as none",
+    breach: "a damaged row is read as missing",
     caught: "a damaged row is unreadable",
     bend: (table) => ({ read: (run, now) => table.read(run, now).catch(() => null) }),
   },
@@ -41,7 +41,7 @@ const DAMAGE: readonly Planted[] = [
     }),
   },
   {
-    breach: "a damaged row is on no page",
+    breach: "a damaged row is omitted from every page",
     caught: "pages name damaged rows and contain all other rows",
     bend: (table) => ({ alive: async (query) => ({ ...(await table.alive(query)), damaged: [] }) }),
   },

@@ -24,7 +24,7 @@ async function withoutKeys<T>({ tombstones }: MemoryStore, act: () => Promise<T>
 
 const PLANTED: readonly Planted[] = [
   {
-    breach: "create asks for rows alone",
+    breach: "create checks rows alone",
     caught: "create returns the tombstone once the row is expired, removed and cleaned up",
     bend: (table, store) => ({ create: (creation) => withoutKeys(store, () => table.create(creation)) }),
   },
@@ -49,7 +49,7 @@ const PLANTED: readonly Planted[] = [
     }),
   },
   {
-    breach: "a tombstone ends a run that goes on",
+    breach: "a tombstone ends a live run",
     caught: "ignores a tombstone while its row exists: create finds the run",
     bend: (table, store) => ({
       create: async (creation) => {
@@ -59,7 +59,7 @@ const PLANTED: readonly Planted[] = [
     }),
   },
   {
-    breach: "a key is kept until it is deleted",
+    breach: "a key is kept until its deletion, beyond its expiry",
     caught: "frees a key exactly at its expiry, whether its tombstone is deleted or not",
     bend: (_, store) => ({ readKey: async (run) => store.tombstones.get(run) ?? null }),
   },
@@ -77,7 +77,7 @@ const PLANTED: readonly Planted[] = [
     },
   },
   {
-    breach: "the last tombstone stands, of whatever epoch",
+    breach: "the last tombstone wins, of any epoch",
     caught: "keeps the tombstone of the newest epoch of an incarnation, then the newest one",
     bend: (_, store) => ({
       keepKey: async (tombstone) => {
@@ -87,7 +87,7 @@ const PLANTED: readonly Planted[] = [
     }),
   },
   {
-    breach: "forgetKey takes a run for its incarnation",
+    breach: "forgetKey ignores the incarnation",
     caught: "forgetKey frees the key of one incarnation",
     bend: (_, store) => ({
       forgetKey: async ({ run }) => {

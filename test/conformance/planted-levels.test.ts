@@ -22,7 +22,7 @@ const stripped = (store: MemoryStore, run: string): void => {
 
 const LEVELS: readonly Planted[] = [
   {
-    breach: "a claim does not look at the level",
+    breach: "a claim ignores the level",
     caught: [
       "refuses a claim below the level of the row and changes nothing",
       "answers a claim below the level of an ended row with the level, not with the end",
@@ -50,7 +50,7 @@ const LEVELS: readonly Planted[] = [
     }),
   },
   {
-    breach: "a commit writes only what it knows",
+    breach: "a commit drops unknown fields",
     caught: ["claims and commits keep unknown fields of the row"],
     bend: (table, store) => ({
       commit: async (commit) => {
@@ -60,7 +60,7 @@ const LEVELS: readonly Planted[] = [
     }),
   },
   {
-    breach: "a delivery writes only what it knows",
+    breach: "a delivery drops unknown fields",
     caught: ["accepts messages, requests, parks and hand-overs for any level, and keeps unknown fields"],
     bend: (table, store) => ({
       deliver: async (delivery) => {

@@ -39,17 +39,17 @@ const judging =
 
 const PLANTED: readonly Planted[] = [
   {
-    breach: "the time to live stays",
+    breach: "the time to live is kept",
     caught: "redrive gives a failed run the next epoch",
     bend: leaving((_, { expiresAtSec, endNotified }) => ({ expiresAtSec, endNotified })),
   },
   {
-    breach: "the epoch stays",
+    breach: "the epoch is kept",
     caught: "redrive gives a failed run the next epoch",
     bend: leaving((_, { epoch }) => ({ epoch })),
   },
   {
-    breach: "the execution stays",
+    breach: "the execution is kept",
     caught: "grants one redrive when 50 redrives run at once",
     bend: leaving((_, { chain }) => ({ chain })),
   },
@@ -64,12 +64,12 @@ const PLANTED: readonly Planted[] = [
     bend: judging(({ version }) => ({ version })),
   },
   {
-    breach: "quiet is forgotten",
+    breach: "effectsSettleAt is lost",
     caught: "redrive keeps `effectsSettleAt`, the counters and the pending requests",
     bend: leaving(() => ({ effectsSettleAt: 0 })),
   },
   {
-    breach: "the note goes with a release in an outage",
+    breach: "the note is dropped by a release in an outage",
     caught: "keeps the redrive record when the first beat meets a store outage",
     bend: (table, store) => ({
       commit: async (commit) => {
@@ -96,7 +96,7 @@ const PLANTED: readonly Planted[] = [
     }),
   },
   {
-    breach: "any end is told",
+    breach: "any end counts as notified",
     caught: "ignores a late delivery of the first end after a redrive",
     bend: (table) => ({ recordEndNotified: ({ epoch: _, ...of }) => table.recordEndNotified(of) }),
   },

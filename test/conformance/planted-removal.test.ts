@@ -17,7 +17,7 @@ interface Planted<Port> {
 
 const TABLES: readonly Planted<RunTable>[] = [
   {
-    breach: "purge removes a run whose end is not told",
+    breach: "purge removes a run whose end is not notified",
     caught: "purge keeps a live run, and one whose end is not delivered",
     bend: (table, store) => ({
       purge: (of) => {
@@ -28,7 +28,7 @@ const TABLES: readonly Planted<RunTable>[] = [
     }),
   },
   {
-    breach: "purge tells nobody",
+    breach: "purge announces no removal",
     caught: "purge removes an ended run",
     bend: (table, store) => ({
       purge: async (of) => {
@@ -39,7 +39,7 @@ const TABLES: readonly Planted<RunTable>[] = [
     }),
   },
   {
-    breach: "purge removes whatever incarnation is there",
+    breach: "purge ignores the incarnation",
     caught: "purge removes no row of another incarnation or format, and no expired one",
     bend: (table, store) => ({
       purge: (of) => table.purge({ ...of, born: store.rows.get(of.run)?.born ?? "" }),
@@ -66,7 +66,7 @@ const TABLES: readonly Planted<RunTable>[] = [
     },
   },
   {
-    breach: "a run whose end is not told expires",
+    breach: "a run whose end is not notified expires",
     caught: "a live run, or one whose end is not delivered, never expires",
     bend: (_, store) => {
       store.expire = () => {
@@ -86,7 +86,7 @@ const TABLES: readonly Planted<RunTable>[] = [
     }),
   },
   {
-    breach: "forget leaves what was seen",
+    breach: "forget leaves used IDs",
     caught: "forget removes the items of one incarnation",
     bend: (_, store) => ({
       forget: async (of) => {
@@ -95,7 +95,7 @@ const TABLES: readonly Planted<RunTable>[] = [
     }),
   },
   {
-    breach: "forget takes a run for its incarnation",
+    breach: "forget ignores the incarnation",
     caught: "forget touches nothing of the next incarnation",
     bend: (_, store) => ({
       forget: async (of) => {
@@ -107,7 +107,7 @@ const TABLES: readonly Planted<RunTable>[] = [
 
 const OBJECTS: readonly Planted<ObjectStore>[] = [
   {
-    breach: "keys come in the order of UTF-16",
+    breach: "keys are ordered by UTF-16 code units",
     caught: "next returns the keys in byte order, each once, with the time of its put",
     bend: (objects, store) => ({
       next: async (after) => {
@@ -117,7 +117,7 @@ const OBJECTS: readonly Planted<ObjectStore>[] = [
     }),
   },
   {
-    breach: "a prefix is a pattern",
+    breach: "a prefix is treated as a pattern",
     caught: "removeUnder removes the keys with that prefix and no others",
     bend: (_, { objects }) => ({
       removeUnder: async (prefix) => {

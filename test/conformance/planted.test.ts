@@ -57,7 +57,7 @@ const CLAIMS: readonly Planted[] = [
     }),
   },
   {
-    breach: "claim does not raise quiet",
+    breach: "claim does not raise effectsSettleAt",
     caught: "a retry of the same entry takes over at once",
     bend: (table, store) => ({
       claim: afterwards(store, table.claim, (_, before) => ({ effectsSettleAt: before.effectsSettleAt })),
@@ -94,14 +94,14 @@ const CLAIMS: readonly Planted[] = [
     bend: (_, store) => ({ read: async (run) => store.rows.get(run) ?? null }),
   },
   {
-    breach: "an incarnation is not compared",
+    breach: "the incarnation is not compared",
     caught: "another incarnation or an unknown run is missing for every operation",
     bend: (table, store) => ({
       request: (request) => table.request({ ...request, born: rowIn(store, request.run)?.born ?? "" }),
     }),
   },
   {
-    breach: "the format is not looked at",
+    breach: "the format is not checked",
     caught: "every operation answers `newer` for a row of a newer format and leaves it unchanged",
     bend: (table, store) => ({
       deliver: (delivery) => {
@@ -129,12 +129,12 @@ const WRITES: readonly Planted[] = [
     }),
   },
   {
-    breach: "an end does not look at wakeCount",
+    breach: "an end ignores the wake counter",
     caught: "refuses an end while a message is unread, and accepts it once the message is read",
     bend: (table) => ({ commit: (commit) => table.commit({ ...commit, unlessWoken: false }) }),
   },
   {
-    breach: "a commit sets wakeCount to what it has seen",
+    breach: "a commit sets the wake counter to the value that it has read",
     caught: "counts each of 50 deliveries once and loses no commit when commits run at the same time",
     bend: (table, store) => ({
       commit: afterwards(store, table.commit, (row) => ({ wakeCount: row.wakeCountSeen })),
@@ -146,7 +146,7 @@ const WRITES: readonly Planted[] = [
     bend: (table) => ({ deliver: ({ digest: _, ...delivery }) => table.deliver(delivery) }),
   },
   {
-    breach: "what was removed is forgotten",
+    breach: "used IDs are forgotten",
     caught: "deliver counts a message once",
     bend: (_, store) => ({
       clearInbox: async (of) => {
@@ -155,14 +155,14 @@ const WRITES: readonly Planted[] = [
     }),
   },
   {
-    breach: "a message is stored without a stir",
+    breach: "a message is stored without a wake-up",
     caught: "deliver counts a message once",
     bend: (table, store) => ({
       deliver: afterwards(store, table.deliver, (_, before) => ({ wakeCount: before.wakeCount })),
     }),
   },
   {
-    breach: "the inbox comes in another order",
+    breach: "the inbox has another order",
     caught: "inbox returns messages by time of sending, then by ID, and keeps those that were not removed",
     bend: (table) => ({ inbox: async (of) => (await table.inbox(of)).toReversed() }),
   },
@@ -174,7 +174,7 @@ const WRITES: readonly Planted[] = [
     }),
   },
   {
-    breach: "telling an end again moves its expiry",
+    breach: "notifying an end again moves its expiry",
     caught: "tell starts the time to live once, and only for an ended run",
     bend: (table, store) => ({
       recordEndNotified: async (of) => {
@@ -200,7 +200,7 @@ const WAITS: readonly Planted[] = [
     }),
   },
   {
-    breach: "park does not look at wakeCount",
+    breach: "park ignores the wake counter",
     caught: "a run with a new wake-up does not park; a paused run that has seen the wake-up does",
     bend: (table, store) => ({
       park: (park) => {
@@ -216,7 +216,7 @@ const WAITS: readonly Planted[] = [
     bend: (table) => ({ handOver: (handOver) => table.handOver({ ...handOver, now: Number.MAX_SAFE_INTEGER }) }),
   },
   {
-    breach: "handOver does not raise quiet",
+    breach: "handOver does not raise effectsSettleAt",
     caught: "handOver is refused until the lease expires, and then raises `effectsSettleAt` to that lease",
     bend: (table, store) => ({
       handOver: afterwards(store, table.handOver, (_, before) => ({ effectsSettleAt: before.effectsSettleAt })),
@@ -240,7 +240,7 @@ const WAITS: readonly Planted[] = [
     }),
   },
   {
-    breach: "an ended run leaves `alive` before it is told",
+    breach: "an ended run leaves `alive` before it is notified",
     caught: "alive contains a run until its end is delivered",
     bend: (table) => ({
       alive: async (query) => {
@@ -259,12 +259,12 @@ describe("a breach of RunTable is caught", () => {
     expect(failed.filter((name) => name.startsWith(caught))).toHaveLength(1);
   });
 
-  test("and nothing else is", async () => {
+  test("and no other case fails", async () => {
     expect(await failing(runTableCases, memory.table)).toEqual([]);
   });
 });
 
-test("an object store that replaces what is there is caught", async () => {
+test("an object store that replaces an existing object is caught", async () => {
   const failed = await failing(objectStoreCases, () => {
     const store = memoryStore();
     const objects = memoryObjectStore(store, virtualClock(0));
@@ -278,7 +278,7 @@ test("an object store that replaces what is there is caught", async () => {
   expect(await failing(objectStoreCases, memory.objects)).toEqual([]);
 });
 
-test("a chain that starts a spent name again is caught, one that gives up what goes on, one whose token wakes twice", async () => {
+test("a chain is caught when it restarts a used name, abandons an execution, or wakes a token twice", async () => {
   const bent = (bend: (chain: Chain) => Partial<Chain>) =>
     failing(chainCases, () => {
       const world = memory.chain();

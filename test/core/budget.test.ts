@@ -8,15 +8,15 @@ const NONE = { microUsd: null, tokens: null, toolCalls: null, wallMs: null };
 const FREE: Budget = { ...NONE, beats: 10, takeovers: 3, onExhausted: "stop" };
 const spent = { tokensIn: 60, tokensOut: 40, microUsd: 500_000, beats: 2, toolCalls: 7 };
 
-describe("what is left", () => {
-  test("of no limit is always something; beats always have one", () => {
+describe("the remaining budget", () => {
+  test("without a limit is never exhausted; beats always have a limit", () => {
     expect(exhaustedMeter(NOTHING_SPENT, FREE)).toBeNull();
     expect(exhaustedMeter({ ...spent, tokensIn: 1e12, microUsd: 1e12 }, FREE)).toBeNull();
     expect(exhaustedMeter({ ...spent, beats: 9 }, FREE)).toBeNull();
     expect(exhaustedMeter({ ...spent, beats: 10 }, FREE)).toBe("10 of 10 beats are used");
   });
 
-  test("of money is nothing when the limit is reached, not only when it is passed", () => {
+  test("of money is exhausted when the limit is reached, not only when it is exceeded", () => {
     expect(exhaustedMeter(spent, { ...FREE, microUsd: 500_001 })).toBeNull();
     expect(exhaustedMeter(spent, { ...FREE, microUsd: 500_000 })).toBe("$0.50 of $0.50 is spent");
     expect(exhaustedMeter({ ...spent, microUsd: 500_042 }, { ...FREE, microUsd: 500_000 })).toBe(
@@ -29,14 +29,14 @@ describe("what is left", () => {
     expect(exhaustedMeter(spent, { ...FREE, tokens: 100 })).toBe("100 of 100 tokens are used");
   });
 
-  test("of time at work is nothing when the limit is reached", () => {
+  test("of working time is exhausted when the limit is reached", () => {
     expect(exhaustedMeter({ ...spent, wallMs: 1_999 }, { ...FREE, wallMs: 2_000 })).toBeNull();
     expect(exhaustedMeter({ ...spent, wallMs: 2_500 }, { ...FREE, wallMs: 2_000 })).toBe(
       "2.5 of 2 seconds at work are used",
     );
   });
 
-  test("of tool calls is judged where some are to be released, and only there", () => {
+  test("of tool calls is checked only when calls are to be released", () => {
     const limited = { ...FREE, toolCalls: 9 };
     expect(exhaustedMeter(spent, { ...FREE, toolCalls: 7 })).toBeNull();
     expect(exhaustedMeter(spent, limited, 2)).toBeNull();
@@ -44,13 +44,13 @@ describe("what is left", () => {
     expect(exhaustedMeter({ ...spent, beats: 10 }, limited, 2)).toBeNull();
   });
 
-  test("is more by what was granted, of what has a limit", () => {
+  test("increases by a grant for each meter that has a limit", () => {
     const more = withGrants({ ...FREE, tokens: 100 }, { granted: { tokens: 5, microUsd: 7 } });
     expect(more).toEqual({ ...NONE, beats: 10, tokens: 105 });
     expect(addGrant({ beats: 1, tokens: 2 }, { beats: 3, wallMs: 4 })).toEqual({ beats: 4, tokens: 2, wallMs: 4 });
   });
 
-  test("a limit of zero leaves no room for a first beat", () => {
+  test("with a limit of zero allows no first beat", () => {
     expect(exhaustedMeter(NOTHING_SPENT, { ...FREE, microUsd: 0 })).toBe("$0.00 of $0.00 is spent");
     expect(exhaustedMeter(NOTHING_SPENT, { ...FREE, tokens: 0 })).toBe("0 of 0 tokens are used");
   });
@@ -64,8 +64,8 @@ test("the meters of an amount are those that it has, in the order of the report"
   ]);
 });
 
-describe("adding up", () => {
-  test("takes each meter that the debit names and leaves the others", () => {
+describe("a debit", () => {
+  test("adds to each meter that it names and leaves the others", () => {
     expect(add(spent, { tokensOut: 2, toolCalls: 1 })).toEqual({ ...spent, tokensOut: 42, toolCalls: 8 });
     expect(add(spent, {})).toEqual(spent);
     expect(add(NOTHING_SPENT, spent)).toStrictEqual(spent);
@@ -103,7 +103,7 @@ describe("dollars", () => {
     expect(usd(micro)).toBe(shown);
   });
 
-  test("whole cents always have two digits, and nothing is lost of any amount", () => {
+  test("have two digits for whole cents, and lose nothing of any amount", () => {
     for (let cents = 0; cents < 20_000; cents += 1) expect(usd(cents * 10_000)).toMatch(/^\d+\.\d\d$/);
     for (let micro = 0; micro < 20_000; micro += 7) expect(Math.round(Number(usd(micro)) * 1e6)).toBe(micro);
   });

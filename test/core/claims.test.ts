@@ -11,13 +11,22 @@ import {
 } from "../../src/core/policy/contradictions.ts";
 import type { Message } from "../../src/core/message.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";
+import {
+  AT,
+  stateAfter,
+  callPart,
+  messageReceived,
+  intended,
+  invoked,
+  replied,
+  startedEvent,
+} from "../support/states/states-and-events.ts";
 
 type Call = readonly [tool: string, args: Json, claims: Json, outcome?: "failed"];
 
 /** Beats of one call each, whose result is what it claims; or what a person or cairn says in between. */
 function stateOf(beats: readonly (Call | string)[]) {
-  let state = after(startedEvent);
+  let state = stateAfter(startedEvent);
   for (const [index, beat] of beats.entries()) {
     if (typeof beat === "string") {
       const nudge = {
@@ -27,14 +36,14 @@ function stateOf(beats: readonly (Call | string)[]) {
         why: "w",
         action: { kind: "nudge", say: beat },
       } as const;
-      state = foldAll(state, [beat.startsWith(CONFLICT_NOTICE) ? nudge : heard(beat, String(index))]);
+      state = foldAll(state, [beat.startsWith(CONFLICT_NOTICE) ? nudge : messageReceived(beat, String(index))]);
       continue;
     }
     const [tool, args, result, outcome = "succeeded"] = beat;
     const call = `c${state.calls + 1}`;
     const told = { outcome, value: { kind: "inline", json: result }, externalId: null, evidence: "test" } as const;
     const settled: Event = { kind: "ToolResultRecorded", at: AT, call, ...told };
-    state = foldAll(state, [replied([calls(tool, args)]), intended(call), invoked(call), settled]);
+    state = foldAll(state, [replied([callPart(tool, args)]), intended(call), invoked(call), settled]);
   }
   return state;
 }
@@ -49,7 +58,7 @@ const says = (tool: string, value: Json, args: Json = {}): Call => [tool, args, 
 const [yes, no, other] = [says("search", true), says("book", false), says("look", 7)];
 
 describe("a contradiction", () => {
-  test("is two calls that claim other values for one fact, in turns and twice", () => {
+  test("is two calls that claim different values for one fact, alternately and twice", () => {
     expect(conflict(yes, no, yes, no)).toEqual({
       fact: "flight 42 is free",
       claimed: [
@@ -61,18 +70,18 @@ describe("a contradiction", () => {
     expect(conflict(yes, no, yes)).toBeNull();
   });
 
-  test("may have others in between, within the newest six calls", () => {
+  test("may have other calls in between, within the newest six calls", () => {
     const silent: Call = ["silent", {}, {}];
     expect(conflict(yes, no, silent, yes, silent, no)).not.toBeNull();
     expect(conflict(yes, no, silent, yes, silent, silent, no)).toBeNull();
   });
 
-  test("may be of one tool that is asked two things", () => {
+  test("may come from one tool that is called with two arguments", () => {
     const [one, two] = [says("search", true, { by: "name" }), says("search", false, { by: "number" })];
     expect(conflict(one, two, one, two)?.claimed.map(([tool]) => tool)).toEqual(["search", "search"]);
   });
 
-  test("is about one fact: others may agree, and the order of names does not count", () => {
+  test("is about one fact: other facts may agree, and the order of names does not matter", () => {
     const seat = (facts: Json): Call => ["seat", {}, facts];
     const meal: Call = ["meal", {}, { row: { b: 2, a: 1 }, meal: "fish" }];
     expect(
@@ -83,27 +92,27 @@ describe("a contradiction", () => {
   });
 });
 
-describe("is none", () => {
+describe("no contradiction", () => {
   test.each<[string, readonly (Call | string)[]]>([
-    ["where a fact changes once in time", [yes, yes, no, no]],
-    ["where it changes and changes back", [yes, no, no, yes]],
-    ["where one of the two has come to agree", [yes, no, yes, no, says("search", false)]],
-    ["where one follows a world that moves", [says("a", 1), says("b", 2), says("a", 3), says("b", 2)]],
-    ["where both follow a world that moves", [says("a", 1), says("b", 2), says("a", 3), says("b", 4)]],
+    ["when a fact changes once", [yes, yes, no, no]],
+    ["when a fact changes and changes back", [yes, no, no, yes]],
+    ["when one of the two calls has come to agree", [yes, no, yes, no, says("search", false)]],
+    ["when one call follows a changing world", [says("a", 1), says("b", 2), says("a", 3), says("b", 2)]],
+    ["when both calls follow a changing world", [says("a", 1), says("b", 2), says("a", 3), says("b", 4)]],
     [
-      "where the same call sees a door open and close",
+      "when the same call sees a door open and close",
       [says("door", 1), says("door", 0), says("door", 1), says("door", 0)],
     ],
-    ["of what failed", [yes, ["book", {}, free(false), "failed"], yes, ["book", {}, free(false), "failed"]]],
-    ["of tools that claim nothing", [yes, ["silent", {}, free(false)], yes, ["silent", {}, free(false)]]],
-    ["once a person has spoken", [yes, no, "try both once more", yes, no]],
-    ["once the model was told, before it happens again", [yes, no, yes, no, CONFLICT_NOTICE, yes, other]],
+    ["in failed calls", [yes, ["book", {}, free(false), "failed"], yes, ["book", {}, free(false), "failed"]]],
+    ["in calls of tools without claims", [yes, ["silent", {}, free(false)], yes, ["silent", {}, free(false)]]],
+    ["after a user message", [yes, no, "try both once more", yes, no]],
+    ["after the notice, until it happens again", [yes, no, yes, no, CONFLICT_NOTICE, yes, other]],
   ])("%s", (_, beats) => {
     expect(conflict(...beats)).toBeNull();
   });
 });
 
-test("a call that claims nothing contradicts no other", () => {
+test("a call without claims contradicts no other", () => {
   const turns = toolTurnsIn(stateOf([yes, no, yes, no]).messages, () => true);
   expect(findContradiction(turns, ({ tool }) => (tool === "search" ? { fact: 1 } : undefined))).toBeNull();
 });
@@ -118,12 +127,14 @@ test("only a text of cairn counts as notice to the model", () => {
   );
 });
 
-test("after the model was told it counts anew, until a person speaks", () => {
+test("the count restarts after the notice, until a user message arrives", () => {
   const told = [yes, no, yes, no, `${CONFLICT_NOTICE}.`] as const;
   expect(conflict(...told, yes, no, yes, no)).not.toBeNull();
   expect(conflictWasReported(stateOf(told).messages)).toBe(true);
   expect(conflictWasReported(stateOf([...told, yes, no]).messages)).toBe(true);
   expect(conflictWasReported(stateOf([...told, "believe the second one"]).messages)).toBe(false);
   // Only cairn tells it: a person who says the same has spoken.
-  expect(conflictWasReported(foldAll(stateOf([yes, no]), [heard(CONFLICT_NOTICE, "9")]).messages)).toBe(false);
+  expect(conflictWasReported(foldAll(stateOf([yes, no]), [messageReceived(CONFLICT_NOTICE, "9")]).messages)).toBe(
+    false,
+  );
 });

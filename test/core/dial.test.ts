@@ -4,15 +4,15 @@ import { z } from "zod";
 import { COMMIT_COST, type StepAtRisk, crashRateOf, dialOf, resultSettingOf } from "../../src/core/policy/dial.ts";
 import type { Effect } from "../../src/core/calls/effects.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
-import { drive, begin, runnerOf } from "../support/drive.ts";
-import { actor, callsThenOver, chainedStage, rowOf, stage } from "../support/stage.ts";
-import { dieInTool, playOut } from "../support/steps.ts";
+import { drive, beginRun, runnerOf } from "../support/harness/drive.ts";
+import { scriptedAgent, callsThenFinal, createChainHarness, rowOf, createHarness } from "../support/harness/harness.ts";
+import { dieInTool, runUntilIdle } from "../support/harness/chain-steps.ts";
 
 const FREE = { microUsd: 0, tookMs: 0 };
 const RATE = crashRateOf({ takeovers: 0, claims: 0 });
 const step = (of: Partial<StepAtRisk>) => dialOf({ effects: ["none"], reply: FREE, crashRate: RATE, ...of });
 
-describe("the table", () => {
+describe("the commit policy", () => {
   test.each([
     [["none"], "skip", "merge"],
     [["none", "none", "none"], "skip", "merge"],
@@ -27,7 +27,7 @@ describe("the table", () => {
     },
   );
 
-  test("a result is committed at once where its call may not be repeated, or repeating it takes longer than a commit", () => {
+  test("commits a result at once when its call may not be repeated, or repeating it takes longer than a commit", () => {
     const slow = COMMIT_COST.ms / RATE;
     const settings = (["none", "keyed", "probed", "unsafe"] as const).map((effect) =>
       [0, slow - 1, slow, slow + 1].map((tookMs) => resultSettingOf({ effect, tookMs, crashRate: RATE })),
@@ -40,7 +40,7 @@ describe("the table", () => {
     ]);
   });
 
-  test("a reply that costs more to lose than a commit is committed, in money as in time", () => {
+  test("commits a reply that costs more to lose than a commit, in money and in time", () => {
     const dear = COMMIT_COST.microUsd / RATE;
     const slow = COMMIT_COST.ms / RATE;
     expect([dear, slow]).toEqual([200, 500]);
@@ -53,7 +53,7 @@ describe("the table", () => {
     }
   });
 
-  test("a long calm run may wait with dearer replies, and one that saw deaths with cheaper ones", () => {
+  test("lets a long run without deaths defer dearer replies, and a run with deaths only cheaper ones", () => {
     expect(crashRateOf({ takeovers: 0, claims: 900 })).toBe(0.001);
     expect(crashRateOf({ takeovers: 3, claims: 100 })).toBe(0.02);
     expect(crashRateOf({ takeovers: 1_000, claims: 1 })).toBe(1);
@@ -65,53 +65,56 @@ describe("the table", () => {
 
 /** Writes of its row that a run takes until it is done; the claims are the same. */
 async function versionsOf(of: { readonly dial: "auto" | "always"; readonly effect: Effect; readonly inUsd?: number }) {
-  const on = stage();
+  const harness = createHarness();
   const { dial, effect, inUsd = 0 } = of;
-  const made = actor({ effect, reply: (asked) => ({ ...callsThenOver(3)(asked), tokensIn: 300, tokensOut: 0 }) });
+  const made = scriptedAgent({
+    effect,
+    reply: (asked) => ({ ...callsThenFinal(3)(asked), tokensIn: 300, tokensOut: 0 }),
+  });
   const agent = { ...made, dial, price: { inUsd, outUsd: 0 } };
-  const payload = await begin(on.world, agent, {});
-  await drive(runnerOf(on.world, agent), payload);
-  return rowOf(on, payload.run).version;
+  const payload = await beginRun(harness.world, agent, {});
+  await drive(runnerOf(harness.world, agent), payload);
+  return rowOf(harness, payload.run).version;
 }
 
-test("a beat that acts nowhere is one commit instead of two, where its agent says so and its replies are cheap", async () => {
+test("a beat without outside effects is one commit instead of two when its agent allows it and its replies are cheap", async () => {
   expect(await versionsOf({ dial: "always", effect: "none" })).toBe(7);
   expect(await versionsOf({ dial: "auto", effect: "none" })).toBe(4);
   expect(await versionsOf({ dial: "auto", effect: "keyed" })).toBe(7);
   expect(await versionsOf({ dial: "auto", effect: "none", inUsd: 1 })).toBe(7);
 });
 
-test("what acts outside is committed before it starts: a model may say something else the second time", async () => {
-  const on = chainedStage();
+test("a call with an outside effect is committed before it starts, because a repeated model call may differ", async () => {
+  const harness = createChainHarness();
   const keys: string[] = [];
   let replies = 0;
-  const made = actor({
+  const made = scriptedAgent({
     run: ({ key }) => keys.push(key),
     reply: ({ calls }) =>
       calls.length > 0 ? { text: "over" } : { calls: [{ tool: "act", args: { reply: (replies += 1) } }] },
   });
   const agent = { ...made, dial: "auto" } as const;
-  await begin(on.world, agent, {});
-  const key = await dieInTool(on, agent);
-  await playOut(on, agent);
+  await beginRun(harness.world, agent, {});
+  const key = await dieInTool(harness, agent);
+  await runUntilIdle(harness, agent);
   expect([keys, replies]).toEqual([[key], 1]);
 });
 
-test("what was looked at and not committed is forgotten, also where a later version says that it acts", async () => {
+test("an uncommitted read is forgotten, also when a later version declares an outside effect", async () => {
   // Schedule 58 is for what was released; a wrong `none` is repeated freely, and so it is here.
   for (const [dial, status] of [
     ["always", "blocked"],
     ["auto", "completed"],
   ] as const) {
-    const on = chainedStage();
-    const { run } = await begin(on.world, actor({ effect: "none" }), {});
-    await dieInTool(on, { ...actor({ effect: "none" }), dial });
-    await playOut(on, { ...actor({ effect: "unsafe" }), dial, version: "2" });
-    expect(rowOf(on, run).status).toBe(status);
+    const harness = createChainHarness();
+    const { run } = await beginRun(harness.world, scriptedAgent({ effect: "none" }), {});
+    await dieInTool(harness, { ...scriptedAgent({ effect: "none" }), dial });
+    await runUntilIdle(harness, { ...scriptedAgent({ effect: "unsafe" }), dial, version: "2" });
+    expect(rowOf(harness, run).status).toBe(status);
   }
 });
 
-test("an agent has a dial or is refused", () => {
+test("an agent without a valid dial is refused", () => {
   const options = { name: "a", version: "1", model: scriptedModel({ name: "m", reply: () => ({ text: "over" }) }) };
   const define = (dial: unknown) =>
     defineAgent({ ...options, instructions: "", task: z.object({}), tools: {}, dial: dial as "auto" });

@@ -5,23 +5,23 @@ import type { EventOf } from "../../src/core/event.ts";
 import { extensionOf, gateNamed } from "../../src/core/policy/extension.ts";
 import { nextCommands } from "../../src/core/outstanding.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import * as build from "../support/build.ts";
+import * as build from "../support/states/states-and-events.ts";
 
-const { AT, GATE_UNTIL, after, askedForMore, decided, startedEvent, view } = build;
+const { AT, GATE_UNTIL, stateAfter, budgetRequested, decided, startedEvent, view } = build;
 
 const answered = (as: "approve" | "deny", more: Grant = {}): EventOf<"HumanApprovalReceived"> => ({
   ...{ kind: "HumanApprovalReceived", at: AT, gate: "budget-1", call: "budget" },
   decision: { ...build.decision(as), more },
 });
 
-const inWords = (state: ReturnType<typeof after>, now = AT) =>
+const inWords = (state: ReturnType<typeof stateAfter>, now = AT) =>
   nextCommands(state, view({ now })).map((command) =>
     "calls" in command ? `${command.kind} ${command.calls.join()}` : command.kind,
   );
 
-describe("while more is asked for", () => {
-  test("the model is not asked; the run waits until somebody decides or nobody did in time", () => {
-    const asking = after(startedEvent, askedForMore());
+describe("while a budget extension is requested", () => {
+  test("the model is not called; the run waits for a decision or its expiry", () => {
+    const asking = stateAfter(startedEvent, budgetRequested());
     expect(asking.phase).toBe("AwaitingApproval");
     expect(nextCommands(asking, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(nextCommands(asking, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "budget" }]);
@@ -29,8 +29,8 @@ describe("while more is asked for", () => {
     expect(nextCommands(asking, view({ pause: true }))).toEqual([{ kind: "pause" }]);
   });
 
-  test("nothing is released, and what is released already comes to its end", () => {
-    const asking = foldAll(build.withCalls(), [askedForMore()]);
+  test("nothing is released, and released calls run to their end", () => {
+    const asking = foldAll(build.withCalls(), [budgetRequested()]);
     expect(asking.phase).toBe("ExecutingTools");
     expect(inWords(asking)).toEqual(["perform c3"]);
     const settled = foldAll(asking, [build.resulted("c3")]);
@@ -41,48 +41,48 @@ describe("while more is asked for", () => {
   });
 
   test("its gate has a name of its own, and a call that is not open has none", () => {
-    const asking = after(startedEvent, askedForMore());
+    const asking = stateAfter(startedEvent, budgetRequested());
     expect(gateNamed(asking, "budget")).toMatchObject({ gate: "budget-1" });
     expect(gateNamed(asking, "c9")).toBeNull();
   });
 
-  test("a question without a budget is refused", () => {
-    const { budget: _, ...question } = askedForMore();
+  test("a request without a budget is refused", () => {
+    const { budget: _, ...question } = budgetRequested();
     expect(() => foldAll(build.IN_PHASE.AwaitingLLM(), [question])).toThrow(/once at a time/);
   });
 
-  test("it is not asked for again", () => {
-    const asking = foldAll(build.withCalls(), [askedForMore()]);
-    expect(() => foldAll(asking, [askedForMore({ gate: "budget-2" })])).toThrow(/once at a time/);
+  test("no second request is made", () => {
+    const asking = foldAll(build.withCalls(), [budgetRequested()]);
+    expect(() => foldAll(asking, [budgetRequested({ gate: "budget-2" })])).toThrow(/once at a time/);
   });
 });
 
-describe("what is decided", () => {
-  test("adds up, and only what is approved", () => {
-    const once = after(startedEvent, askedForMore(), answered("approve", { beats: 2, tokens: 5 }));
+describe("a decision about a budget", () => {
+  test("adds to the budget only when it approves", () => {
+    const once = stateAfter(startedEvent, budgetRequested(), answered("approve", { beats: 2, tokens: 5 }));
     expect([once.phase, extensionOf(once)]).toEqual([
       "AwaitingLLM",
       { asked: 1, granted: { beats: 2, tokens: 5 }, gate: null },
     ]);
-    const twice = foldAll(once, [askedForMore(), answered("approve", { beats: 1 })]);
+    const twice = foldAll(once, [budgetRequested(), answered("approve", { beats: 1 })]);
     expect(extensionOf(twice)).toEqual({ asked: 2, granted: { beats: 3, tokens: 5 }, gate: null });
-    const denied = foldAll(once, [askedForMore(), answered("deny", { beats: 1 })]);
+    const denied = foldAll(once, [budgetRequested(), answered("deny", { beats: 1 })]);
     expect(extensionOf(denied)).toEqual({ asked: 2, granted: { beats: 2, tokens: 5 }, gate: null });
   });
 
   test("about another gate changes nothing", () => {
-    const asking = after(startedEvent, askedForMore());
+    const asking = stateAfter(startedEvent, budgetRequested());
     expect(() => foldAll(asking, [{ ...answered("approve"), gate: "budget-2" }])).toThrow(/does not wait at gate/);
   });
 
-  test("leads a run that was to ask its model again later back to asking it", () => {
-    const retrying = after(startedEvent, decided({ kind: "retry", at: AT + 1_000 }), askedForMore());
+  test("returns a run that was about to retry its model to that retry", () => {
+    const retrying = stateAfter(startedEvent, decided({ kind: "retry", at: AT + 1_000 }), budgetRequested());
     expect([retrying.phase, retrying.retryAt]).toEqual(["AwaitingApproval", null]);
     expect(foldAll(retrying, [answered("approve", { beats: 1 })]).phase).toBe("AwaitingLLM");
   });
 
-  test("in a paused run is applied when it goes on", () => {
-    const asking = after(startedEvent, askedForMore(), build.paused);
+  test("in a paused run is applied when it is resumed", () => {
+    const asking = stateAfter(startedEvent, budgetRequested(), build.paused);
     const heard = foldAll(asking, [
       {
         ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: "gate#budget-1" },

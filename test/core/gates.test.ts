@@ -7,17 +7,36 @@ import { inline } from "../../src/core/message.ts";
 import { type Command, nextCommands } from "../../src/core/outstanding.ts";
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import { AT, FAILURE, GATE_UNTIL, IN_PHASE, after, approved, calls, decided, decision } from "../support/build.ts";
-import { decisionTaken, gated, hash, intended, invoked, lostSight, paused, reconciled } from "../support/build.ts";
-import { replied, resulted, resumed, startedEvent, taken, view } from "../support/build.ts";
+import {
+  AT,
+  FAILURE,
+  GATE_UNTIL,
+  IN_PHASE,
+  stateAfter,
+  approved,
+  callPart,
+  decided,
+  decision,
+} from "../support/states/states-and-events.ts";
+import {
+  decisionTaken,
+  gateOpened,
+  hash,
+  intended,
+  invoked,
+  outcomeLost,
+  paused,
+  reconciled,
+} from "../support/states/states-and-events.ts";
+import { replied, resulted, resumed, startedEvent, answerTaken, view } from "../support/states/states-and-events.ts";
 
-const waiting = (): State => after(startedEvent, replied([calls("book")]), intended("c1"), gated("c1"));
+const waiting = (): State => stateAfter(startedEvent, replied([callPart("book")]), intended("c1"), gateOpened("c1"));
 const two = (...events: readonly Event[]): State =>
-  after(startedEvent, replied([calls("book", { to: "LIS" }), calls("pay", { euros: 5 })]), ...events);
+  stateAfter(startedEvent, replied([callPart("book", { to: "LIS" }), callPart("pay", { euros: 5 })]), ...events);
 const kinds = (commands: readonly Command[]): readonly string[] => commands.map(({ kind }) => kind);
 
 describe("a gate", () => {
-  test("holds its call: nothing is owed until it expires", () => {
+  test("holds its call: no action is outstanding until it expires", () => {
     const state = waiting();
     expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated", releasedBy: null }] });
     expect(state.open[0]?.gate).toEqual({
@@ -26,25 +45,25 @@ describe("a gate", () => {
     });
     expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(() => foldAll(state, [invoked("c1")])).toThrow("ToolInvoked does not happen in AwaitingApproval");
-    expect(() => two(intended("c1"), gated("c1"), invoked("c1"))).toThrow("call c1 waits at a gate");
+    expect(() => two(intended("c1"), gateOpened("c1"), invoked("c1"))).toThrow("call c1 waits at a gate");
   });
 
-  test("is asked about what is intended, and once", () => {
-    expect(() => foldAll(two(), [gated("c1")])).toThrow("call c1 is not intended");
-    const asked = foldAll(two(), [intended("c1"), gated("c1")]);
-    expect(() => foldAll(asked, [gated("c1")])).toThrow("call c1 is not intended");
+  test("is opened once for each intent", () => {
+    expect(() => foldAll(two(), [gateOpened("c1")])).toThrow("call c1 is not intended");
+    const asked = foldAll(two(), [intended("c1"), gateOpened("c1")]);
+    expect(() => foldAll(asked, [gateOpened("c1")])).toThrow("call c1 is not intended");
     const released = foldAll(two(), [intended("c1"), invoked("c1")]);
-    expect(() => foldAll(released, [gated("c1")])).toThrow("call c1 is not intended");
+    expect(() => foldAll(released, [gateOpened("c1")])).toThrow("call c1 is not intended");
   });
 
-  test("beside a call that runs lets it run, and the run is running", () => {
-    const state = two(intended("c1"), gated("c1"), intended("c2"), invoked("c2"));
+  test("beside a running call lets it run, and the run stays running", () => {
+    const state = two(intended("c1"), gateOpened("c1"), intended("c2"), invoked("c2"));
     expect(state.phase).toBe("ExecutingTools");
     expect(nextCommands(state, view())).toEqual([{ kind: "perform", calls: ["c2"] }]);
     expect(foldAll(state, [resulted("c2")]).phase).toBe("AwaitingApproval");
   });
 
-  test("beside an unknown call leaves the run blocked, and waits no longer than until it expires", () => {
+  test("beside an unknown call leaves the run blocked, and waits at most until it expires", () => {
     const state = IN_PHASE.AwaitingReconcile();
     expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(nextCommands(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c2" }]);
@@ -59,16 +78,16 @@ describe("a gate", () => {
     expect(answered.phase).toBe("AwaitingApproval");
   });
 
-  test("beside an answer that quiet holds back waits for whichever comes first", () => {
-    const state = foldAll(IN_PHASE.AwaitingReconcile(), [taken("c1")]);
+  test("beside an answer that must wait for effectsSettleAt waits for the earlier of the two times", () => {
+    const state = foldAll(IN_PHASE.AwaitingReconcile(), [answerTaken("c1")]);
     const until = (effectsSettleAt: number) => nextCommands(state, view({ effectsSettleAt }));
     expect(until(AT + 5)).toEqual([{ kind: "wait", until: AT + 5 }]);
     expect(until(GATE_UNTIL + 5)).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
   });
 
-  test("that expires first is the one that is waited for", () => {
-    const later = { ...gated("c2"), expiresAt: GATE_UNTIL + 9 } as Event;
-    const state = two(intended("c1"), gated("c1"), intended("c2"), later);
+  test("that expires first determines the wait", () => {
+    const later = { ...gateOpened("c2"), expiresAt: GATE_UNTIL + 9 } as Event;
+    const state = two(intended("c1"), gateOpened("c1"), intended("c2"), later);
     expect(nextCommands(state, view())).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(nextCommands(state, view({ now: GATE_UNTIL - 1 }))).toEqual([{ kind: "wait", until: GATE_UNTIL }]);
     expect(nextCommands(state, view({ now: GATE_UNTIL }))).toEqual([{ kind: "expireGate", call: "c1" }]);
@@ -76,7 +95,7 @@ describe("a gate", () => {
     expect(nextCommands(denied, view({ now: GATE_UNTIL }))).toEqual([{ kind: "wait", until: GATE_UNTIL + 9 }]);
   });
 
-  test("of a paused run is neither expired nor decided before it is resumed, and nothing of it is lost", () => {
+  test("of a paused run is neither expired nor decided before the resume, and no decision is lost", () => {
     const state = foldAll(waiting(), [paused, decisionTaken("c1")]);
     const late = view({ now: GATE_UNTIL + 1, pause: true });
     expect(nextCommands(state, late)).toEqual([{ kind: "awaitAnswer" }]);
@@ -87,7 +106,7 @@ describe("a gate", () => {
     expect(nextCommands(back, { ...late, pause: false })).toEqual([{ kind: "decide", call: "c1" }]);
   });
 
-  test("of a run that shall end holds nothing up", () => {
+  test("of a run that must end delays nothing", () => {
     expect(nextCommands(waiting(), view({ cancel: true }))).toEqual([{ kind: "cancel" }]);
     const ending = foldAll(waiting(), [decided({ kind: "abort", failure: FAILURE })]);
     expect(nextCommands(ending, view({ now: GATE_UNTIL }))).toEqual([{ kind: "end" }]);
@@ -95,7 +114,7 @@ describe("a gate", () => {
 });
 
 describe("a decision", () => {
-  test("is kept until it is applied, and beats the clock", () => {
+  test("is kept until it is applied, even if the gate expires meanwhile", () => {
     const state = foldAll(waiting(), [decisionTaken("c1")]);
     expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated" }] });
     for (const now of [AT, GATE_UNTIL, GATE_UNTIL + 1]) {
@@ -103,19 +122,19 @@ describe("a decision", () => {
     }
   });
 
-  test("comes before what has expired beside it", () => {
-    const both = two(intended("c1"), gated("c1"), intended("c2"), gated("c2"), decisionTaken("c2"));
+  test("is applied before a gate beside it expires", () => {
+    const both = two(intended("c1"), gateOpened("c1"), intended("c2"), gateOpened("c2"), decisionTaken("c2"));
     expect(nextCommands(both, view({ now: GATE_UNTIL }))).toEqual([{ kind: "decide", call: "c2" }]);
   });
 
-  test("is the first one: another one changes nothing", () => {
+  test("counts once: a second decision changes nothing", () => {
     const again = { ...decisionTaken("c1", decision("deny")), message: "gate#again" } as Event;
     const state = foldAll(waiting(), [decisionTaken("c1"), again]);
     expect(state.open[0]?.gate?.decision).toMatchObject({ as: "approve" });
     expect(state.absorbed).toEqual(["gate#gate-c1", "gate#again"]);
   });
 
-  test("about a gate that is not open changes nothing but that it was absorbed", () => {
+  test("about a gate that is not open changes nothing except that it is absorbed", () => {
     for (const state of [waiting(), two(), IN_PHASE.AwaitingLLM(), IN_PHASE.ExecutingTools()]) {
       const next = foldAll(state, [{ ...decisionTaken("c9"), message: "m" } as Event]);
       expect(next).toEqual({ ...state, absorbed: ["m"] });
@@ -125,7 +144,7 @@ describe("a decision", () => {
     expect(() => foldAll(waiting(), [other])).toThrow("call c1 does not wait at gate gate-c2");
   });
 
-  test("to approve permits the call as it is: it is judged once more, and then released by whoever does that", () => {
+  test("to approve permits the call unchanged: it is judged once more, then released by that invocation", () => {
     const state = foldAll(waiting(), [approved("c1")]);
     expect(state).toMatchObject({ phase: "ExecutingTools" });
     expect(state.open).toMatchObject([{ status: "permitted", gate: null, edited: null, releasedBy: null }]);
@@ -135,7 +154,7 @@ describe("a decision", () => {
     expect(nextCommands(released, view({ epoch: 8 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
   });
 
-  test("to edit is a new intent with a new key, and its arguments are what the call has from there on", () => {
+  test("to edit makes a new intent with a new key, and its arguments replace those of the call", () => {
     const state = foldAll(waiting(), [approved("c1", decision("edit", { euros: 3 }))]);
     expect(argsOf(state, "c1")).toEqual(inline({ euros: 3 }));
     const again = foldAll(state, [{ ...intended("c1"), key: "another key", argsDigest: "1".repeat(64) } as Event]);
@@ -146,7 +165,7 @@ describe("a decision", () => {
     expect(settled.messages.at(-1)?.parts).toMatchObject([{ kind: "result", edited: inline({ euros: 3 }) }]);
   });
 
-  test("to deny settles the call with who and why, and closes the batch if it was the last one", () => {
+  test("to deny settles the call with who and why, and closes the batch when it was the last call", () => {
     const denied = (note: string | null) =>
       foldAll(waiting(), [approved("c1", { as: "deny", args: null, by: "ann", note })]);
     expect(denied(null)).toMatchObject({ phase: "AwaitingLLM", open: [] });
@@ -155,23 +174,23 @@ describe("a decision", () => {
       parts: [{ kind: "result", call: "c1", outcome: "failed", value: inline("denied by ann"), edited: null }],
     });
     expect(denied("too much").messages.at(-1)?.parts).toMatchObject([{ value: inline("denied by ann: too much") }]);
-    expect(two(intended("c1"), gated("c1"), intended("c2"), gated("c2"), approved("c2", decision("deny"))).phase).toBe(
-      "AwaitingApproval",
-    );
+    expect(
+      two(intended("c1"), gateOpened("c1"), intended("c2"), gateOpened("c2"), approved("c2", decision("deny"))).phase,
+    ).toBe("AwaitingApproval");
   });
 
-  test("lasts: a call that became unknown and may be tried again is not asked about a second time", () => {
+  test("is kept: a call that became unknown and may be retried opens no second gate", () => {
     const state = foldAll(waiting(), [
-      ...[approved("c1"), intended("c1", "unsafe"), invoked("c1"), lostSight("c1")],
-      ...[taken("c1"), reconciled("c1")],
+      ...[approved("c1"), intended("c1", "unsafe"), invoked("c1"), outcomeLost("c1")],
+      ...[answerTaken("c1"), reconciled("c1")],
     ]);
     expect(state.open).toMatchObject([{ status: "permitted", gate: null }]);
     expect(kinds(nextCommands(state, view()))).toEqual(["intend"]);
-    expect(() => foldAll(state, [gated("c1")])).toThrow("call c1 is not intended");
+    expect(() => foldAll(state, [gateOpened("c1")])).toThrow("call c1 is not intended");
   });
 });
 
-test("a gate is named by attempt, call, plan and arguments: a change of any of them is another gate (schedule 29)", () => {
+test("a gate is identified by attempt, call, plan and arguments: a change of any makes another gate (schedule 29)", () => {
   const of = { attempt: 1, call: "c1", planHash: "p", argsHash: "a" };
   const id = gateId(hash, of);
   expect(gateId(hash, { ...of })).toBe(id);

@@ -2,13 +2,20 @@
 import { expect, test } from "vitest";
 import { argsOf } from "../../src/core/calls/ledger.ts";
 import { inline } from "../../src/core/message.ts";
-import { after, calls, replied, resulted, says, startedEvent } from "../support/build.ts";
-
-const state = after(
+import {
+  stateAfter,
+  callPart,
+  replied,
+  resulted,
+  textPart,
   startedEvent,
-  replied([says("I look."), calls("search", { to: "LIS" }), calls("compare", { by: "price" })]),
+} from "../support/states/states-and-events.ts";
+
+const state = stateAfter(
+  startedEvent,
+  replied([textPart("I look."), callPart("search", { to: "LIS" }), callPart("compare", { by: "price" })]),
   ...[resulted("c1", { to: "not these" }), resulted("c2")],
-  replied([calls("book", { seat: 3 })]),
+  replied([callPart("book", { seat: 3 })]),
 );
 
 test.each([
@@ -19,6 +26,6 @@ test.each([
   expect(argsOf(state, call)).toEqual(inline(args));
 });
 
-test("a call that no reply proposed is a mistake of ours", () => {
+test("refuses a call that no reply proposed as an internal error", () => {
   expect(() => argsOf(state, "c4")).toThrow("no reply proposed call c4");
 });

@@ -5,16 +5,25 @@ import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
 import { findLoop, sameJson, sameValue } from "../../src/core/policy/loops.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import { AT, after, calls, heard, intended, invoked, replied, startedEvent } from "../support/build.ts";
+import {
+  AT,
+  stateAfter,
+  callPart,
+  messageReceived,
+  intended,
+  invoked,
+  replied,
+  startedEvent,
+} from "../support/states/states-and-events.ts";
 
 type Call = readonly [tool: string, args: Json, result: Json, outcome?: "failed"];
 
 /** Beats, each of one call or of several at once, or what a person says in between. */
-function stateAfter(beats: readonly (Call | readonly Call[] | string)[]) {
-  let state = after(startedEvent);
+function stateAfterBeats(beats: readonly (Call | readonly Call[] | string)[]) {
+  let state = stateAfter(startedEvent);
   for (const [index, beat] of beats.entries()) {
     if (typeof beat === "string") {
-      state = foldAll(state, [heard(beat, String(index))]);
+      state = foldAll(state, [messageReceived(beat, String(index))]);
       continue;
     }
     const made = (typeof beat[0] === "string" ? [beat] : beat) as readonly Call[];
@@ -25,18 +34,18 @@ function stateAfter(beats: readonly (Call | readonly Call[] | string)[]) {
       const told = { outcome: outcome ?? "succeeded", value, externalId: null, evidence: "test" } as const;
       return [intended(call), invoked(call), { kind: "ToolResultRecorded", at: AT, call, ...told }];
     });
-    state = foldAll(state, [replied(made.map(([tool, args]) => calls(tool, args))), ...settled]);
+    state = foldAll(state, [replied(made.map(([tool, args]) => callPart(tool, args))), ...settled]);
   }
   return state;
 }
 
-const loopIn = (beats: Parameters<typeof stateAfter>[0]) => findLoop(stateAfter(beats).messages);
+const loopIn = (beats: Parameters<typeof stateAfterBeats>[0]) => findLoop(stateAfterBeats(beats).messages);
 
 const A: Call = ["search", { from: "LIS", to: "BER" }, { found: 0 }];
 const B: Call = ["relax", { by: 1 }, "relaxed"];
 const other = (n: number): Call => ["look", { n }, n];
 
-describe("runaway", () => {
+describe("a runaway", () => {
   test("is the same call with the same result, three times", () => {
     expect(loopIn([A, A])).toBeNull();
     expect(loopIn([A, A, A])).toEqual({
@@ -45,7 +54,7 @@ describe("runaway", () => {
     });
   });
 
-  test("within six calls; what is longer ago does not count", () => {
+  test("is found within six calls; older calls do not count", () => {
     expect(BOUNDS.loopCalls).toBe(6);
     expect(loopIn([A, other(1), other(2), A, other(3), A])?.crack).toBe("runaway");
     expect(loopIn([A, other(1), other(2), A, other(3), other(4), A])).toBeNull();
@@ -56,14 +65,14 @@ describe("runaway", () => {
     expect(loopIn([A, turned, A])?.crack).toBe("runaway");
   });
 
-  test("is no poll that makes progress, and no call with other arguments", () => {
+  test("is not found in a poll that makes progress, or in calls with other arguments", () => {
     expect(loopIn([1, 2, 3, 4].map((percent): Call => ["poll", {}, { percent }]))).toBeNull();
     expect(loopIn([1, 2, 3, 4].map((page): Call => ["search", { page }, []]))).toBeNull();
     expect(loopIn([[1], [1, 2], [[1]]].map((result): Call => ["poll", {}, result]))).toBeNull();
     expect(loopIn([{ a: 1 }, { b: 1 }, { a: 1, b: 1 }].map((result): Call => ["poll", {}, result]))).toBeNull();
   });
 
-  test("is no call of another tool, and none with another outcome", () => {
+  test("is not found in calls of another tool or with another outcome", () => {
     const [here, there]: Call[] = [
       ["here", {}, 1],
       ["there", {}, 1],
@@ -77,13 +86,13 @@ describe("runaway", () => {
   });
 
   test("does not count a call without a result", () => {
-    const { messages } = stateAfter([A, A]);
-    const state = foldAll(stateAfter([A, A]), [replied([calls(A[0], A[1])])]);
+    const { messages } = stateAfterBeats([A, A]);
+    const state = foldAll(stateAfterBeats([A, A]), [replied([callPart(A[0], A[1])])]);
     expect(state.messages.length).toBe(messages.length + 1);
     expect(findLoop(state.messages)).toBeNull();
   });
 
-  test("within six calls, also where the reply that makes them six made more", () => {
+  test("is found within six calls even if the sixth reply made more calls", () => {
     const replies = [
       [A, other(1), other(2)],
       [A, other(3)],
@@ -92,7 +101,7 @@ describe("runaway", () => {
     expect(loopIn(replies)).toBeNull();
   });
 
-  test("begins anew when a person has spoken", () => {
+  test("starts its count anew after a user message", () => {
     expect(loopIn([A, A, "try it once more", A, A])).toBeNull();
     expect(loopIn([A, A, "try it once more", A, A, A])?.crack).toBe("runaway");
   });
@@ -109,8 +118,8 @@ describe("runaway", () => {
   });
 });
 
-describe("oscillation", () => {
-  test("is two calls that take turns, six times", () => {
+describe("an oscillation", () => {
+  test("is two calls that alternate six times", () => {
     expect(loopIn([A, B, A, B, A, B])).toEqual({
       crack: "oscillation",
       why: "its last 6 calls alternated between search and relax, each with the same arguments and the same result",
@@ -118,18 +127,18 @@ describe("oscillation", () => {
     expect(loopIn([other(1), B, A, B, A, B, A])?.crack).toBe("oscillation");
   });
 
-  test("is not taken for a runaway on its way there", () => {
+  test("is not taken for a runaway before it is complete", () => {
     expect(loopIn([A, B, A, B, A])).toBeNull();
     expect(loopIn([other(1), A, B, A, B, A])).toBeNull();
   });
 
-  test("is none if it breaks out, or if one of the two makes progress", () => {
+  test("is not found when the pattern breaks or one call makes progress", () => {
     expect(loopIn([A, B, A, B, other(1), A])?.crack).toBe("runaway");
     expect(loopIn([A, ["relax", { by: 1 }, 1], A, ["relax", { by: 1 }, 2], other(1), other(2)])).toBeNull();
   });
 });
 
-describe("two values are the same", () => {
+describe("two values are equal", () => {
   test.each<readonly [Json, Json]>([
     [1, {}],
     [{}, 1],
@@ -142,7 +151,7 @@ describe("two values are the same", () => {
     expect(sameJson(one, other)).toBe(false);
   });
 
-  test("when their bytes are, also outside of the transcript", () => {
+  test("when their bytes are equal, also outside of the transcript", () => {
     const blob = (sha256: string) => ({ kind: "blob", sha256, bytes: 9, head: "", tail: "" }) as const;
     expect(sameValue(blob("a"), blob("a"))).toBe(true);
     expect(sameValue(blob("a"), blob("b"))).toBe(false);

@@ -13,7 +13,18 @@ import {
 import { decideRecovery } from "../../src/core/policy/recovery.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
-import { AT, FAILURE, IN_PHASE, calls, decided, heard, paused, replied, resumed, says } from "../support/build.ts";
+import {
+  AT,
+  FAILURE,
+  IN_PHASE,
+  callPart,
+  decided,
+  messageReceived,
+  paused,
+  replied,
+  resumed,
+  textPart,
+} from "../support/states/states-and-events.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -52,22 +63,22 @@ const waitsOf = (failed: ReturnType<typeof outage>) =>
   failed.flatMap(({ action, at }) => (action.kind === "retry" ? [action.at - at] : []));
 
 describe("the pauses of an outage", () => {
-  test("double after the quick retries, up to a quarter of an hour", () => {
+  test("double after the quick retries, up to 15 minutes", () => {
     const seconds = waitsOf(outage(14)).map((ms) => Math.round(ms / 1_000));
     expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 511, 899, 899, 899, 899]);
   });
 
-  test("are a random part of that, and a second at least", () => {
+  test("are a random part of that, and at least a second", () => {
     expect(waitsOf(outage(8, { chance: 0 })).slice(3)).toEqual([1_000, 1_000, 1_000, 1_000, 1_000]);
     expect(waitsOf(outage(6, { chance: 0.25 })).slice(3)).toEqual([2_000, 4_000, 8_000]);
   });
 
-  test("never end before the provider wants to be asked, and are spread after that", () => {
+  test("never end before the provider's retry-after, and are spread after it", () => {
     const [first, second] = [0, 0.5].map((chance) => waitsOf(outage(4, { afterMs: 10 * MINUTE, chance })).at(-1));
     expect([first, second]).toEqual([10 * MINUTE + 1_000, 10 * MINUTE + 4_000]);
   });
 
-  test("what one provider asked for is kept when the next call fails without a word", () => {
+  test("keep the provider's retry-after when the next call fails without one", () => {
     const asked = failing(outage(4).at(-1)?.state as State, AT + MINUTE, { afterMs: HOUR });
     const silent = failing(asked.state, AT + 2 * MINUTE);
     expect(silent.action).toMatchObject({ kind: "retry", outage: { notBefore: AT + MINUTE + HOUR } });
@@ -75,8 +86,8 @@ describe("the pauses of an outage", () => {
   });
 });
 
-describe("an outage is over", () => {
-  test("for the run when it has lasted as long as the agent lets it: a last try is made then, and the run fails", () => {
+describe("an outage ends", () => {
+  test("for the run when it has lasted as long as the agent allows: after a last try the run fails", () => {
     const failed = outage(200, { outageMaxMs: HOUR });
     const last = failed.at(-1);
     expect(last?.at).toBe(AT + HOUR);
@@ -85,16 +96,16 @@ describe("an outage is over", () => {
     expect(last?.action).toMatchObject({ failure: { message } });
   });
 
-  test("however long the provider asks to be left alone", () => {
+  test("for the run then even if the provider asks for a longer pause", () => {
     const [, last] = outage(2, { outageMaxMs: HOUR, afterMs: 24 * HOUR });
     expect([last?.at, last?.action.kind]).toEqual([AT + HOUR, "abort"]);
   });
 
   test.each<readonly [string, Event]>([
-    ["a reply", replied([says("here")])],
-    ["a call", replied([calls("book")])],
-    ["a reply that the model is told about", decided({ kind: "nudge", say: "try again" })],
-  ])("with %s: the next failure is the first of another one", (_, event) => {
+    ["a reply", replied([textPart("here")])],
+    ["a call", replied([callPart("book")])],
+    ["a reply that is reported to the model", decided({ kind: "nudge", say: "try again" })],
+  ])("with %s: the next failure starts another outage", (_, event) => {
     const waiting = outage(9).at(-1)?.state as State;
     const over = fold(waiting, event);
     expect([over.outage, over.modelRetries]).toEqual([undefined, 0]);
@@ -105,9 +116,9 @@ describe("an outage is over", () => {
     });
   });
 
-  test("and is the same one after words, a pause and its resume: it began when its first call failed", () => {
+  test("neither with a message nor with a pause and its resume: it started with its first failed call", () => {
     const waiting = outage(9).at(-1)?.state as State;
-    const [spoken, back] = [[heard("hello")], [paused, resumed]].map((events) => foldAll(waiting, events));
+    const [spoken, back] = [[messageReceived("hello")], [paused, resumed]].map((events) => foldAll(waiting, events));
     expect([spoken?.outage, back?.outage]).toEqual([waiting.outage, waiting.outage]);
     expect([spoken?.phase, back?.phase]).toEqual(["RetryingLLM", "RetryingLLM"]);
   });
@@ -127,18 +138,18 @@ test.each([
   );
 });
 
-test("a failure without an outage before it lasted no time, and took one call", () => {
+test("a failure without an earlier outage has lasted no time and taken one call", () => {
   expect(modelUnavailable(IN_PHASE.AwaitingLLM(), FAILURE, AT).message).toMatch(
     /^no model answered for 0 seconds, in 1 calls/,
   );
 });
 
-test("a provider that asks for no pause sets no time before which it is not asked", () => {
+test("a provider without retry-after sets no earliest time for the next call", () => {
   expect(failing(IN_PHASE.AwaitingLLM(), AT, { afterMs: 0 }).state.outage).toEqual({ since: AT, tries: 1 });
 });
 
-describe("the operator is told", () => {
-  test("at three minutes, not only after them, and once for an outage even when the clock is set back", () => {
+describe("the operator gets the alarm of an outage", () => {
+  test("after three minutes and not only beyond, once per outage even if the clock is set back", () => {
     const first = failing(IN_PHASE.AwaitingLLM(), AT).state;
     const before = failing(first, AT + BOUNDS.outageAlarmMs - 1).state;
     expect(before.outage?.alarmed).toBeUndefined();
@@ -147,26 +158,26 @@ describe("the operator is told", () => {
     expect(failing(long, AT + MINUTE).state.outage?.alarmed).toBe(true);
   });
 
-  test("once an outage has lasted for three minutes", () => {
+  test("when an outage has lasted for three minutes", () => {
     const marks = outage(12).map(({ state, at }) => [at - AT >= BOUNDS.outageAlarmMs, state.outage?.alarmed === true]);
     expect(marks.map(([isLong]) => isLong)).toEqual(marks.map(([, isTold]) => isTold));
     expect(marks.filter(([, isTold]) => isTold).length).toBeGreaterThan(2);
   });
 });
 
-describe("whoever wakes a run that waits for its model", () => {
+describe("a wake-up of a run that waits for its model", () => {
   const waiting = (): State => outage(9).at(-1)?.state as State;
 
-  test("has it ask at once", () => {
+  test("makes it call the model at once", () => {
     expect(earlierTryAt(waiting(), AT + 5 * MINUTE)).toBe(AT + 5 * MINUTE);
   });
 
-  test("and never before the provider wants to be asked", () => {
+  test("makes no call before the provider's retry-after", () => {
     const { state } = failing(waiting(), AT + HOUR, { afterMs: HOUR, chance: 0.9 });
     expect(earlierTryAt(state, AT + 80 * MINUTE)).toBe(AT + 2 * HOUR);
   });
 
-  test("changes nothing at the very moment at which it asks by itself, or after as many tries as are quick", () => {
+  test("changes nothing at the moment of its own retry, or after as many tries as the quick ones", () => {
     const state = waiting();
     expect(earlierTryAt(state, (state.retryAt ?? 0) - 1)).toBe((state.retryAt ?? 0) - 1);
     expect(earlierTryAt(state, state.retryAt ?? 0)).toBeNull();
@@ -177,7 +188,7 @@ describe("whoever wakes a run that waits for its model", () => {
     expect(earlierTryAt(none, AT)).toBeNull();
   });
 
-  test("changes nothing where it asks soon by itself, or has asked, or does something else", () => {
+  test("changes nothing when a retry is near, was made, or the run does something else", () => {
     expect(earlierTryAt(outage(2).at(-1)?.state as State, AT + 1_000)).toBeNull();
     expect(earlierTryAt(waiting(), (waiting().retryAt ?? 0) + 1)).toBeNull();
     expect(earlierTryAt({ ...waiting(), phase: "AwaitingLLM" }, AT)).toBeNull();
@@ -187,7 +198,7 @@ describe("whoever wakes a run that waits for its model", () => {
 describe("fallbacks", () => {
   const asked = (failed: ReturnType<typeof outage>) => failed.map(({ state, at }) => currentModel(state, at));
 
-  test("are asked at once, one after the other, when the quick retries have failed; then the agent's own again", () => {
+  test("are called at once, in order, when the quick retries have failed; then the agent's own model again", () => {
     const failed = outage(10, { models: 3 });
     expect(asked(failed)).toEqual([0, 0, 0, 1, 2, 0, 1, 2, 0, 1]);
     const seconds = waitsOf(failed).map((ms) => Math.round(ms / 1_000));
@@ -195,24 +206,24 @@ describe("fallbacks", () => {
     expect(seconds).toEqual([1, 2, 4, 0, 0, 8, 0, 0, 16, 0]);
   });
 
-  test("one that answered is asked first for some minutes, then the agent's own model", () => {
+  test("that replied are called first for some minutes, then the agent's own model", () => {
     const { state, at } = outage(5, { models: 3 }).at(-1) as Failed & { at: number };
-    const endOutage = fold(state, replied([calls("book")], at));
+    const endOutage = fold(state, replied([callPart("book")], at));
     expect(endOutage).toMatchObject({ fallback: { model: 2, until: at + BOUNDS.fallbackMs }, modelRetries: 0 });
     expect(endOutage.outage).toBeUndefined();
     expect([currentModel(endOutage, at), currentModel(endOutage, at + BOUNDS.fallbackMs)]).toEqual([2, 0]);
     const between = { ...endOutage, phase: "AwaitingLLM", open: [] } as const;
-    const kept = fold(between, replied([calls("book")], at + MINUTE));
+    const kept = fold(between, replied([callPart("book")], at + MINUTE));
     expect(kept.fallback).toEqual(endOutage.fallback);
-    expect(fold(between, replied([calls("book")], at + BOUNDS.fallbackMs)).fallback).toBeUndefined();
+    expect(fold(between, replied([callPart("book")], at + BOUNDS.fallbackMs)).fallback).toBeUndefined();
   });
 
-  test("a state without outage or fallback is the same one after a reply", () => {
+  test("leave a state without outage or fallback unchanged after a reply", () => {
     const state = IN_PHASE.AwaitingLLM();
     expect(endOutage(state, AT)).toBe(state);
   });
 
-  test("one whose own model failed once and answered is not asked first any more", () => {
+  test("are not called first when the own model failed once and then replied", () => {
     const fallback = { model: 1, until: AT + HOUR };
     const state: State = { ...IN_PHASE.AwaitingLLM(), fallback, outage: { since: AT, tries: 1 } };
     expect(endOutage(state, AT)).not.toHaveProperty("fallback");
@@ -220,15 +231,15 @@ describe("fallbacks", () => {
     expect(endOutage(without, AT)).not.toHaveProperty("fallback");
   });
 
-  test("one that is away as well has quick retries of its own", () => {
+  test("that are unavailable have quick retries of their own", () => {
     const { state, at } = outage(4, { models: 2 }).at(-1) as Failed & { at: number };
-    const endOutage = { ...fold(state, replied([calls("book")], at)), phase: "AwaitingLLM", open: [] } as const;
+    const endOutage = { ...fold(state, replied([callPart("book")], at)), phase: "AwaitingLLM", open: [] } as const;
     const next = failing(endOutage, at + MINUTE, { models: 2 });
     expect(next.action).toMatchObject({ at: at + MINUTE + 1_000, outage: { model: 1, tries: 1 } });
   });
 });
 
-test("failures of infrastructure are in one list, and what a run does wrong by itself is not in it", () => {
+test("infrastructure failures are in one list, which contains no failure caused by the run itself", () => {
   const codes = ["ModelUnavailable", "HardIdleTimeout", "CrashLoop", "Abandoned", "Expired"];
   expect(codes.every((code) => isInfrastructureFailure({ code, message: "" }))).toBe(true);
   const own = [

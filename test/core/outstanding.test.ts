@@ -8,16 +8,16 @@ import {
   AT,
   GATE_UNTIL,
   IN_PHASE,
-  aborted,
-  after,
+  abortDecided,
+  stateAfter,
   answer,
-  calls,
+  callPart,
   decided,
   intended,
   invoked,
-  lostSight,
-} from "../support/build.ts";
-import { replied, resulted, startedEvent, taken, view, withCalls } from "../support/build.ts";
+  outcomeLost,
+} from "../support/states/states-and-events.ts";
+import { replied, resulted, startedEvent, answerTaken, view, withCalls } from "../support/states/states-and-events.ts";
 
 const QUIET = AT + 500;
 
@@ -42,17 +42,17 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     Cancelled: [],
   };
 
-  test("exactly this is owed", () => {
+  test("exactly these commands are outstanding", () => {
     expect(nextCommands(IN_PHASE[phase](), view())).toEqual(owed[phase]);
   });
 
-  test("an end that is decided comes before everything else, and after the end nothing does", () => {
+  test("an end that is decided comes before every other command, and after the end there is none", () => {
     const state = IN_PHASE[phase]();
-    const ending = isTerminal(phase) ? state : fold(state, aborted);
+    const ending = isTerminal(phase) ? state : fold(state, abortDecided);
     expect(nextCommands(ending, view())).toEqual(isTerminal(phase) ? [] : [{ kind: "end" }]);
   });
 
-  test("a cancel comes before all of it, a pause before whatever is not released yet", () => {
+  test("a cancel comes before every other command, a pause before every call that is not released", () => {
     const state = IN_PHASE[phase]();
     const isOver = isTerminal(phase);
     expect(nextCommands(state, view({ cancel: true, pause: true }))).toEqual(isOver ? [] : [{ kind: "cancel" }]);
@@ -62,18 +62,18 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
   });
 });
 
-describe("quiet", () => {
-  test("schedule 5: holds back a failed end until no overtaken owner can act, to the millisecond", () => {
-    const ending = fold(IN_PHASE.ExecutingTools(), aborted);
+describe("effectsSettleAt", () => {
+  test("schedule 5: delays a failed end until no fenced owner can act, to the millisecond", () => {
+    const ending = fold(IN_PHASE.ExecutingTools(), abortDecided);
     const quiet = { effectsSettleAt: QUIET };
     expect(nextCommands(ending, view({ ...quiet, now: QUIET - 1 }))).toEqual([{ kind: "wait", until: QUIET }]);
     expect(nextCommands(ending, view({ ...quiet, now: QUIET }))).toEqual([{ kind: "end" }]);
   });
 
-  test("schedule 4: holds back *retry* and *failed*, which only quiet can prove; *succeeded* is taken at once", () => {
+  test("schedule 4: delays *retry* and *failed*, which only it can prove; *succeeded* is applied at once", () => {
     const blocked = IN_PHASE.AwaitingReconcile();
     const owed = (as: "succeeded" | "failed" | "retry", now: number) =>
-      nextCommands(fold(blocked, taken("c1", 1, answer(as))), view({ now, effectsSettleAt: QUIET }));
+      nextCommands(fold(blocked, answerTaken("c1", 1, answer(as))), view({ now, effectsSettleAt: QUIET }));
     for (const as of ["retry", "failed"] as const) {
       expect(owed(as, QUIET - 1)).toEqual([{ kind: "wait", until: QUIET }]);
       expect(owed(as, QUIET)).toEqual([{ kind: "reconcile", call: "c1" }]);
@@ -81,9 +81,9 @@ describe("quiet", () => {
     expect(owed("succeeded", AT)).toEqual([{ kind: "reconcile", call: "c1" }]);
   });
 
-  test("schedules 3 and 22: holds back a probe, and so does what may still land", () => {
+  test("schedules 3 and 22: delays a probe, as does the settle time of the call", () => {
     const asked = (at: number) => decided({ kind: "probe", call: "c1", at, tried: false });
-    const open = after(startedEvent, replied([calls("pay")]), intended("c1", "probed"), invoked("c1"));
+    const open = stateAfter(startedEvent, replied([callPart("pay")]), intended("c1", "probed"), invoked("c1"));
     const owed = (at: number, now: number) =>
       nextCommands(fold(open, asked(at)), view({ now, effectsSettleAt: QUIET }));
     expect(owed(QUIET - 9, QUIET - 1)).toEqual([{ kind: "wait", until: QUIET }]);
@@ -92,23 +92,23 @@ describe("quiet", () => {
     expect(owed(QUIET + 9, QUIET + 9)).toEqual([{ kind: "probe", calls: ["c1"] }]);
   });
 
-  test("does not hold back the calls that may go on", () => {
-    const state = foldAll(withCalls(), [taken("c4")]);
+  test("does not delay calls that may continue", () => {
+    const state = foldAll(withCalls(), [answerTaken("c4")]);
     const commands = nextCommands(state, view({ effectsSettleAt: QUIET }));
     expect(commands.map(({ kind }) => kind)).toEqual(["intend", "perform"]);
   });
 });
 
 describe("calls", () => {
-  test("of another epoch are recovered, not performed; whose epoch asks makes the difference", () => {
-    const released = after(startedEvent, replied([calls("book")]), intended("c1"), invoked("c1", 4));
+  test("of another epoch are recovered, not performed; the epoch of the reader decides", () => {
+    const released = stateAfter(startedEvent, replied([callPart("book")]), intended("c1"), invoked("c1", 4));
     expect(nextCommands(released, view({ epoch: 4 }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
     expect(nextCommands(released, view({ epoch: 5 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
     expect(nextCommands(released, view({ epoch: 3 }))).toEqual([{ kind: "recover", calls: ["c1"] }]);
   });
 
-  test("are taken in this order: answers, calls of the dead, new calls, own calls", () => {
-    const state = foldAll(withCalls(), [taken("c4"), intended("c1"), invoked("c1", 2)]);
+  test("are handled in this order: answers, calls of dead invocations, new calls, own calls", () => {
+    const state = foldAll(withCalls(), [answerTaken("c4"), intended("c1"), invoked("c1", 2)]);
     expect(nextCommands(state, view({ epoch: 2 }))).toEqual([
       { kind: "reconcile", call: "c4" },
       { kind: "recover", calls: ["c3"] },
@@ -117,51 +117,58 @@ describe("calls", () => {
     ]);
   });
 
-  test("that this invocation released are run before it pauses, those of a dead one are not", () => {
-    const released = after(startedEvent, replied([calls("book")]), intended("c1"), invoked("c1", 4));
+  test("that this invocation released run before it pauses; those of a dead invocation do not", () => {
+    const released = stateAfter(startedEvent, replied([callPart("book")]), intended("c1"), invoked("c1", 4));
     expect(nextCommands(released, view({ epoch: 4, pause: true }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
     expect(nextCommands(released, view({ epoch: 5, pause: true }))).toEqual([{ kind: "pause" }]);
   });
 
-  test("that are unknown are asked about only when nothing else can be done", () => {
-    const unknown = (call: string) => [intended(call, "unsafe"), invoked(call), lostSight(call)];
-    const two = after(startedEvent, replied([calls("a"), calls("b")]), ...unknown("c1"));
+  test("that are unknown wait for an answer only when no other command is possible", () => {
+    const unknown = (call: string) => [intended(call, "unsafe"), invoked(call), outcomeLost(call)];
+    const two = stateAfter(startedEvent, replied([callPart("a"), callPart("b")]), ...unknown("c1"));
     expect(nextCommands(two, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
     const blocked = foldAll(two, unknown("c2"));
     expect(nextCommands(blocked, view())).toEqual([{ kind: "awaitAnswer" }]);
-    expect(nextCommands(fold(blocked, taken("c2")), view())).toEqual([{ kind: "reconcile", call: "c2" }]);
+    expect(nextCommands(fold(blocked, answerTaken("c2")), view())).toEqual([{ kind: "reconcile", call: "c2" }]);
   });
 
-  test("that run alone are released in their place, and hold up those after them", () => {
+  test("that run alone are released in their order and delay those after them", () => {
     const alone = { ...intended("c2"), alone: true } as Event;
-    const three = after(startedEvent, replied(["a", "b", "c"].map((tool) => calls(tool))), intended("c1"), alone);
+    const three = stateAfter(
+      startedEvent,
+      replied(["a", "b", "c"].map((tool) => callPart(tool))),
+      intended("c1"),
+      alone,
+    );
     const judged = foldAll(three, [intended("c3"), invoked("c1")]);
     expect(nextCommands(judged, view())).toEqual([{ kind: "perform", calls: ["c1"] }]);
     expect(() => fold(judged, invoked("c2"))).toThrow("call c2 waits for an earlier call");
     expect(() => fold(judged, invoked("c3"))).toThrow("call c3 waits for an earlier call");
     const next = fold(judged, resulted("c1"));
     expect(nextCommands(next, view())).toEqual([{ kind: "intend", calls: ["c2"] }]);
-    const lost = foldAll(next, [invoked("c2"), lostSight("c2")]);
+    const lost = foldAll(next, [invoked("c2"), outcomeLost("c2")]);
     expect([lost.phase, nextCommands(lost, view())]).toEqual(["AwaitingReconcile", [{ kind: "awaitAnswer" }]]);
   });
 
-  test("of which nobody said anything in time are given up, after quiet, and not over an answer", () => {
-    const unknown = { ...lostSight("c1", AT + 9), otherwise: "tell" } as Event;
-    const state = after(startedEvent, replied([calls("a")]), intended("c1", "unsafe"), invoked("c1"), unknown);
+  test("that are unknown without an answer in time are given up after effectsSettleAt", () => {
+    const unknown = { ...outcomeLost("c1", AT + 9), otherwise: "tell" } as Event;
+    const state = stateAfter(startedEvent, replied([callPart("a")]), intended("c1", "unsafe"), invoked("c1"), unknown);
     const owed = (now: number, effectsSettleAt = 0) => nextCommands(state, view({ now, effectsSettleAt }));
     expect(owed(AT + 8)).toEqual([{ kind: "wait", until: AT + 9 }]);
     expect(owed(AT + 9, AT + 20)).toEqual([{ kind: "wait", until: AT + 20 }]);
     expect(owed(AT + 9)).toEqual([{ kind: "giveUp", call: "c1" }]);
-    expect(nextCommands(fold(state, taken("c1")), view({ now: AT + 9 }))).toEqual([{ kind: "reconcile", call: "c1" }]);
+    expect(nextCommands(fold(state, answerTaken("c1")), view({ now: AT + 9 }))).toEqual([
+      { kind: "reconcile", call: "c1" },
+    ]);
   });
 
-  test("when all are settled leave the model to be asked", () => {
-    const state = after(startedEvent, replied([calls("a")]), resulted("c1"));
+  test("that are all settled leave the model to be called", () => {
+    const state = stateAfter(startedEvent, replied([callPart("a")]), resulted("c1"));
     expect(nextCommands(state, view())).toEqual([{ kind: "askModel" }]);
   });
 });
 
-test("a model that failed is asked again at its time, not before", () => {
+test("a model that failed is called again at its time, not before", () => {
   const retrying = IN_PHASE.RetryingLLM();
   expect(nextCommands(retrying, view({ now: AT + 999 }))).toEqual([{ kind: "wait", until: AT + 1_000 }]);
   expect(nextCommands(retrying, view({ now: AT + 1_000 }))).toEqual([{ kind: "askModel" }]);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { PHASES, PHASE_NAMES, type Phase, isTerminal, mayFollow } from "../../src/core/phases.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
-import { row } from "../support/build.ts";
+import { row } from "../support/states/states-and-events.ts";
 
 /** Every phase that can be reached from there, itself included. */
 function reachable(from: Phase): Set<Phase> {
@@ -11,16 +11,16 @@ function reachable(from: Phase): Set<Phase> {
   return seen;
 }
 
-test("only waiting for the model, also for last words, is idle (seed 0)", () => {
+test("only waiting for the model, also in a closing call, is idle (seed 0)", () => {
   expect(PHASE_NAMES.filter((phase) => PHASES[phase].idle)).toEqual(["AwaitingLLM", "ForceStop"]);
 });
 
-test("every phase is reached from Preparing, and reaches an end", () => {
+test("every phase is reachable from Preparing and reaches an end", () => {
   expect(reachable("Preparing")).toEqual(new Set(PHASE_NAMES));
   for (const phase of PHASE_NAMES) expect([...reachable(phase)].some(isTerminal)).toBe(true);
 });
 
-test("next names phases of the table, none twice, none itself", () => {
+test("`next` names phases of the table, none twice, none itself", () => {
   for (const phase of PHASE_NAMES) {
     const next = PHASES[phase].next as readonly Phase[];
     expect(PHASE_NAMES).toEqual(expect.arrayContaining([...next]));
@@ -30,7 +30,7 @@ test("next names phases of the table, none twice, none itself", () => {
 });
 
 describe("an end", () => {
-  test("is Completed, Failed or Cancelled, leads nowhere, not even to itself, and says how the chain ends", () => {
+  test("is Completed, Failed or Cancelled, has no next phase, and determines how the chain ends", () => {
     expect(PHASE_NAMES.filter(isTerminal)).toEqual(["Completed", "Failed", "Cancelled"]);
     for (const phase of PHASE_NAMES) {
       expect(PHASES[phase].ends !== null).toBe(isTerminal(phase));
@@ -40,22 +40,22 @@ describe("an end", () => {
     expect([PHASES.Completed.ends, PHASES.Failed.ends, PHASES.Cancelled.ends]).toEqual(["done", "failed", "done"]);
   });
 
-  test("of the table is an end of the row", () => {
+  test("of the phase table is an end of the row", () => {
     for (const phase of PHASE_NAMES) {
       expect(hasEnded(row({ phase, status: PHASES[phase].status }))).toBe(isTerminal(phase));
     }
   });
 
-  test.each(["Failed", "Cancelled"] as const)("as %s can be decided everywhere before it", (end) => {
+  test.each(["Failed", "Cancelled"] as const)("as %s can be decided in every phase before it", (end) => {
     for (const phase of PHASE_NAMES) expect(mayFollow(phase, end)).toBe(!isTerminal(phase));
   });
 });
 
-test("a run completes from Reflecting alone: nothing is done before its definition of done is looked at", () => {
+test("a run completes from Reflecting alone, after its definition of done was checked", () => {
   expect(PHASE_NAMES.filter((phase) => mayFollow(phase, "Completed"))).toEqual(["Reflecting"]);
 });
 
-test("what people see tells a parked phase from an active one", () => {
+test("the shown status distinguishes parked phases from active ones", () => {
   for (const phase of PHASE_NAMES) {
     const { status, kind, label } = PHASES[phase];
     // Waiting for a decision is work in progress (seed 0); it is only that no machine does it.

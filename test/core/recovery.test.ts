@@ -4,7 +4,7 @@ import { BOUNDS } from "../../src/core/limits.ts";
 import { RECOVERY, type Trouble, decideRecovery, tooManyDeaths } from "../../src/core/policy/recovery.ts";
 import type { RetryTerms } from "../../src/core/policy/outage.ts";
 import type { State } from "../../src/core/state.ts";
-import { AT, FAILURE, IN_PHASE } from "../support/build.ts";
+import { AT, FAILURE, IN_PHASE } from "../support/states/states-and-events.ts";
 
 const state = (change: Partial<State> = {}): State => ({ ...IN_PHASE.AwaitingLLM(), ...change });
 
@@ -25,7 +25,7 @@ const budget: Trouble = { kind: "budget", failure: FAILURE };
 const deaths: Trouble = { kind: "deaths", failure: FAILURE };
 const idle: Trouble = { kind: "idle", failure: FAILURE };
 const loop: Trouble = { kind: "loop", failure: FAILURE };
-const speechless: Trouble = { kind: "speechless", failure: { code: "NoLastWords", message: "it was lost" } };
+const noClosingReply: Trouble = { kind: "speechless", failure: { code: "NoLastWords", message: "it was lost" } };
 const deadline: Trouble = { kind: "deadline", failure: FAILURE };
 const agent: Trouble = { kind: "agent", failure: FAILURE };
 const conflict: Trouble = { kind: "conflict", failure: FAILURE, say: "They contradict each other." };
@@ -35,7 +35,7 @@ const reply: Trouble = { kind: "reply", failure: FAILURE, say: "Call a tool." };
 const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["too many processes died", state(), deaths],
   ["no answer before the deadline", state(), deadline],
-  ["stops without a closing reply", IN_PHASE.ForceStop(), speechless],
+  ["stops without a closing reply", IN_PHASE.ForceStop(), noClosingReply],
   ["hard idle timeout", state(), idle],
   ["context too long, not yet compacted", state(), model({ failure: TOO_LONG, shortens: true })],
   ["context too long", state(), model({ failure: TOO_LONG })],
@@ -51,12 +51,12 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["no other rule applies", state(), agent],
 ];
 
-test("has a case here for each rule, and the names differ", () => {
+test("each rule has a case here, and the names differ", () => {
   expect(RECOVERY.map(({ name }) => name)).toEqual(CASES.map(([rule]) => rule));
   expect(new Set(CASES.map(([rule]) => rule)).size).toBe(CASES.length);
 });
 
-test.each(CASES)("%s: fires, and no rule before it does", (rule, from, trouble) => {
+test.each(CASES)("%s: fires, and no rule before it fires", (rule, from, trouble) => {
   expect(decideRecovery(from, trouble, AT)).toMatchObject({
     kind: "RecoveryDecided",
     at: AT,
@@ -66,14 +66,14 @@ test.each(CASES)("%s: fires, and no rule before it does", (rule, from, trouble) 
   expect(RECOVERY.filter((each) => each.when(from, trouble, AT)).map(({ name }) => name)[0]).toBe(rule);
 });
 
-test("only the last rule matches whatever there is, so a run never has no answer", () => {
+test("only the last rule matches everything, so a decision always exists", () => {
   const all = CASES.map(([, from, trouble]) => [from, trouble] as const);
   const always = RECOVERY.filter(({ when }) => all.every(([from, trouble]) => when(from, trouble, AT)));
   expect(always.map(({ name }) => name)).toEqual([RECOVERY.at(-1)?.name]);
 });
 
 describe("a model that failed", () => {
-  test("is asked again after one, two and four seconds, then the run waits for the end of the outage", () => {
+  test("is called again after one, two and four seconds, then the run waits for the end of the outage", () => {
     const at = [0, 1, 2, 3].map((modelRetries) => decideRecovery(state({ modelRetries }), model(), AT).action);
     expect(BOUNDS.modelRetriesMax).toBe(3);
     expect(at).toMatchObject([
@@ -84,13 +84,13 @@ describe("a model that failed", () => {
     ]);
   });
 
-  test("is left alone as long as it asks for, and never shorter than our own wait", () => {
+  test("is not called before its retry-after, and never before our own pause", () => {
     const at = (afterMs: number) => decideRecovery(state(), model({ retry: terms({ afterMs }) }), AT).action;
     expect(at(70_000)).toMatchObject({ kind: "retry", at: AT + 70_000, outage: { notBefore: AT + 70_000 } });
     expect(at(5)).toMatchObject({ kind: "retry", at: AT + 1_000 });
   });
 
-  test("for good is not asked again", () => {
+  test("permanently is not called again", () => {
     expect(decideRecovery(state(), model({ retry: null }), AT).action).toEqual({
       kind: "abort",
       failure: FAILURE,
@@ -99,7 +99,7 @@ describe("a model that failed", () => {
 });
 
 describe("a reply that cannot be used", () => {
-  test("is told to the model three times, then the run ends", () => {
+  test("is reported to the model three times, then the run ends", () => {
     const actions = [0, 1, 2, 3].map((nudges) => decideRecovery(state({ nudges }), reply, AT).action.kind);
     expect(actions).toEqual(["nudge", "nudge", "nudge", "abort"]);
     expect(decideRecovery(state(), reply, AT).action).toEqual({ kind: "nudge", say: "Call a tool." });
@@ -127,33 +127,33 @@ describe("a run that has to stop", () => {
   test.each([
     ["its budget", budget],
     ["a loop", loop],
-  ])(
-    "for %s is never retried, whatever is left of the counts: it is asked for last words, and told why",
-    (_, trouble) => {
-      const { action } = decideRecovery(state(), trouble, AT);
-      expect(action).toMatchObject({ kind: "stop", failure: FAILURE });
-      expect(action.kind === "stop" ? action.say : "").toMatch(/it broke.*what is done.*still open/s);
-    },
-  );
-
-  test("ends with what it stops for, also where its last words are lost", () => {
-    expect(decideRecovery(IN_PHASE.ForceStop(), speechless, AT).action).toEqual({ kind: "abort", failure: FAILURE });
+  ])("for %s is never retried, whatever the counts: it makes a closing call that names the reason", (_, trouble) => {
+    const { action } = decideRecovery(state(), trouble, AT);
+    expect(action).toMatchObject({ kind: "stop", failure: FAILURE });
+    expect(action.kind === "stop" ? action.say : "").toMatch(/it broke.*what is done.*still open/s);
   });
 
-  test("whose processes died too often is asked for nothing", () => {
+  test("ends with its reason even if the closing call is lost", () => {
+    expect(decideRecovery(IN_PHASE.ForceStop(), noClosingReply, AT).action).toEqual({
+      kind: "abort",
+      failure: FAILURE,
+    });
+  });
+
+  test("makes no closing call when its processes died too often", () => {
     const left = { kind: "abort", failure: FAILURE, next: "leave" };
     expect(decideRecovery(state(), deaths, AT).action).toEqual(left);
   });
 });
 
-test("a context that is too long and cannot be made shorter is not asked about again, whatever the provider says", () => {
+test("a context that is too long and cannot be compacted is not sent again, whatever the provider replies", () => {
   const failure = TOO_LONG;
   expect(decideRecovery(state(), model({ failure, shortens: false }), AT).action).toEqual({ kind: "abort", failure });
   const shortens = model({ failure, shortens: true });
   expect(decideRecovery(state({ modelRetries: 3 }), shortens, AT).action).toEqual({ kind: "compact" });
 });
 
-test("names how many processes died, and what ended the last one where that is known", () => {
+test("names how many processes died, and what ended the last one when that is known", () => {
   const said = "3 processes died one after the other while they held this run, 2 are allowed";
   const trouble = (cause: string | null) => tooManyDeaths("CrashLoop", { deaths: 3, max: 2, cause });
   expect(trouble(null).failure).toEqual({ code: "CrashLoop", message: said });
@@ -165,6 +165,6 @@ test("makes no closing call while a call is open, whatever the phase", () => {
   expect(decideRecovery(state({ open }), budget, AT).rule).toBe("budget exhausted, calls are open");
 });
 
-test("takes a failure for one of the model only where the model had it", () => {
+test("counts a failure as one of the model only in a phase that calls it", () => {
   expect(decideRecovery(state(), { ...agent, failure: TOO_LONG }, AT).rule).toBe("no other rule applies");
 });

@@ -4,7 +4,7 @@ import { BOUNDS } from "../../src/core/limits.ts";
 import { EFFECTS, EFFECT_NAMES, STRICTEST, isStricter } from "../../src/core/calls/effects.ts";
 import { recoveryAfterCrash, recoveryAfterTimeout } from "../../src/core/calls/ledger.ts";
 import type { OpenCall } from "../../src/core/state.ts";
-import { SHA } from "../support/build.ts";
+import { SHA } from "../support/states/states-and-events.ts";
 
 const CLASSES = ["none", "keyed", "probed", "unsafe"] as const;
 
@@ -30,12 +30,12 @@ describe("after a crash", () => {
     expect(recoveryAfterCrash(open(effect), false)).toBe("ask");
   });
 
-  test("without an intent nobody knows what it would repeat", () => {
+  test("a call without an intent is not repeated, because its effect class is unknown", () => {
     expect(recoveryAfterCrash(open(null), true)).toBe("ask");
   });
 });
 
-describe("after a silence", () => {
+describe("after a timeout", () => {
   test.each([
     ["none", ["again", "again", "tell"]],
     ["keyed", ["again", "again", "tell"]],
@@ -46,16 +46,16 @@ describe("after a silence", () => {
     expect(tries.map((count) => recoveryAfterTimeout(open(effect, count)))).toEqual(each);
   });
 
-  test("no try more than the bound, even if the count says so", () => {
+  test("makes no try beyond the bound, even if the count is wrong", () => {
     expect(recoveryAfterTimeout(open("keyed", 9))).toBe("tell");
   });
 
-  test("without an intent the strictest row holds", () => {
+  test("applies the strictest row to a call without an intent", () => {
     expect(recoveryAfterTimeout(open(null))).toBe("ask");
   });
 });
 
-test("the table has one row per effect class, from the freest to the strictest, in words", () => {
+test("the table has one row per effect class, from the freest to the strictest, with a description", () => {
   expect(EFFECT_NAMES).toEqual(CLASSES);
   expect(EFFECT_NAMES.filter((each) => isStricter(each, "keyed"))).toEqual(["probed", "unsafe"]);
   expect(EFFECT_NAMES.filter((each) => isStricter(each, STRICTEST))).toEqual([]);
@@ -72,7 +72,7 @@ describe("the columns of the effect table agree with one another", () => {
     expect(row.startsOnce).toBe(row.onCrash !== "again");
   });
 
-  test.each(rows)("$name: only what acts outside is known to an external service", (row) => {
+  test.each(rows)("$name: only a class with outside effects is known to an external service", (row) => {
     expect(row.actsOutside || !row.isKnownByKey).toBe(true);
     expect(row.isKnownByKey || !row.isDeduplicated).toBe(true);
     expect(row.overlapsEarlierTries).toBe(row.actsOutside && row.onTimeout === "again");

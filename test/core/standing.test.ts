@@ -5,28 +5,36 @@ import type { Event } from "../../src/core/event.ts";
 import { type CallFacts, effectsThatStand } from "../../src/core/calls/standing.ts";
 import type { State } from "../../src/core/state.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import { after, aborted, answer, calls, decided, intended, invoked } from "../support/build.ts";
-import { lostSight, reconciled, replied, resulted, startedEvent } from "../support/build.ts";
+import {
+  stateAfter,
+  abortDecided,
+  answer,
+  callPart,
+  decided,
+  intended,
+  invoked,
+} from "../support/states/states-and-events.ts";
+import { outcomeLost, reconciled, replied, resulted, startedEvent } from "../support/states/states-and-events.ts";
 
 const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
 const known =
   (effect: Effect | null = "keyed", isUndone = false) =>
   (): CallFacts => ({ effect, isUndone });
 const two = (...events: readonly Event[]): State =>
-  after(startedEvent, replied([calls("book"), calls("pay")]), ...events);
+  stateAfter(startedEvent, replied([callPart("book"), callPart("pay")]), ...events);
 
 describe("an effect stands", () => {
   test("when its call succeeded, may have happened, or is under way, in the order of its proposal", () => {
     const underWay = two(intended("c1"), intended("c2"), invoked("c1"), invoked("c2"));
     expect(effectsThatStand(underWay, known()).standing).toEqual(["book (c1)", "pay (c2)"]);
-    const unknown = foldAll(underWay, [resulted("c2"), lostSight("c1")]);
+    const unknown = foldAll(underWay, [resulted("c2"), outcomeLost("c1")]);
     expect(effectsThatStand(unknown, known()).standing).toEqual(["book (c1)", "pay (c2)"]);
     expect(effectsThatStand(unknown, known(null)).standing).toEqual(["book (c1)", "pay (c2)"]);
   });
 
   test("unless its call never happened", () => {
     expect(effectsThatStand(two(intended("c1")), known()).standing).toEqual([]);
-    const unknown = two(intended("c1"), intended("c2"), invoked("c1"), invoked("c2"), lostSight("c1"));
+    const unknown = two(intended("c1"), intended("c2"), invoked("c1"), invoked("c2"), outcomeLost("c1"));
     const failed = foldAll(unknown, [reconciled("c1", answer("failed"))]);
     expect(effectsThatStand(failed, known()).standing).toEqual(["pay (c2)"]);
     const again = foldAll(unknown, [reconciled("c1", answer("retry"))]);
@@ -48,10 +56,10 @@ describe("an effect stands", () => {
   test("unless it is of an attempt before this one", () => {
     const done = two(intended("c1"), intended("c2"), invoked("c1"), invoked("c2"), resulted("c1"), resulted("c2"));
     const begun = foldAll(done, [
-      aborted,
+      abortDecided,
       decided({ kind: "compensate" }),
       decided({ kind: "restart", say: "once more" }),
-      replied([calls("book")]),
+      replied([callPart("book")]),
       intended("c3"),
       invoked("c3"),
     ]);

@@ -3,19 +3,29 @@ import { describe, expect, test } from "vitest";
 import type { ReplyPart } from "../../src/core/event.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { applyClosingReply, beginStopping } from "../../src/core/policy/stopping.ts";
-import { AT, FAILURE, after, calls, replied, says, startedEvent, stopped, withCalls } from "../support/build.ts";
+import {
+  AT,
+  FAILURE,
+  stateAfter,
+  callPart,
+  replied,
+  textPart,
+  startedEvent,
+  stopDecided,
+  withCalls,
+} from "../support/states/states-and-events.ts";
 
-const asked = () => after(startedEvent, stopped);
+const asked = () => stateAfter(startedEvent, stopDecided);
 const closedWith = (...parts: readonly ReplyPart[]) => applyClosingReply(asked(), replied(parts));
 const failureOf = (words: string) => {
-  const { ending } = closedWith(says(words));
+  const { ending } = closedWith(textPart(words));
   return ending?.kind === "failed" ? ending.failure.message : null;
 };
 
 describe("before the closing call", () => {
-  test("the model reads why it has to stop", () => {
+  test("the model gets the reason of the stop", () => {
     const last = asked().messages.at(-1);
-    expect(last).toMatchObject({ source: "cairn", role: "user", parts: [says("You have to stop now.")] });
+    expect(last).toMatchObject({ source: "cairn", role: "user", parts: [textPart("You have to stop now.")] });
   });
 
   test("no call may be open", () => {
@@ -24,29 +34,31 @@ describe("before the closing call", () => {
 });
 
 describe("after the closing call", () => {
-  test("its words stay in the transcript, and calls that were not offered do not", () => {
-    const { messages, ending } = closedWith(says(" I found a flight. "), calls("book"));
-    expect(messages.slice(asked().messages.length).map(({ parts }) => parts)).toEqual([[says(" I found a flight. ")]]);
+  test("its text stays in the transcript, and calls that were not offered do not", () => {
+    const { messages, ending } = closedWith(textPart(" I found a flight. "), callPart("book"));
+    expect(messages.slice(asked().messages.length).map(({ parts }) => parts)).toEqual([
+      [textPart(" I found a flight. ")],
+    ]);
     expect(ending).toEqual({
       kind: "failed",
       failure: { code: "Broken", message: "it broke. Its last words: I found a flight." },
     });
   });
 
-  test("a reply without words leaves the failure as it was, and one of calls alone adds no message", () => {
-    expect(closedWith(says(" ")).ending).toEqual({ kind: "failed", failure: FAILURE });
-    const silent = closedWith(calls("book"));
+  test("a reply without text leaves the failure unchanged, and one with calls alone adds no message", () => {
+    expect(closedWith(textPart(" ")).ending).toEqual({ kind: "failed", failure: FAILURE });
+    const silent = closedWith(callPart("book"));
     expect([silent.messages, silent.ending]).toEqual([asked().messages, { kind: "failed", failure: FAILURE }]);
   });
 
-  test("the failure quotes so many characters and no more", () => {
+  test("the failure quotes a bounded number of characters", () => {
     const max = BOUNDS.lastWordsCharactersMax;
     expect(failureOf("a".repeat(max))).toBe(`it broke. Its last words: ${"a".repeat(max)}`);
     expect(failureOf("a".repeat(max + 1))).toBe(`it broke. Its last words: ${"a".repeat(max)} …`);
   });
 
-  test("no second one may follow, and none may come to a run that does not stop", () => {
-    expect(() => applyClosingReply(closedWith(says("x")), replied([says("y")]))).toThrow(/once/);
-    expect(() => applyClosingReply(after(startedEvent), replied([says("y")]))).toThrow(/once/);
+  test("no second closing call may follow, and none may happen in a run that does not stop", () => {
+    expect(() => applyClosingReply(closedWith(textPart("x")), replied([textPart("y")]))).toThrow(/once/);
+    expect(() => applyClosingReply(stateAfter(startedEvent), replied([textPart("y")]))).toThrow(/once/);
   });
 });

@@ -4,12 +4,29 @@ import type { Event } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
-import { AT, IN_PHASE, after, answer, calls, decided, intended, invoked, lostSight } from "../support/build.ts";
-import { reconciled, replied, resulted, startedEvent, taken, withCalls } from "../support/build.ts";
+import {
+  AT,
+  IN_PHASE,
+  stateAfter,
+  answer,
+  callPart,
+  decided,
+  intended,
+  invoked,
+  outcomeLost,
+} from "../support/states/states-and-events.ts";
+import {
+  reconciled,
+  replied,
+  resulted,
+  startedEvent,
+  answerTaken,
+  withCalls,
+} from "../support/states/states-and-events.ts";
 
 const statuses = ({ open }: State): string => open.map(({ call, status }) => `${call} ${status}`).join(", ");
 
-const THREE = [startedEvent, replied([calls("a"), calls("b"), calls("c")])];
+const THREE = [startedEvent, replied([callPart("a"), callPart("b"), callPart("c")])];
 
 describe("several calls of one reply", () => {
   const ends: readonly (readonly [string, string, string])[] = [
@@ -22,7 +39,7 @@ describe("several calls of one reply", () => {
   ];
 
   test.each(ends)("settle in any order: %s, %s, %s; the last one closes the batch", (...order) => {
-    let state = after(...THREE);
+    let state = stateAfter(...THREE);
     for (const [index, call] of order.entries()) {
       expect(state.phase).toBe("ExecutingTools");
       state = fold(state, resulted(call, `result of ${call}`, AT + 10 + index));
@@ -43,22 +60,22 @@ describe("several calls of one reply", () => {
     );
   });
 
-  test("block the run when all that are left are unknown, not before", () => {
+  test("block the run when all remaining ones are unknown, not before", () => {
     const released = (call: string): Event[] => [intended(call, "unsafe"), invoked(call)];
-    const running = foldAll(after(...THREE), ["c1", "c2", "c3"].flatMap(released));
-    const first = fold(running, lostSight("c1"));
+    const running = foldAll(stateAfter(...THREE), ["c1", "c2", "c3"].flatMap(released));
+    const first = fold(running, outcomeLost("c1"));
     expect(first.phase).toBe("ExecutingTools");
     const second = fold(first, resulted("c2"));
     expect(second.phase).toBe("ExecutingTools");
-    const third = fold(second, lostSight("c3"));
+    const third = fold(second, outcomeLost("c3"));
     expect(third.phase).toBe("AwaitingReconcile");
     expect(statuses(third)).toBe("c1 unknown, c3 unknown");
   });
 });
 
 describe("a call", () => {
-  test("is proposed, intended, started, settled", () => {
-    const proposed = after(startedEvent, replied([calls("book")]));
+  test("is proposed, intended, started, settled, in this order", () => {
+    const proposed = stateAfter(startedEvent, replied([callPart("book")]));
     const intention = fold(proposed, intended("c1"));
     expect(intention.open[0]).toMatchObject({
       ...{ status: "proposed", releasedBy: null },
@@ -70,29 +87,29 @@ describe("a call", () => {
   });
 
   test("is not started without an intent, nor intended twice", () => {
-    const proposed = after(startedEvent, replied([calls("book")]));
+    const proposed = stateAfter(startedEvent, replied([callPart("book")]));
     expect(() => fold(proposed, invoked("c1"))).toThrow("call c1 is started without an intent");
     const started = foldAll(proposed, [intended("c1"), invoked("c1")]);
     expect(() => fold(started, intended("c1"))).toThrow("call c1 is started already");
   });
 
   test.each(["none", "keyed"] as const)("of effect %s is released again by the next owner, with its key", (effect) => {
-    const started = after(startedEvent, replied([calls("book")]), intended("c1", effect), invoked("c1", 1));
+    const started = stateAfter(startedEvent, replied([callPart("book")]), intended("c1", effect), invoked("c1", 1));
     expect(fold(started, invoked("c1", 2)).open[0]).toMatchObject({ releasedBy: 2, intent: { key: "key-c1" } });
   });
 
   test("of effect unsafe is not released twice", () => {
-    const started = after(startedEvent, replied([calls("book")]), intended("c1", "unsafe"), invoked("c1", 1));
+    const started = stateAfter(startedEvent, replied([callPart("book")]), intended("c1", "unsafe"), invoked("c1", 1));
     expect(() => fold(started, invoked("c1", 2))).toThrow("unsafe call c1 is released twice");
   });
 
-  test("counts its tries that ended in silence", () => {
+  test("counts its tries that timed out", () => {
     const again = decided({ kind: "again", call: "c3" });
     expect(foldAll(withCalls(), [again, again]).open[2]).toMatchObject({ call: "c3", tries: 2, status: "started" });
   });
 
-  test("that nobody is asked about is told to the model as unknown", () => {
-    const state = fold(withCalls(), lostSight("c3", null));
+  test("that needs no answer is reported to the model as unknown", () => {
+    const state = fold(withCalls(), outcomeLost("c3", null));
     expect(state.open.map(({ call }) => call)).toEqual(["c1", "c2", "c4", "c5"]);
     expect(state.messages.at(-1)?.parts).toMatchObject([
       { call: "c3", outcome: "unknown", value: inline("no answer") },
@@ -103,23 +120,23 @@ describe("a call", () => {
 describe("an unknown call", () => {
   const blocked = IN_PHASE.AwaitingReconcile();
 
-  test("counts the question and keeps from when it can be answered", () => {
+  test("counts the question and stores from when it can be answered", () => {
     expect(blocked.open[0]).toMatchObject({ status: "unknown", asked: 1, askFrom: AT + 9, answer: null });
   });
 
   test("is released by an answer and by nothing else", () => {
-    const keyed = foldAll(withCalls(), [lostSight("c3")]);
+    const keyed = foldAll(withCalls(), [outcomeLost("c3")]);
     expect(() => fold(keyed, invoked("c3", 2))).toThrow("call c3 is unknown");
     expect(() => fold(withCalls(), reconciled("c3"))).toThrow("the outcome of call c3 is not in question");
   });
 
   test("schedule 42: keeps an answer in the state until it is applied", () => {
-    const answered = fold(blocked, taken("c1", 1, answer("retry")));
+    const answered = fold(blocked, answerTaken("c1", 1, answer("retry")));
     expect(answered).toMatchObject({ phase: "AwaitingReconcile", absorbed: ["reconcile#c1#1"] });
     expect(answered.open[0]).toMatchObject({ status: "unknown", answer: answer("retry") });
   });
 
-  test("*succeeded* and *failed* settle it, with the value or the words of the person", () => {
+  test("*succeeded* and *failed* settle it, with the value or the text of the operator", () => {
     const value = (given: ReturnType<typeof answer>) => fold(blocked, reconciled("c1", given)).messages.at(-1)?.parts;
     expect(value(answer("succeeded", { pnr: "X" }))).toMatchObject([
       { outcome: "succeeded", value: inline({ pnr: "X" }) },
@@ -145,11 +162,11 @@ describe("an unknown call", () => {
     expect(() => fold(released, invoked("c1", 4))).toThrow("released twice");
   });
 
-  test("schedule 18: an answer to its first question is not one to its second", () => {
-    const again = foldAll(blocked, [reconciled("c1"), invoked("c1", 3), lostSight("c1")]);
+  test("schedule 18: an answer to its first question is not an answer to its second", () => {
+    const again = foldAll(blocked, [reconciled("c1"), invoked("c1", 3), outcomeLost("c1")]);
     expect(again.open[0]).toMatchObject({ asked: 2 });
-    expect(fold(again, taken("c1", 1)).open[0]).toMatchObject({ answer: null });
-    expect(fold(again, taken("c1", 2)).open[0]).toMatchObject({ answer: answer("retry") });
+    expect(fold(again, answerTaken("c1", 1)).open[0]).toMatchObject({ answer: null });
+    expect(fold(again, answerTaken("c1", 2)).open[0]).toMatchObject({ answer: answer("retry") });
   });
 });
 
@@ -157,14 +174,14 @@ describe("messages", () => {
   const blocked = IN_PHASE.AwaitingReconcile();
 
   test("are absorbed once, and forgotten when their items are deleted", () => {
-    const absorbed = fold(blocked, taken("c1"));
-    expect(() => fold(absorbed, taken("c1"))).toThrow("message reconcile#c1#1 is absorbed twice");
+    const absorbed = fold(blocked, answerTaken("c1"));
+    expect(() => fold(absorbed, answerTaken("c1"))).toThrow("message reconcile#c1#1 is absorbed twice");
     const cleared: Event = { kind: "MessageAbsorbed", at: AT, stage: "cleared", message: "reconcile#c1#1" };
     expect(fold(absorbed, cleared)).toMatchObject({ absorbed: [] });
     expect(fold(absorbed, cleared).open).toEqual(absorbed.open);
   });
 
-  test("to a call that is not there change nothing but the list", () => {
-    expect(fold(blocked, taken("c9"))).toEqual({ ...blocked, absorbed: ["reconcile#c9#1"] });
+  test("to an unknown call change nothing except the list of absorbed IDs", () => {
+    expect(fold(blocked, answerTaken("c9"))).toEqual({ ...blocked, absorbed: ["reconcile#c9#1"] });
   });
 });

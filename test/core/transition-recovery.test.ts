@@ -4,7 +4,7 @@ import { InvariantViolated } from "../../src/core/ensure.ts";
 import { PHASE_NAMES, isAside, isTerminal, mayFollow } from "../../src/core/phases.ts";
 import type { Action } from "../../src/core/event.ts";
 import { fold } from "../../src/core/transition.ts";
-import { AT, FAILURE, IN_PHASE, decided } from "../support/build.ts";
+import { AT, FAILURE, IN_PHASE, decided } from "../support/states/states-and-events.ts";
 
 describe.each(PHASE_NAMES)("in %s", (phase) => {
   test.each([
@@ -23,7 +23,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     "compensate",
     "undo",
     "restart",
-  ] as const)("recovery by %s leads where it may", (kind) => {
+  ] as const)("recovery by %s leads to an allowed phase", (kind) => {
     const state = IN_PHASE[phase]();
     const actions: { readonly [K in Action["kind"]]: Action } = {
       abort: { kind: "abort", failure: FAILURE },

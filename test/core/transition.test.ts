@@ -5,35 +5,45 @@ import { InvariantViolated } from "../../src/core/ensure.ts";
 import { inline, wordsOf } from "../../src/core/message.ts";
 import { PHASE_NAMES, isAside, isTerminal, mayFollow, mayRedrive } from "../../src/core/phases.ts";
 import { ACCEPTS, accepts, fold, foldAll, transition } from "../../src/core/transition.ts";
-import { frozen } from "../support/arbitrary.ts";
+import { deepFreeze } from "../support/walks/random-walks.ts";
 import {
   AT,
   EVENT_KINDS,
   FAILURE,
   IN_PHASE,
-  aborted,
-  after,
+  abortDecided,
+  stateAfter,
   answer,
-  calls,
+  callPart,
   completed,
   decided,
   eventOf,
-  heard,
-  lostSight,
+  messageReceived,
+  outcomeLost,
   paused,
   reconciled,
   resumed,
-} from "../support/build.ts";
-import { failed, intended, invoked, newState, replied, resulted, says, startedEvent, view } from "../support/build.ts";
+} from "../support/states/states-and-events.ts";
+import {
+  failed,
+  intended,
+  invoked,
+  newState,
+  replied,
+  resulted,
+  textPart,
+  startedEvent,
+  view,
+} from "../support/states/states-and-events.ts";
 
 describe.each(PHASE_NAMES)("in %s", (phase) => {
-  test("the state of this phase is one", () => {
+  test("the state of this phase has it", () => {
     expect(IN_PHASE[phase]().phase).toBe(phase);
   });
 
-  test.each(EVENT_KINDS)("%s is accepted or refused as the table says", (kind) => {
-    const state = frozen(IN_PHASE[phase]());
-    const event = frozen(eventOf(kind, phase));
+  test.each(EVENT_KINDS)("%s is accepted or refused as the table states", (kind) => {
+    const state = deepFreeze(IN_PHASE[phase]());
+    const event = deepFreeze(eventOf(kind, phase));
     if (!accepts(phase, kind)) {
       const refusal = new InvariantViolated(`${kind} does not happen in ${phase}`);
       expect(() => fold(state, event)).toThrow(refusal);
@@ -45,7 +55,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
   });
 });
 
-test("every event happens somewhere, and none but a redrive after the end", () => {
+test("every event is accepted in some phase, and only a redrive after the end", () => {
   for (const kind of EVENT_KINDS) {
     expect(PHASE_NAMES.some((phase) => accepts(phase, kind))).toBe(true);
     const after = PHASE_NAMES.filter((phase) => isTerminal(phase) && accepts(phase, kind));
@@ -54,22 +64,22 @@ test("every event happens somewhere, and none but a redrive after the end", () =
   expect(ACCEPTS.ToolInvoked).toEqual(["ExecutingTools"]);
 });
 
-test("transition gives the state and what it owes from there on", () => {
+test("transition returns the state and its outstanding commands", () => {
   const { state, commands } = transition(newState(), startedEvent, view());
   expect(state).toMatchObject({ phase: "AwaitingLLM", startedAt: AT, agentVersion: "1" });
   expect(commands).toEqual([{ kind: "askModel" }]);
 });
 
-test("another agent version is noted and changes nothing else", () => {
+test("another agent version is recorded and changes nothing else", () => {
   const before = IN_PHASE.AwaitingLLM();
   expect(fold(before, eventOf("AgentChanged", "AwaitingLLM"))).toEqual({ ...before, agentVersion: "2" });
 });
 
 describe("a reply", () => {
-  test("joins the transcript with its own id, time, source and tokens, its calls numbered", () => {
-    const state = after(
+  test("joins the transcript with its own ID, time, source and tokens, its calls numbered", () => {
+    const state = stateAfter(
       startedEvent,
-      replied([says("I look."), calls("search", { to: "LIS" }), calls("compare")], AT + 5),
+      replied([textPart("I look."), callPart("search", { to: "LIS" }), callPart("compare")], AT + 5),
     );
     expect(state.messages.at(-1)).toEqual({
       ...{ id: "m2", at: AT + 5, source: "model:test:m", role: "assistant", tokens: 5 },
@@ -98,43 +108,59 @@ describe("a reply", () => {
     ]);
   });
 
-  test("of words alone is judged; of nothing, of blanks or of thoughts alone it is none", () => {
-    expect(after(startedEvent, replied([says("done")])).phase).toBe("Reflecting");
+  test("with text alone is judged; an empty one, blanks or reasoning alone are no reply", () => {
+    expect(stateAfter(startedEvent, replied([textPart("done")])).phase).toBe("Reflecting");
     const thought = { kind: "reasoning", text: "hm", provider: null } as const;
-    for (const parts of [[], [says(" \n")], [thought]]) {
-      const state = after(startedEvent, replied(parts));
+    for (const parts of [[], [textPart(" \n")], [thought]]) {
+      const state = stateAfter(startedEvent, replied(parts));
       expect(state.phase).toBe("AwaitingLLM");
       expect(state.messages).toHaveLength(parts.length === 0 ? 1 : 2);
     }
   });
 
-  test("ends the waiting and the counting of retries; calls end the counting of nudges, words do not", () => {
+  test("resets the retries; only calls reset the count of nudges", () => {
     const troubled = [
       startedEvent,
       decided({ kind: "nudge", say: "go on" }),
       decided({ kind: "retry", at: AT + 9 }),
       decided({ kind: "retry", at: AT + 99 }),
     ];
-    expect(after(...troubled)).toMatchObject({ modelRetries: 2, nudges: 1, retryAt: AT + 99, phase: "RetryingLLM" });
-    expect(after(...troubled, replied([says("ok")]))).toMatchObject({ modelRetries: 0, nudges: 1, retryAt: null });
-    expect(after(...troubled, replied([calls("search")]))).toMatchObject({ modelRetries: 0, nudges: 0, retryAt: null });
+    expect(stateAfter(...troubled)).toMatchObject({
+      modelRetries: 2,
+      nudges: 1,
+      retryAt: AT + 99,
+      phase: "RetryingLLM",
+    });
+    expect(stateAfter(...troubled, replied([textPart("ok")]))).toMatchObject({
+      modelRetries: 0,
+      nudges: 1,
+      retryAt: null,
+    });
+    expect(stateAfter(...troubled, replied([callPart("search")]))).toMatchObject({
+      modelRetries: 0,
+      nudges: 0,
+      retryAt: null,
+    });
   });
 
-  test("never uses the id of a call again", () => {
-    const state = after(
+  test("never reuses the ID of a call", () => {
+    const state = stateAfter(
       startedEvent,
-      replied([calls("a"), calls("b")]),
+      replied([callPart("a"), callPart("b")]),
       resulted("c1"),
       resulted("c2"),
-      replied([calls("c")]),
+      replied([callPart("c")]),
     );
     expect(state.open.map(({ call }) => call)).toEqual(["c3"]);
   });
 });
 
 describe("a nudge", () => {
-  test("is a message of cairn's own to the model", () => {
-    const state = after(startedEvent, { ...decided({ kind: "nudge", say: "What is missing: a ticket" }), at: AT + 3 });
+  test("is a message of cairn itself to the model", () => {
+    const state = stateAfter(startedEvent, {
+      ...decided({ kind: "nudge", say: "What is missing: a ticket" }),
+      at: AT + 3,
+    });
     expect(state.messages.at(-1)).toEqual({
       ...{ id: "m2", at: AT + 3, source: "cairn", role: "user", tokens: 0 },
       parts: [{ kind: "text", text: "What is missing: a ticket" }],
@@ -147,7 +173,7 @@ describe("money", () => {
   const debit = (change: object): Event => ({ kind: "BudgetDebited", at: AT, debit: change, for: "test" });
 
   test("is added up", () => {
-    const state = after(
+    const state = stateAfter(
       startedEvent,
       debit({ tokensIn: 5, microUsd: 9 }),
       debit({ tokensIn: 1, beats: 1, toolCalls: 2 }),
@@ -155,29 +181,33 @@ describe("money", () => {
     expect(state.spent).toEqual({ tokensIn: 6, tokensOut: 0, microUsd: 9, beats: 1, toolCalls: 2 });
   });
 
-  test.each(["tokensIn", "tokensOut", "microUsd", "beats", "toolCalls"])("is never given back: %s", (meter) => {
-    expect(() => after(startedEvent, debit({ [meter]: 5 }), debit({ [meter]: -1 }))).toThrow("spent fell");
+  test.each(["tokensIn", "tokensOut", "microUsd", "beats", "toolCalls"])("is never refunded: %s", (meter) => {
+    expect(() => stateAfter(startedEvent, debit({ [meter]: 5 }), debit({ [meter]: -1 }))).toThrow("spent fell");
   });
 });
 
 describe("the end", () => {
   test("as completed holds the result", () => {
     expect(IN_PHASE.Completed()).toMatchObject({ phase: "Completed", result: inline("done"), failure: null });
-    expect(() => after(startedEvent, completed)).toThrow("Completed does not follow AwaitingLLM");
+    expect(() => stateAfter(startedEvent, completed)).toThrow("Completed does not follow AwaitingLLM");
   });
 
-  test("as failed is decided first and waits, then holds the failure", () => {
-    expect(after(startedEvent, aborted)).toMatchObject({
+  test("as failed is decided first and waits, then stores the failure", () => {
+    expect(stateAfter(startedEvent, abortDecided)).toMatchObject({
       phase: "AwaitingLLM",
       ending: { kind: "failed", failure: FAILURE },
       failure: null,
     });
-    expect(after(startedEvent, aborted, failed)).toMatchObject({ phase: "Failed", ending: null, failure: FAILURE });
+    expect(stateAfter(startedEvent, abortDecided, failed)).toMatchObject({
+      phase: "Failed",
+      ending: null,
+      failure: FAILURE,
+    });
   });
 });
 
 describe("a pause", () => {
-  test("keeps the phase to go back to, and can be neither doubled nor left otherwise", () => {
+  test("stores the phase to return to, and cannot be doubled or left in another way", () => {
     for (const phase of PHASE_NAMES.filter((each) => !isTerminal(each) && !isAside(each))) {
       const state = fold(IN_PHASE[phase](), paused);
       expect(state).toMatchObject({ phase: "Paused", pausedFrom: phase });
@@ -186,21 +216,21 @@ describe("a pause", () => {
     }
   });
 
-  test("of a run that was done, followed by words, makes it not done any more", () => {
+  test("makes a done run continue when a message arrived during it", () => {
     const done = fold(IN_PHASE.Reflecting(), paused);
-    expect(foldAll(done, [heard("one more thing"), resumed]).phase).toBe("AwaitingLLM");
-    expect(foldAll(IN_PHASE.Reflecting(), [heard("one more thing")]).phase).toBe("AwaitingLLM");
+    expect(foldAll(done, [messageReceived("one more thing"), resumed]).phase).toBe("AwaitingLLM");
+    expect(foldAll(IN_PHASE.Reflecting(), [messageReceived("one more thing")]).phase).toBe("AwaitingLLM");
   });
 
-  test("holds while its run ends: an outcome that nobody will know does not move it", () => {
-    expect(fold(IN_PHASE.Paused(), lostSight("c3"))).toMatchObject({ phase: "Paused", pausedFrom: "ExecutingTools" });
+  test("lasts while its run ends: an outcome that stays unknown does not end it", () => {
+    expect(fold(IN_PHASE.Paused(), outcomeLost("c3"))).toMatchObject({ phase: "Paused", pausedFrom: "ExecutingTools" });
   });
 });
 
-describe("words from outside", () => {
-  test("follow the transcript with their own source and time, and leave the calls as they are", () => {
+describe("a user message", () => {
+  test("follows the transcript with its own source and time, and leaves the calls unchanged", () => {
     const state = IN_PHASE.ExecutingTools();
-    const next = fold(state, { ...heard("go on"), at: AT + 4 });
+    const next = fold(state, { ...messageReceived("go on"), at: AT + 4 });
     expect(next.messages.at(-1)).toEqual({
       ...{ id: `m${state.messages.length + 1}`, at: AT + 4, source: "user:ada", role: "user", tokens: 0 },
       parts: [{ kind: "text", text: "go on" }],
@@ -210,25 +240,25 @@ describe("words from outside", () => {
 });
 
 describe("a probe", () => {
-  const released = after(startedEvent, replied([calls("pay")]), intended("c1", "probed"), invoked("c1"));
+  const released = stateAfter(startedEvent, replied([callPart("pay")]), intended("c1", "probed"), invoked("c1"));
   const due = (tried: boolean) => fold(released, decided({ kind: "probe", call: "c1", at: AT + 9, tried }));
 
-  test("is due at its time, and counts a try only where there was one", () => {
+  test("is due at its time, and counts a try only when there was one", () => {
     expect(due(false).open).toMatchObject([{ status: "started", probeAt: AT + 9, tries: 0 }]);
     expect(due(true).open).toMatchObject([{ tries: 1 }]);
   });
 
-  test("that found nothing lets the call out again with its key; one that cannot tell asks a person", () => {
+  test("that found nothing releases the call again with its key; one that cannot decide asks an operator", () => {
     expect(fold(due(false), invoked("c1", 3)).open).toMatchObject([
       { status: "started", releasedBy: 3, probeAt: null, intent: { key: "key-c1" } },
     ]);
-    expect(fold(due(false), lostSight("c1", AT + 99))).toMatchObject({
+    expect(fold(due(false), outcomeLost("c1", AT + 99))).toMatchObject({
       phase: "AwaitingReconcile",
       open: [{ status: "unknown", probeAt: null, asked: 1, askFrom: AT + 99 }],
     });
   });
 
-  test("that found it settles it; without a question nobody does", () => {
+  test("that found the effect settles the call; no probe settles a call without an intent", () => {
     expect(fold(due(false), reconciled("c1", answer("succeeded", "found")))).toMatchObject({ open: [] });
     expect(() => fold(released, reconciled("c1", answer("succeeded")))).toThrow(
       "the outcome of call c1 is not in question",
@@ -236,14 +266,14 @@ describe("a probe", () => {
   });
 });
 
-test("words of a message are its texts", () => {
+test("the text of a message is all of its text parts", () => {
   expect(
-    wordsOf([{ kind: "text", text: "a" }, { kind: "reasoning", text: "b", provider: null }, says("c") as never]),
+    wordsOf([{ kind: "text", text: "a" }, { kind: "reasoning", text: "b", provider: null }, textPart("c") as never]),
   ).toBe("a\nc");
 });
 
 test("an event that names a call which is not open is refused", () => {
-  const state = after(startedEvent, replied([calls("a")]));
+  const state = stateAfter(startedEvent, replied([callPart("a")]));
   for (const event of [intended("c9"), invoked("c9"), resulted("c9")]) {
     expect(() => fold(state, event)).toThrow("call c9 is not open");
   }

@@ -1,18 +1,18 @@
 /** A run that waits for a version of its agent: which answer lets it go on, and how often. */
 import { expect, test } from "vitest";
 import { acceptUpgradeIn, applyAgentChange, holdForAgent, upgradesOf } from "../../src/core/policy/upgrades.ts";
-import { IN_PHASE } from "../support/build.ts";
+import { IN_PHASE } from "../support/states/states-and-events.ts";
 
 const asking = () => holdForAgent(IN_PHASE.AwaitingLLM(), { kind: "upgrade", to: "2" });
 const answer = (asked: number) => ({ kind: "upgrade", asked, to: "2", by: "ana" }) as const;
 
-test("each time that it waits is a question of its own", () => {
+test("each wait for an upgrade is a question of its own", () => {
   const first = asking();
   expect([first.phase, first.pausedFrom, upgradesOf(first).asked]).toEqual(["AwaitingAgent", "AwaitingLLM", 1]);
   expect(upgradesOf(holdForAgent(first, { kind: "upgrade", to: "3" }))).toMatchObject({ asked: 2, lack: { to: "3" } });
 });
 
-test("accepts an answer to the open question, and to no other", () => {
+test("accepts an answer only to the open question", () => {
   expect(upgradesOf(acceptUpgradeIn(asking(), answer(1))).accepted).toEqual({ to: "2", by: "ana" });
   expect(acceptUpgradeIn(asking(), answer(2))).toEqual(asking());
   const absent = holdForAgent(IN_PHASE.AwaitingLLM(), { kind: "agent", why: "it is not deployed" });
@@ -21,7 +21,7 @@ test("accepts an answer to the open question, and to no other", () => {
   expect(acceptUpgradeIn(idle, answer(0))).toBe(idle);
 });
 
-test("goes on where it was, under the price of the version, and the answer counts once", () => {
+test("continues in its phase at the price of the new version, and counts the answer once", () => {
   const price = { inUsd: 1, outUsd: 2 };
   const changed = applyAgentChange(acceptUpgradeIn(asking(), answer(1)), { to: "2", price });
   expect(changed).toMatchObject({ phase: "AwaitingLLM", pausedFrom: null, agentVersion: "2", price });

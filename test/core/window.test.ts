@@ -3,7 +3,15 @@ import { expect, test } from "vitest";
 import { type Message, text } from "../../src/core/message.ts";
 import { SUMMARY, messagesOfRestart, visibleMessages } from "../../src/core/policy/window.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import { after, compacted, compacting, heard, replied, says, startedEvent } from "../support/build.ts";
+import {
+  stateAfter,
+  compacted,
+  compactDecided,
+  messageReceived,
+  replied,
+  textPart,
+  startedEvent,
+} from "../support/states/states-and-events.ts";
 
 const message = (id: string, source: string): Message => ({
   ...{ id, source, at: 0, role: "user", tokens: 0 },
@@ -13,25 +21,25 @@ const messages = [message("m1", "task"), message("m2", "user:a"), message("m3", 
 const idsOf = (lead: readonly string[], from: number) =>
   visibleMessages({ messages, window: { from, lead } }).map(({ id }) => id);
 
-test("shows a summary in the lead alone, and each message once", () => {
+test("shows a summary only in the lead, and each message once", () => {
   expect(idsOf(["m3"], 2)).toEqual(["m1", "m3", "m4"]);
   expect(idsOf(["m4"], 1)).toEqual(["m1", "m4", "m2"]);
   expect(idsOf([], 1)).toEqual(["m1", "m2", "m4"]);
 });
 
-test("leaves out a name in the lead that is no message", () => {
+test("ignores a name in the lead that matches no message", () => {
   expect(idsOf(["m9", "m3"], 3)).toEqual(["m1", "m3", "m4"]);
 });
 
 test("keeps the text of the summary", () => {
-  const before = after(startedEvent, heard("a"), heard("b", "u2"), heard("c", "u3"));
+  const before = stateAfter(startedEvent, messageReceived("a"), messageReceived("b", "u2"), messageReceived("c", "u3"));
   const event = compacted(before);
-  const last = foldAll(before, [compacting, event]).messages.at(-1);
+  const last = foldAll(before, [compactDecided, event]).messages.at(-1);
   expect(last).toMatchObject({ source: SUMMARY, parts: [{ kind: "text", text: event.summary }] });
 });
 
 test("counts only the messages of the present restart", () => {
-  const state = after(startedEvent, heard("a"), replied([says("b")]));
+  const state = stateAfter(startedEvent, messageReceived("a"), replied([textPart("b")]));
   expect(messagesOfRestart(state)).toEqual(state.messages);
   expect(messagesOfRestart({ ...state, attemptFrom: 1 })).toEqual(state.messages.slice(1));
 });

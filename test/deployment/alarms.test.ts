@@ -61,8 +61,8 @@ const bodyOf = ({ one }: Deployed): Dashboard =>
   JSON.parse((one("cloudwatch/dashboard:Dashboard") as { readonly dashboardBody: string }).dashboardBody) as Dashboard;
 
 /** Namespace, name and dimensions of each curve. */
-function curvesOf(on: Deployed): readonly Omit<Metric, "period">[] {
-  return bodyOf(on).widgets.flatMap((widget) => {
+function curvesOf(deployment: Deployed): readonly Omit<Metric, "period">[] {
+  return bodyOf(deployment).widgets.flatMap((widget) => {
     if (widget.type !== "metric") return [];
     return widget.properties.metrics.map((curve) => {
       const [namespace = "", metricName = "", ...rest] = curve.filter((each) => typeof each === "string");
@@ -85,32 +85,32 @@ function unknownIn(
 }
 
 /** What its dimensions may name. */
-function thingsOf(on: Deployed): ReadonlySet<unknown> {
-  const named = ["lambda/function:Function", "dynamodb/table:Table", "sqs/queue:Queue"].flatMap(on.all);
-  const indexes = on.one("dynamodb/table:Table") as {
+function thingsOf(deployment: Deployed): ReadonlySet<unknown> {
+  const named = ["lambda/function:Function", "dynamodb/table:Table", "sqs/queue:Queue"].flatMap(deployment.all);
+  const indexes = deployment.one("dynamodb/table:Table") as {
     readonly globalSecondaryIndexes: readonly { readonly name: string }[];
   };
   return new Set([
     ...named.map(({ inputs }) => inputs["name"]),
     ...indexes.globalSecondaryIndexes.map(({ name }) => name),
-    on.names.machineArn,
-    ...on.all("apigateway/restApi:RestApi").map(({ inputs }) => inputs["name"]),
+    deployment.names.machineArn,
+    ...deployment.all("apigateway/restApi:RestApi").map(({ inputs }) => inputs["name"]),
     "StartExecution",
   ]);
 }
 
 describe.each(STAGES)("in %s", (stage) => {
-  const on = deployed(stage);
-  const alarms = alarmsOf(on);
+  const deployment = deployed(stage);
+  const alarms = alarmsOf(deployment);
 
-  test("there is an alarm for each thing that is watched", () => {
-    const watched = watchesOf(on.names, on.plan).map(({ name }) => on.names.alarmName(name));
+  test("every watched resource has an alarm", () => {
+    const watched = watchesOf(deployment.names, deployment.plan).map(({ name }) => deployment.names.alarmName(name));
     expect(alarms.map(({ name }) => name)).toEqual(watched.toSorted((one, other) => one.localeCompare(other)));
     expect(new Set(alarms.map(({ name }) => name)).size).toBe(alarms.length);
   });
 
-  test("whoever is to be told of them is told, and without anybody there is no topic", () => {
-    const topics = on.all("sns/topic:Topic").map(({ inputs }) => inputs["name"]);
+  test("alarms notify the configured subscribers, and without subscribers there is no topic", () => {
+    const topics = deployment.all("sns/topic:Topic").map(({ inputs }) => inputs["name"]);
     const actions = new Set(alarms.flatMap(({ alarmActions }) => alarmActions));
     if (stage === "dev") {
       expect([topics, [...actions]]).toEqual([[], []]);
@@ -119,16 +119,16 @@ describe.each(STAGES)("in %s", (stage) => {
     const arn = "arn:aws:sns:eu-west-1:123456789012:cairn-production-alarms";
     expect([topics, [...actions]]).toEqual([["cairn-production-alarms"], [arn]]);
     expect(alarms.every(({ alarmActions }) => alarmActions.length === 1)).toBe(true);
-    expect(on.one("sns/topicSubscription:TopicSubscription")).toMatchObject({
+    expect(deployment.one("sns/topicSubscription:TopicSubscription")).toMatchObject({
       ...{ topic: arn, protocol: "email", endpoint: "ops@example.org" },
     });
   });
 
-  test("alarms and curves read metrics that somebody writes, of things that are deployed", () => {
-    const read = [...alarms.flatMap(metricsOf), ...curvesOf(on)];
+  test("alarms and curves read metrics that some function writes, of deployed resources", () => {
+    const read = [...alarms.flatMap(metricsOf), ...curvesOf(deployment)];
     expect(read.length).toBeGreaterThan(60);
-    expect(read.flatMap((metric) => unknownIn(on, metric))).toEqual([]);
-    const things = thingsOf(on);
+    expect(read.flatMap((metric) => unknownIn(deployment, metric))).toEqual([]);
+    const things = thingsOf(deployment);
     const ofAws = read.filter(({ namespace }) => namespace !== NAMESPACE);
     expect(ofAws.flatMap(({ dimensions }) => Object.values(dimensions)).filter((each) => !things.has(each))).toEqual(
       [],
@@ -136,26 +136,28 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("every metric that telemetry writes is read by an alarm or a curve", () => {
-    const read = [...alarms.flatMap(metricsOf), ...curvesOf(on)].filter(({ namespace }) => namespace === NAMESPACE);
+    const read = [...alarms.flatMap(metricsOf), ...curvesOf(deployment)].filter(
+      ({ namespace }) => namespace === NAMESPACE,
+    );
     expect(new Set(read.map(({ metricName }) => metricName))).toEqual(new Set(Object.keys(METRICS)));
   });
 
-  test("a metric that nobody writes is found", () => {
-    const good = { namespace: NAMESPACE, metricName: "Beats", dimensions: { [DIMENSION]: on.names.prefix } };
-    expect(unknownIn(on, good)).toEqual([]);
-    expect(unknownIn(on, { ...good, metricName: "Beat" })).not.toEqual([]);
-    expect(unknownIn(on, { ...good, dimensions: { [DIMENSION]: "cairn-other" } })).not.toEqual([]);
-    expect(unknownIn(on, { ...good, dimensions: {} })).not.toEqual([]);
+  test("a metric without a writer is detected", () => {
+    const good = { namespace: NAMESPACE, metricName: "Beats", dimensions: { [DIMENSION]: deployment.names.prefix } };
+    expect(unknownIn(deployment, good)).toEqual([]);
+    expect(unknownIn(deployment, { ...good, metricName: "Beat" })).not.toEqual([]);
+    expect(unknownIn(deployment, { ...good, dimensions: { [DIMENSION]: "cairn-other" } })).not.toEqual([]);
+    expect(unknownIn(deployment, { ...good, dimensions: {} })).not.toEqual([]);
     const theirs = { namespace: "AWS/Lambda", metricName: "Throttles", dimensions: { FunctionName: "x" } };
-    expect(unknownIn(on, theirs)).toEqual([]);
-    expect(unknownIn(on, { ...theirs, metricName: "Throttled" })).not.toEqual([]);
-    expect(unknownIn(on, { ...theirs, dimensions: { TableName: "x" } })).not.toEqual([]);
+    expect(unknownIn(deployment, theirs)).toEqual([]);
+    expect(unknownIn(deployment, { ...theirs, metricName: "Throttled" })).not.toEqual([]);
+    expect(unknownIn(deployment, { ...theirs, dimensions: { TableName: "x" } })).not.toEqual([]);
   });
 
-  test("silence is fine, but for the sweeper's", () => {
+  test("missing data raises no alarm, except for the sweeper", () => {
     const alarming = alarms.filter(({ treatMissingData }) => treatMissingData !== "notBreaching");
     expect(alarming.map(({ name, treatMissingData }) => [name, treatMissingData])).toEqual([
-      [on.names.alarmName("sweeper-silent"), "breaching"],
+      [deployment.names.alarmName("sweeper-silent"), "breaching"],
     ]);
     // Three sweeps that did not come, and half an hour at least.
     const seconds = alarming.map(({ evaluationPeriods, period }) => evaluationPeriods * (period ?? 0));
@@ -163,8 +165,8 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(alarming.every((each) => each.datapointsToAlarm === each.evaluationPeriods)).toBe(true);
   });
 
-  test("takeovers are a share of beats, and of many of them", () => {
-    const takeovers = alarms.find(({ name }) => name === on.names.alarmName("takeovers"));
+  test("takeovers are measured as a share of beats, and only of many beats", () => {
+    const takeovers = alarms.find(({ name }) => name === deployment.names.alarmName("takeovers"));
     expect(takeovers).toMatchObject({ threshold: 5, comparisonOperator: "GreaterThanThreshold", evaluationPeriods: 1 });
     const { metricQueries = [] } = takeovers ?? ({} as Partial<Alarm>);
     expect(
@@ -181,19 +183,22 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(metricQueries.flatMap(({ metric }) => metric?.period ?? [])).toEqual([3_600, 3_600]);
   });
 
-  test("work that waits, answers that are slow and what models cost are watched, by the options of the plan", () => {
-    const ofName = (name: string) => alarms.find((each) => each.name === on.names.alarmName(name));
+  test("queues, slow responses and model costs are watched according to the options of the plan", () => {
+    const ofName = (name: string) => alarms.find((each) => each.name === deployment.names.alarmName(name));
     expect(ofName("api-slow")).toMatchObject({ extendedStatistic: "p99", metricName: "Latency", threshold: 5_000 });
     expect(ofName("api-slow")).not.toHaveProperty("statistic");
     expect(ofName("gates-old")).toMatchObject({ statistic: "Maximum", threshold: 24 * 3_600 });
     expect(ofName("runs-queued-long")).toMatchObject({ statistic: "Maximum", threshold: 15 * 60 });
-    expect(ofName("beat-near-timeout")).toMatchObject({ statistic: "Maximum", threshold: on.plan.beatSeconds * 900 });
+    expect(ofName("beat-near-timeout")).toMatchObject({
+      statistic: "Maximum",
+      threshold: deployment.plan.beatSeconds * 900,
+    });
     const dollars = stage === "dev" ? 100 : 5;
     expect(ofName("spent-per-day")).toMatchObject({ statistic: "Sum", period: 86_400, threshold: dollars * 1e6 });
     expect(ofName("executions-open")).toMatchObject({ dimensions: {}, threshold: 100_000 });
   });
 
-  test("each is of the form that CloudWatch takes, and says what to do", () => {
+  test("each alarm is valid for CloudWatch and says what to do", () => {
     for (const alarm of alarms) {
       const { name, alarmDescription, evaluationPeriods, datapointsToAlarm } = alarm;
       expect(name).toMatch(/^cairn-(dev|production)\.[a-z_-]+$/);
@@ -207,18 +212,18 @@ describe.each(STAGES)("in %s", (stage) => {
     }
   });
 
-  test("functions are watched as they fail: a beat that does is taken over", () => {
-    const names = (end: string) => functionsOf(on.plan).map((fn) => on.names.alarmName(`${fn}-${end}`));
+  test("errors of functions are watched according to the function: a failed beat is taken over", () => {
+    const names = (end: string) => functionsOf(deployment.plan).map((fn) => deployment.names.alarmName(`${fn}-${end}`));
     const own = alarms.map(({ name }) => name);
     expect(own).toEqual(expect.arrayContaining(names("throttled")));
-    const beats = functionsOf(on.plan).filter((fn) => fn.startsWith("beat"));
+    const beats = functionsOf(deployment.plan).filter((fn) => fn.startsWith("beat"));
     expect(names("errors").filter((name) => !own.includes(name))).toEqual(
-      beats.map((fn) => on.names.alarmName(`${fn}-errors`)),
+      beats.map((fn) => deployment.names.alarmName(`${fn}-errors`)),
     );
   });
 
-  test("the dashboard shows all alarms, and its widgets lie side by side", () => {
-    const { widgets } = bodyOf(on);
+  test("the dashboard shows all alarms, and its widgets do not overlap", () => {
+    const { widgets } = bodyOf(deployment);
     const [first] = widgets;
     expect(new Set(first?.type === "alarm" ? first.properties.alarms : [])).toEqual(
       new Set(alarms.map(({ name }) => `arn:aws:cloudwatch:eu-west-1:123456789012:alarm:${name}`)),
@@ -228,6 +233,6 @@ describe.each(STAGES)("in %s", (stage) => {
     );
     expect(new Set(cells).size).toBe(cells.length);
     expect(Math.max(...widgets.map(({ x, width }) => x + width))).toBe(24);
-    expect(on.one("cloudwatch/dashboard:Dashboard")).toMatchObject({ dashboardName: on.names.prefix });
+    expect(deployment.one("cloudwatch/dashboard:Dashboard")).toMatchObject({ dashboardName: deployment.names.prefix });
   });
 });

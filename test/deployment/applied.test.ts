@@ -7,7 +7,7 @@ import { STAGES, deployed } from "./deployed.ts";
 describe.each(STAGES)("the description of %s", (stage) => {
   const { resources } = deployed(stage);
 
-  test("holds nothing that LocalStack is not asked for, but what is left out with a reason", () => {
+  test("contains every resource that LocalStack gets, or names it as left out with a reason", () => {
     expect(resources.length).toBeGreaterThan(50);
     for (const resource of resources) {
       const kind = kindOf(resource);
@@ -15,7 +15,7 @@ describe.each(STAGES)("the description of %s", (stage) => {
     }
   });
 
-  test("names each resource once, after all that it refers to", () => {
+  test("names each resource once, after all resources that it references", () => {
     const before = new Set(["Bootstrap"]);
     for (const { name, inputs } of resources) {
       const named = [...JSON.stringify(inputs).matchAll(/@\{([\w-]+)\./g)].map(([, found = ""]) => found);
@@ -32,16 +32,16 @@ describe.each(STAGES)("the description of %s", (stage) => {
 describe("a resource", () => {
   const { resources } = deployed("production");
 
-  test("is of every type that somebody knows to apply or to leave out", () => {
+  test("has a type that the applier knows or leaves out", () => {
     const known = [...Object.keys(KINDS), ...Object.keys(LEFT_OUT)].toSorted();
     expect([...new Set(resources.map(({ type }) => type))].toSorted()).toEqual(known);
   });
 
-  test("of a type that nobody knows is refused", () => {
+  test("of an unknown type is refused", () => {
     expect(() => kindOf({ type: "aws:glacier/vault:Vault", name: "Cold" })).toThrow(/Cold.*aws:glacier/);
   });
 
-  test("of which more is asked than is applied is refused", () => {
+  test("with properties that the applier does not know is refused", () => {
     const queue = resources.find(({ type }) => type === "aws:sqs/queue:Queue");
     const kind = queue && kindOf(queue);
     expect(() => kind?.check({ ...queue?.inputs, fifoQueue: true })).toThrow(/fifoQueue/);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Bundle, FUNCTIONS, type FunctionName, bundleFunctions } from "../../infra/bundle.ts";
-import { gatewayEvent } from "../support/gateway-event.ts";
+import { gatewayEvent } from "../support/aws/gateway-event.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const TRAVEL = join(ROOT, "agents", "travel", "agent.ts");
@@ -36,7 +36,7 @@ const KEYS = "@aws-sdk/client-kms";
 const CLIENTS = ["@aws-sdk/client-dynamodb", "@aws-sdk/client-s3", "@aws-sdk/client-sfn"];
 
 describe("a function", () => {
-  test.each(FUNCTIONS)("%s holds nothing of the embedded world or the command line", (name) => {
+  test.each(FUNCTIONS)("%s contains nothing of the embedded world or the command line", (name) => {
     const { sources } = of(name);
     expect(sources).toContain("src/adapters/aws/dynamo.ts");
     expect(sources.filter((file) => /^src\/(adapters\/(local|memory)|cli|conformance)\//.test(file))).toEqual([]);
@@ -67,7 +67,7 @@ describe("a function", () => {
     expect([...packages].filter((each) => each.startsWith("@aws-sdk/client-")).toSorted()).toEqual(clients);
   });
 
-  test("loads agents and what speaks to models when a run needs them", () => {
+  test("loads agents and model providers only when a run needs them", () => {
     const { sources, startSources } = of("beat");
     for (const late of ["agents/travel/agent.ts", "src/providers/model.ts", "src/sdk/define.ts"]) {
       expect(sources).toContain(late);
@@ -78,15 +78,15 @@ describe("a function", () => {
     expect(of("park").sources.filter((file) => file.startsWith("agents/"))).toEqual([]);
   });
 
-  test.each(["beat", "start", "api"] as const)("%s loads what reads secrets when there are any", (name) => {
+  test.each(["beat", "start", "api"] as const)("%s loads the secrets reader only when there are secrets", (name) => {
     expect(packagesIn(of(name).startSources)).not.toContain(PARAMETERS);
   });
 
-  test.each(["beat", "start", "api", "sweep"] as const)("%s loads what makes keys of seals when it seals", (name) => {
+  test.each(["beat", "start", "api", "sweep"] as const)("%s loads the key client only when it seals", (name) => {
     expect(packagesIn(of(name).startSources)).not.toContain(KEYS);
   });
 
-  test("that only starts runs and shows them never loads what speaks to models", () => {
+  test("that only starts runs and shows them never loads model providers", () => {
     const { sources, startSources } = of("api");
     expect(sources).toContain("agents/travel/agent.ts");
     expect(startSources).not.toContain("agents/travel/agent.ts");
@@ -96,7 +96,7 @@ describe("a function", () => {
   });
 });
 
-describe("the API as it is deployed", () => {
+describe("the deployed API", () => {
   const ENV = {
     ...{ AWS_REGION: "us-east-1", CAIRN_TABLE: "t", CAIRN_BUCKET: "b", CAIRN_BEAT_SECONDS: "60" },
     ...{ CAIRN_MACHINE: "arn:aws:states:us-east-1:000000000000:stateMachine:m", CAIRN_PARAMETERS: "[]" },
@@ -122,7 +122,7 @@ describe("the API as it is deployed", () => {
       .map((line) => JSON.parse(line));
   }
 
-  test("says that it is there, describes itself, and checks an input with the agent's own schema", () => {
+  test("responds to health, describes itself, and validates an input with the agent's own schema", () => {
     const start = (body: object) => gatewayEvent({ method: "POST", path: "/runs", body: JSON.stringify(body) });
     const [health, described, nobody, unknown, invalid] = answers([
       gatewayEvent({ path: "/healthz", resource: "/healthz", userArn: null }),
@@ -139,7 +139,7 @@ describe("the API as it is deployed", () => {
   });
 });
 
-describe("an agent", () => {
+describe("a bundled agent", () => {
   const agent = (name: string, more = "") => `
     import { defineAgent, scriptedModel } from "cairn";
     import { z } from "zod";
@@ -155,14 +155,14 @@ describe("an agent", () => {
     return path;
   }
 
-  test("of one name twice is refused", async () => {
+  test("is refused when two have one name", async () => {
     const agentFiles = [file("a", agent("twin")), file("b", agent("twin"))];
     await expect(bundleFunctions({ folder: join(folder, "twins"), agentFiles })).rejects.toThrow(
       "two agents are named twin",
     );
   });
 
-  test("with a budget of money is refused where nobody says what its model costs", async () => {
+  test("with a budget of money is refused when its model has no price", async () => {
     const blind = agent("blind").replace("price: { inUsd: 1, outUsd: 1 }", "budget: { usd: 1 }");
     const agentFiles = [file("blind", blind)];
     await expect(bundleFunctions({ folder: join(folder, "blind"), agentFiles })).rejects.toThrow(
@@ -170,7 +170,7 @@ describe("an agent", () => {
     );
   });
 
-  test("is charged by the prices of the config in the function that runs beats, and no other holds them", () => {
+  test("is charged by the prices of the config in the function of beats, and no other function contains them", () => {
     const holding = FUNCTIONS.filter((name) => {
       const { folder: own, files } = of(name);
       return files.some((each) => readFileSync(join(own, each), "utf8").includes("model-of-contract-7"));
@@ -178,7 +178,7 @@ describe("an agent", () => {
     expect(holding).toEqual(["beat"]);
   });
 
-  test("that is isolated is alone in its function, and in every other function with all", async () => {
+  test("that is isolated is alone in its function of beats, and with all others in every other function", async () => {
     const agentFiles = [file("left", agent("left", "globalThis.fromLeft = 1;")), file("right", agent("right"))];
     const isolated = ["left", "right"];
     const made = await bundleFunctions({ folder: join(folder, "isolated"), agentFiles, isolated });
@@ -198,7 +198,7 @@ describe("an agent", () => {
     expect(digests.get("beat_left")).not.toBe(digests.get("beat_right"));
   });
 
-  test("gets the languages of zod if it takes any", async () => {
+  test("contains the languages of zod if it uses any", async () => {
     const speaksGerman = ({ folder: own, files }: Bundle): boolean =>
       files.some((each) => readFileSync(join(own, each), "utf8").includes("ltige Eingabe"));
     const agentFiles = [file("german", agent("german", "z.config(z.locales.de());"))];

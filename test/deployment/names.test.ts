@@ -21,15 +21,15 @@ const namesOf = ({ resources }: Deployed): readonly string[] =>
   });
 
 test.each(STAGES)("all names in %s begin with its prefix", (stage) => {
-  const on = deployed(stage);
-  const names = namesOf(on);
+  const deployment = deployed(stage);
+  const names = namesOf(deployment);
   expect(names.length).toBeGreaterThan(60);
-  const begins = new RegExp(`^(/aws/lambda/|/aws/vendedlogs/apis/)?${on.names.prefix}([-.]|$)`);
+  const begins = new RegExp(`^(/aws/lambda/|/aws/vendedlogs/apis/)?${deployment.names.prefix}([-.]|$)`);
   // Function archives are in a bucket that SST keeps for the account.
   expect(names.filter((name) => !begins.test(name) && name !== "@{Bootstrap.assets}")).toEqual([]);
 });
 
-test("two stages share no name", () => {
+test("two stages have no name in common", () => {
   const [dev, production] = STAGES.map((stage) => new Set(namesOf(deployed(stage))));
   expect([...(dev ?? [])].filter((name) => production?.has(name))).toEqual(["@{Bootstrap.assets}"]);
 });
@@ -43,7 +43,7 @@ function added(ends: readonly string[]): readonly string[] {
 
 const IS_STAGE = /^-[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-test.each(STAGES)("no stage with a longer name shares a name with %s", (stage) => {
+test.each(STAGES)("no stage with a longer name has a name in common with %s", (stage) => {
   const { resources, names } = deployed(stage);
   const ends = Map.groupBy(
     resources.flatMap(({ type, inputs }) => {

@@ -2,7 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { statementsOf } from "../../infra/grants.ts";
 import { functionsOf, secretsOf } from "../../infra/plan.ts";
-import { type Policy, type PolicyStatement, listOf, policyOf, tooWide, trusted } from "../support/policies.ts";
+import {
+  type Policy,
+  type PolicyStatement,
+  listOf,
+  policyOf,
+  tooWideStatements,
+  trustedService,
+} from "../support/aws/iam-policies.ts";
 import { type Deployed, type Inputs, STAGES, deployed } from "./deployed.ts";
 
 interface Role extends Inputs {
@@ -27,34 +34,35 @@ function policiesOf({ all }: Deployed, role: Role): readonly Policy[] {
 }
 
 describe.each(STAGES)("in %s", (stage) => {
-  const on = deployed(stage);
-  const functions = functionsOf(on.plan);
-  const roleOf = (fn: string): Role => on.one("iam/role:Role", { name: on.names.functionName(fn) }) as Role;
+  const deployment = deployed(stage);
+  const functions = functionsOf(deployment.plan);
+  const roleOf = (fn: string): Role =>
+    deployment.one("iam/role:Role", { name: deployment.names.functionName(fn) }) as Role;
 
-  test("no role may do everything, or anything to everything", () => {
-    const roles = rolesOf(on);
-    const policies = roles.flatMap((role) => policiesOf(on, role));
+  test("no role may use all actions, or any action on all resources", () => {
+    const roles = rolesOf(deployment);
+    const policies = roles.flatMap((role) => policiesOf(deployment, role));
     expect(roles).toHaveLength(functions.length + 3);
     // A policy for each function, the machine's and the scheduler's.
     expect(policies).toHaveLength(functions.length + 2);
     // The machine may call what would be named as the function of an agent of this deployment.
-    expect(policies.flatMap(tooWide)).toEqual([on.names.functionArn("beat_*")]);
+    expect(policies.flatMap(tooWideStatements)).toEqual([deployment.names.functionArn("beat_*")]);
   });
 
-  test("each role is taken by one service, on behalf of this account alone", () => {
+  test("each role is assumed by one service, on behalf of this account alone", () => {
     const ofAccount = (role: Role) => policyOf(role.assumeRolePolicy).Statement.map(({ Condition }) => Condition);
-    for (const role of rolesOf(on)) {
+    for (const role of rolesOf(deployment)) {
       if (role.resource === OF_SST) continue;
       expect(ofAccount(role), role.resource).toEqual([{ StringEquals: { "aws:SourceAccount": "123456789012" } }]);
     }
   });
 
-  test("each role is taken by one service", () => {
-    const services = rolesOf(on).map((role) => [
+  test("each role is assumed by one service", () => {
+    const services = rolesOf(deployment).map((role) => [
       role.resource === OF_SST ? OF_SST : role.name,
-      trusted(policyOf(role.assumeRolePolicy)),
+      trustedService(policyOf(role.assumeRolePolicy)),
     ]);
-    const { prefix, functionName } = on.names;
+    const { prefix, functionName } = deployment.names;
     expect(Object.fromEntries(services)).toEqual({
       ...Object.fromEntries(functions.map((fn) => [functionName(fn), "lambda.amazonaws.com"])),
       [`${prefix}-machine`]: "states.amazonaws.com",
@@ -63,47 +71,49 @@ describe.each(STAGES)("in %s", (stage) => {
     });
   });
 
-  test("no role takes a managed policy, but the one that AWS forces", () => {
-    const managed = rolesOf(on).flatMap((role) => (role.managedPolicyArns ?? []).map((arn) => [role.resource, arn]));
+  test("no role has a managed policy, except the one that AWS requires", () => {
+    const managed = rolesOf(deployment).flatMap((role) =>
+      (role.managedPolicyArns ?? []).map((arn) => [role.resource, arn]),
+    );
     expect(managed).toEqual([[OF_SST, PUSHES_LOGS]]);
-    const others = on.resources.filter(({ type }) => /PolicyAttachment|iam\/policy:/.test(type));
+    const others = deployment.resources.filter(({ type }) => /PolicyAttachment|iam\/policy:/.test(type));
     expect(others).toEqual([]);
   });
 
-  test.each(functions)("%s may do what it is granted, and nothing else", (fn) => {
-    const [own, ...more] = policiesOf(on, roleOf(fn));
-    const { options } = on.plan;
-    const secrets = secretsOf(fn, on.plan);
+  test.each(functions)("%s has exactly its granted permissions", (fn) => {
+    const [own, ...more] = policiesOf(deployment, roleOf(fn));
+    const { options } = deployment.plan;
+    const secrets = secretsOf(fn, deployment.plan);
     expect(own?.Statement).toEqual(
-      statementsOf(fn, on.names, { secrets, sealKey: options.seal?.kmsKey ?? null }).map(writtenAs),
+      statementsOf(fn, deployment.names, { secrets, sealKey: options.seal?.kmsKey ?? null }).map(writtenAs),
     );
     // One beside the role's own would be taken away by the next change of the role.
     expect(more).toEqual([]);
   });
 
-  test("whoever lists objects lists those of this deployment, and below the prefix of runs if it reads none", () => {
-    const listing = rolesOf(on).flatMap((role) => {
-      const statements = policiesOf(on, role).flatMap(({ Statement }) => Statement);
+  test("a role that lists objects lists those of this deployment, below the prefix of runs if it reads none", () => {
+    const listing = rolesOf(deployment).flatMap((role) => {
+      const statements = policiesOf(deployment, role).flatMap(({ Statement }) => Statement);
       const reads = statements.some(({ Action }) => listOf(Action).includes("s3:GetObject"));
       return statements
         .filter(({ Action }) => listOf(Action).includes("s3:ListBucket"))
         .map(({ Condition, Resource }) => ({ reads, Condition, Resource }));
     });
-    const agents = on.plan.isolated.length;
+    const agents = deployment.plan.isolated.length;
     expect(listing.filter(({ reads }) => reads)).toHaveLength(4 + agents);
     expect(listing).toHaveLength(5 + agents);
     for (const { reads, Condition, Resource } of listing) {
       // To be told that an object is missing one has to be allowed to list, and that request has no prefix.
       expect(Condition).toEqual(reads ? undefined : { StringLike: { "s3:prefix": "runs/*" } });
-      expect(Resource).toEqual([on.names.bucketArn]);
+      expect(Resource).toEqual([deployment.names.bucketArn]);
     }
   });
 
-  test("the machine calls its functions and whatever is named as one of an agent, and the scheduler the two that have schedules", () => {
-    const { names } = on;
+  test("the machine calls its functions and agent functions by name pattern, and the scheduler two functions", () => {
+    const { names } = deployment;
     const arns = (...functions: readonly string[]) => functions.map(names.functionArn);
     const statements = (name: string) =>
-      policiesOf(on, on.one("iam/role:Role", { name: `${names.prefix}-${name}` }) as Role).flatMap(
+      policiesOf(deployment, deployment.one("iam/role:Role", { name: `${names.prefix}-${name}` }) as Role).flatMap(
         (each) => each.Statement,
       );
     expect(statements("machine")).toEqual([
@@ -120,15 +130,19 @@ describe.each(STAGES)("in %s", (stage) => {
     ]);
   });
 
-  test("queues and the topic deny whatever comes without TLS", () => {
+  test("queues and the topic deny requests without TLS", () => {
     const denied = (Resource: string, ...Action: readonly string[]) => ({
       ...{ Effect: "Deny", Principal: "*", Action, Resource },
       Condition: { Bool: { "aws:SecureTransport": "false" } },
     });
-    const letters = (["schedule", "stream"] as const).map(on.names.lettersArn);
-    const queues = on.all("sqs/queuePolicy:QueuePolicy").map(({ inputs }) => policyOf(inputs["policy"]).Statement);
+    const letters = (["schedule", "stream"] as const).map(deployment.names.lettersArn);
+    const queues = deployment
+      .all("sqs/queuePolicy:QueuePolicy")
+      .map(({ inputs }) => policyOf(inputs["policy"]).Statement);
     expect(queues).toEqual(letters.map((arn) => [denied(arn, "sqs:*")]));
-    const topics = on.all("sns/topicPolicy:TopicPolicy").map(({ inputs }) => policyOf(inputs["policy"]).Statement);
+    const topics = deployment
+      .all("sns/topicPolicy:TopicPolicy")
+      .map(({ inputs }) => policyOf(inputs["policy"]).Statement);
     const arn = "arn:aws:sns:eu-west-1:123456789012:cairn-production-alarms";
     const ofAlarms = {
       ...{ Effect: "Allow", Principal: { Service: "cloudwatch.amazonaws.com" } },
@@ -138,11 +152,15 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(topics).toEqual(stage === "dev" ? [] : [[ofAlarms, denied(arn, "sns:Publish")]]);
   });
 
-  test("a planted s3:* of one function is found", () => {
+  test("a planted s3:* of one function is detected", () => {
     const role = roleOf("beat");
-    const planted: PolicyStatement = { Effect: "Allow", Action: "s3:*", Resource: `${on.names.bucketArn}/runs/*` };
-    const policies = policiesOf(on, role).map(({ Statement }) => ({ Statement: [...Statement, planted] }));
-    expect(policies.flatMap(tooWide)).toEqual(["s3:*"]);
+    const planted: PolicyStatement = {
+      Effect: "Allow",
+      Action: "s3:*",
+      Resource: `${deployment.names.bucketArn}/runs/*`,
+    };
+    const policies = policiesOf(deployment, role).map(({ Statement }) => ({ Statement: [...Statement, planted] }));
+    expect(policies.flatMap(tooWideStatements)).toEqual(["s3:*"]);
   });
 });
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { TABLE } from "../../src/adapters/aws/schema.ts";
 import { STORE } from "../../src/adapters/aws/keys.ts";
 import { ARCHIVES, ARCHIVE_TIERS } from "../../src/core/policy/retention.ts";
-import { type PolicyStatement, policyOf } from "../support/policies.ts";
+import { type PolicyStatement, policyOf } from "../support/aws/iam-policies.ts";
 import { type Inputs, STAGES, deployed } from "./deployed.ts";
 
 interface Attribute {
@@ -37,14 +37,14 @@ interface LifecycleRule {
 }
 
 describe.each(STAGES)("in %s", (stage) => {
-  const on = deployed(stage);
-  const table = on.one("dynamodb/table:Table") as Table;
+  const deployment = deployed(stage);
+  const table = deployment.one("dynamodb/table:Table") as Table;
   const isProduction = stage === "production";
 
   test("the table has the layout that the adapter writes", () => {
     const { keys, indexes, timeToLive, stream } = TABLE;
     expect(table).toMatchObject({
-      ...{ name: on.names.prefix, hashKey: keys.partition, rangeKey: keys.sort, localSecondaryIndexes: [] },
+      ...{ name: deployment.names.prefix, hashKey: keys.partition, rangeKey: keys.sort, localSecondaryIndexes: [] },
       ...{ ttl: { attributeName: timeToLive, enabled: true }, billingMode: "PAY_PER_REQUEST" },
       ...{ streamEnabled: true, streamViewType: stream.view },
     });
@@ -76,31 +76,33 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("removing a deployment keeps only table and bucket, and only in production", () => {
-    const kept = on.resources.filter(({ isRetained }) => isRetained).map(({ type }) => type);
+    const kept = deployment.resources.filter(({ isRetained }) => isRetained).map(({ type }) => type);
     // Resources that SST creates once per account and region do not belong to this deployment.
     const ofAccount = ["aws:iam/role:Role", "aws:apigateway/account:Account"];
     const ofRuns = isProduction ? ["aws:dynamodb/table:Table", "aws:s3/bucket:Bucket"] : [];
     expect(new Set(kept)).toEqual(new Set([...ofAccount, ...ofRuns]));
-    expect(on.all("iam/role:Role").filter(({ isRetained }) => isRetained)).toHaveLength(1);
+    expect(deployment.all("iam/role:Role").filter(({ isRetained }) => isRetained)).toHaveLength(1);
   });
 
   test("the bucket is private and encrypted, is not emptied by a removal, and has no CORS, ACL or website", () => {
-    const { bucket } = on.names;
-    expect(on.one("s3/bucket:Bucket")).toEqual({ bucket, forceDestroy: false });
-    expect(on.one("s3/bucketPublicAccessBlock:BucketPublicAccessBlock")).toEqual({
+    const { bucket } = deployment.names;
+    expect(deployment.one("s3/bucket:Bucket")).toEqual({ bucket, forceDestroy: false });
+    expect(deployment.one("s3/bucketPublicAccessBlock:BucketPublicAccessBlock")).toEqual({
       ...{ bucket, blockPublicAcls: true, blockPublicPolicy: true },
       ...{ ignorePublicAcls: true, restrictPublicBuckets: true },
     });
-    expect(on.one("s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration")).toEqual({
+    expect(
+      deployment.one("s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration"),
+    ).toEqual({
       bucket,
       rules: [{ applyServerSideEncryptionByDefault: { sseAlgorithm: "AES256" } }],
     });
-    expect(on.resources.filter(({ type }) => /cors|acl:|website/i.test(type))).toEqual([]);
+    expect(deployment.resources.filter(({ type }) => /cors|acl:|website/i.test(type))).toEqual([]);
   });
 
   test("the bucket policy denies requests without TLS and overwrites, and allows nothing", () => {
-    const { bucketArn, bucket } = on.names;
-    const { policy } = on.one("s3/bucketPolicy:BucketPolicy", { bucket }) as { readonly policy: string };
+    const { bucketArn, bucket } = deployment.names;
+    const { policy } = deployment.one("s3/bucketPolicy:BucketPolicy", { bucket }) as { readonly policy: string };
     const denied = (of: Partial<PolicyStatement>) => ({ Effect: "Deny", Principal: "*", ...of });
     expect(policyOf(policy).Statement).toEqual([
       denied({
@@ -117,7 +119,7 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("no lifecycle rule removes objects that a run may still need", () => {
-    const { rules } = on.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration") as {
+    const { rules } = deployment.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration") as {
       readonly rules: readonly LifecycleRule[];
     };
     expect(rules.every(({ status }) => status === "Enabled")).toBe(true);
@@ -131,22 +133,22 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("a deleted object can be restored for a week; then it is removed with its delete marker", () => {
-    const { bucket } = on.names;
-    expect(on.one("s3/bucketVersioning:BucketVersioning")).toEqual({
+    const { bucket } = deployment.names;
+    expect(deployment.one("s3/bucketVersioning:BucketVersioning")).toEqual({
       ...{ bucket, versioningConfiguration: { status: "Enabled" } },
     });
-    const { rules } = on.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration");
+    const { rules } = deployment.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration");
     expect(rules).toContainEqual({
       ...{ id: "deleted-expires", status: "Enabled", filter: { prefix: "" } },
       ...{ noncurrentVersionExpiration: { noncurrentDays: 7 }, expiration: { expiredObjectDeleteMarker: true } },
     });
     // Roles that may delete an object may not delete its versions.
-    const actions = on.all("iam/role:Role").map(({ inputs }) => JSON.stringify(inputs));
+    const actions = deployment.all("iam/role:Role").map(({ inputs }) => JSON.stringify(inputs));
     expect(actions.filter((each) => /DeleteObjectVersion|PutBucketVersioning/.test(each))).toEqual([]);
   });
 
   test("archives move to cheaper storage classes and expire with their tier", () => {
-    const { rules } = on.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration");
+    const { rules } = deployment.one("s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration");
     for (const tier of ARCHIVE_TIERS) {
       const { prefix, days } = ARCHIVES[tier];
       expect(rules).toContainEqual(expect.objectContaining({ filter: { prefix }, expiration: { days } }));
@@ -157,11 +159,11 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("table and bucket contain the same store ID", () => {
-    const { store } = on.names;
-    const { item } = on.one("dynamodb/tableItem:TableItem") as { readonly item: string };
+    const { store } = deployment.names;
+    const { item } = deployment.one("dynamodb/tableItem:TableItem") as { readonly item: string };
     expect(Object.values(JSON.parse(item) as object)).toContainEqual({ S: store });
-    expect(on.one("s3/bucketObjectv2:BucketObjectv2", { key: STORE.key })).toMatchObject({
-      ...{ bucket: on.names.bucket, content: store },
+    expect(deployment.one("s3/bucketObjectv2:BucketObjectv2", { key: STORE.key })).toMatchObject({
+      ...{ bucket: deployment.names.bucket, content: store },
     });
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { definitionOf } from "../../src/adapters/aws/asl.ts";
 import { machineTimesOf } from "../../infra/plan.ts";
 import type { Task } from "../../src/protocol/chain.ts";
-import { desk } from "../support/api.ts";
+import { createApiHarness } from "../support/harness/api-harness.ts";
 import { type Inputs, STAGES, deployed } from "./deployed.ts";
 
 interface Method extends Inputs {
@@ -26,11 +26,11 @@ interface Schedule extends Inputs {
 }
 
 describe.each(STAGES)("in %s", (stage) => {
-  const on = deployed(stage);
-  const { names, plan } = on;
+  const deployment = deployed(stage);
+  const { names, plan } = deployment;
 
   test("the state machine implements the chain, with the right type and name", () => {
-    const machine = on.one("sfn/stateMachine:StateMachine") as { readonly definition: string };
+    const machine = deployment.one("sfn/stateMachine:StateMachine") as { readonly definition: string };
     expect(machine).toMatchObject({
       ...{ name: names.prefix, type: "STANDARD" },
       roleArn: `arn:aws:iam::123456789012:role/${names.prefix}-machine`,
@@ -49,9 +49,9 @@ describe.each(STAGES)("in %s", (stage) => {
 
   test("every route of the API requires authentication except the health check", () => {
     const paths = new Map(
-      on.all("apigateway/resource:Resource").map(({ name, inputs }) => [`@{${name}.id}`, inputs["pathPart"]]),
+      deployment.all("apigateway/resource:Resource").map(({ name, inputs }) => [`@{${name}.id}`, inputs["pathPart"]]),
     );
-    const methods = on.all("apigateway/method:Method").map(({ inputs }) => inputs as Method);
+    const methods = deployment.all("apigateway/method:Method").map(({ inputs }) => inputs as Method);
     expect(methods.map((each) => [each.httpMethod, paths.get(each.resourceId), each.authorization])).toEqual([
       ["ANY", "{proxy+}", "AWS_IAM"],
       ["GET", "healthz", "NONE"],
@@ -59,10 +59,10 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("the API is regional, and no other API may call its function", () => {
-    expect(on.one("apigateway/restApi:RestApi")).toMatchObject({
+    expect(deployment.one("apigateway/restApi:RestApi")).toMatchObject({
       ...{ name: names.prefix, endpointConfiguration: { types: "REGIONAL" } },
     });
-    const permissions = on.all("lambda/permission:Permission").map(({ inputs }) => inputs);
+    const permissions = deployment.all("lambda/permission:Permission").map(({ inputs }) => inputs);
     expect(permissions).toHaveLength(1);
     for (const permission of permissions) {
       expect(permission).toEqual({
@@ -71,7 +71,7 @@ describe.each(STAGES)("in %s", (stage) => {
         sourceArn: "arn:aws:execute-api:eu-west-1:123456789012:@{GatewayApi.id}/*",
       });
     }
-    const integrations = on.all("apigateway/integration:Integration").map(({ inputs }) => inputs);
+    const integrations = deployment.all("apigateway/integration:Integration").map(({ inputs }) => inputs);
     expect(integrations.map(({ type, uri }) => [type, uri])).toEqual([
       [
         "AWS_PROXY",
@@ -82,30 +82,30 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("API Gateway answers the open route without a function, with the response of the API", async () => {
-    const { resourceId } = on.one("apigateway/method:Method", { authorization: "NONE" }) as Method;
-    expect(on.one("apigateway/integration:Integration", { resourceId })).toMatchObject({
+    const { resourceId } = deployment.one("apigateway/method:Method", { authorization: "NONE" }) as Method;
+    expect(deployment.one("apigateway/integration:Integration", { resourceId })).toMatchObject({
       ...{ type: "MOCK", requestTemplates: { "application/json": '{"statusCode":200}' } },
     });
     const at = { resourceId, httpMethod: "GET", statusCode: "200" };
-    const { responseParameters, responseTemplates } = on.one(
+    const { responseParameters, responseTemplates } = deployment.one(
       "apigateway/integrationResponse:IntegrationResponse",
       at,
     ) as {
       readonly responseParameters: Readonly<Record<string, string>>;
       readonly responseTemplates: Readonly<Record<string, string>>;
     };
-    const health = await desk().ask({ path: "/healthz" });
+    const health = await createApiHarness().ask({ path: "/healthz" });
     expect(responseTemplates).toEqual({ "application/json": health.text });
     for (const [name, value] of Object.entries(responseParameters)) {
       const header = name.replace("method.response.header.", "");
       expect(value).toBe(`'${health.headers.get(header)}'`);
     }
-    const declared = on.one("apigateway/methodResponse:MethodResponse", at)["responseParameters"] as object;
+    const declared = deployment.one("apigateway/methodResponse:MethodResponse", at)["responseParameters"] as object;
     expect(Object.keys(declared)).toEqual(Object.keys(responseParameters));
   });
 
   test("each route of the API is throttled, the open route the most", () => {
-    const settings = on.all("apigateway/methodSettings:MethodSettings").map(({ inputs }) => inputs);
+    const settings = deployment.all("apigateway/methodSettings:MethodSettings").map(({ inputs }) => inputs);
     const rate = plan.options.apiRate;
     const throttled = (methodPath: string, of: number) => ({
       ...{ restApi: "@{GatewayApi.id}", stageName: stage, methodPath },
@@ -115,7 +115,7 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(rate).toBe(stage === "dev" ? 50 : 20);
   });
 
-  const scheduleOf = (name: string) => on.one("scheduler/schedule:Schedule", { name }) as Schedule;
+  const scheduleOf = (name: string) => deployment.one("scheduler/schedule:Schedule", { name }) as Schedule;
   const firesAt = (name: string) => {
     const { scheduleExpression, scheduleExpressionTimezone, target } = scheduleOf(name);
     return [scheduleExpression, scheduleExpressionTimezone, target.arn, JSON.parse(target.input) as unknown];
@@ -129,7 +129,7 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("the schedule of an agent has its time zone, and its firing contains the scheduled time", () => {
-    expect(on.all("scheduler/schedule:Schedule")).toHaveLength(2 + plan.schedules.length);
+    expect(deployment.all("scheduler/schedule:Schedule")).toHaveLength(2 + plan.schedules.length);
     for (const { agent, expression, timezone } of plan.schedules) {
       const input = expect.objectContaining({ agent, scheduledTime: "<aws.scheduler.scheduled-time>" }) as unknown;
       expect(firesAt(agent)).toEqual([expression, timezone, names.functionArn("start"), input]);
@@ -138,7 +138,7 @@ describe.each(STAGES)("in %s", (stage) => {
 
   test("a failed delivery is retried and then becomes a dead letter", () => {
     const agents = new Set(plan.schedules.map(({ agent }) => agent));
-    for (const { inputs } of on.all("scheduler/schedule:Schedule")) {
+    for (const { inputs } of deployment.all("scheduler/schedule:Schedule")) {
       const schedule = inputs as Schedule;
       // An agent may have the name Sweep.
       const groupName = agents.has(schedule.name) ? names.agentsGroup : names.prefix;
@@ -156,7 +156,7 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("the stream sends only removed rows to the clean-up, and failures to a queue", () => {
-    const mapping = on.one("lambda/eventSourceMapping:EventSourceMapping") as {
+    const mapping = deployment.one("lambda/eventSourceMapping:EventSourceMapping") as {
       readonly filterCriteria: { readonly filters: readonly { readonly pattern: string }[] };
     };
     expect(mapping).toMatchObject({
@@ -173,7 +173,7 @@ describe.each(STAGES)("in %s", (stage) => {
   });
 
   test("dead letters are encrypted and kept for the maximum time of SQS", () => {
-    const queues = on.all("sqs/queue:Queue").map(({ inputs }) => inputs);
+    const queues = deployment.all("sqs/queue:Queue").map(({ inputs }) => inputs);
     expect(queues).toEqual(
       (["schedule", "stream"] as const).map((of) => ({
         ...{ name: names.lettersName(of), messageRetentionSeconds: 14 * 24 * 3_600, sqsManagedSseEnabled: true },

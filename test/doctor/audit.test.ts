@@ -15,9 +15,9 @@ import { ledger } from "../../src/operations/views.ts";
 import { namesOf } from "../../infra/names.ts";
 import { planOf } from "../../infra/plan.ts";
 import { watchesOf } from "../../infra/watches.ts";
-import { begin } from "../support/drive.ts";
-import { actor, chainedStage, rowOf } from "../support/stage.ts";
-import { dieInTool, playOut } from "../support/steps.ts";
+import { beginRun } from "../support/harness/drive.ts";
+import { scriptedAgent, createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { dieInTool, runUntilIdle } from "../support/harness/chain-steps.ts";
 
 const LIMITS = limitsFor(60_000);
 const EFFECTS: readonly Effect[] = ["none", "keyed", "probed", "unsafe"];
@@ -33,23 +33,23 @@ const WORDS: { readonly [P in OnUnknown]: RegExp } = {
 
 /** A process dies in its tool; what the next ones do without anybody's word, and how the run stands then. */
 async function seen(effect: Effect, onUnknown: OnUnknown | null) {
-  const on = chainedStage();
+  const harness = createChainHarness();
   const done = { runs: 0, probes: 0, undone: 0 };
   const undo = { effect: "keyed", run: () => (done.undone += 1) } as const;
   const probe = () => ((done.probes += 1), { kind: "unknown" });
-  const made = actor({ effect, run: () => (done.runs += 1), ...(effect === "probed" ? { probe } : {}) });
+  const made = scriptedAgent({ effect, run: () => (done.runs += 1), ...(effect === "probed" ? { probe } : {}) });
   const act = { ...(made.tools["act"] as Tool), onUnknown, ...(onUnknown === "compensate" ? { undo } : {}) } as Tool;
   const agent: Agent = { ...made, tools: { act } };
-  const { run } = await begin(on.world, agent, {});
-  await dieInTool(on, agent);
-  await playOut(on, agent);
-  const [call] = (await ledger(on.world, run)) ?? [];
+  const { run } = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, agent);
+  await runUntilIdle(harness, agent);
+  const [call] = (await ledger(harness.world, run)) ?? [];
   const failed = done.undone > 0 ? "compensate" : "fail";
-  const unknown = ({ blocked: "ask", completed: "tell", failed } as const)[String(rowOf(on, run).status)];
-  return { tool: act, ...done, status: rowOf(on, run).status, unknown, outcome: call?.status };
+  const unknown = ({ blocked: "ask", completed: "tell", failed } as const)[String(rowOf(harness, run).status)];
+  return { tool: act, ...done, status: rowOf(harness, run).status, unknown, outcome: call?.status };
 }
 
-describe("what follows a death is what the audit says", () => {
+describe("what follows a death matches the audit", () => {
   test.each(EFFECTS.flatMap((effect) => POLICIES.map((policy) => [effect, policy] as const)))(
     "%s, onUnknown %s",
     async (effect, policy) => {
@@ -91,7 +91,7 @@ const careful = defineAgent({
   budget: { usd: 1, tokens: 1_000, toolCalls: 5, wall: "1h" },
 }) as Agent;
 
-test("finds work that a tool leaves behind, as far as its own code shows it", () => {
+test("finds work that a tool leaves behind, as far as its source shows it", () => {
   const spawn = (_: string, options: object): object => options;
   const timer = { unref: () => timer };
   const of = (run: Tool["run"], undo: Tool["undo"] = null): readonly string[] =>
@@ -106,7 +106,7 @@ test("finds work that a tool leaves behind, as far as its own code shows it", ()
   expect(of(() => spawn("mail", { detached: false }))).toEqual([]);
 });
 
-test("what is missing is named, each with what to write", () => {
+test("each missing declaration is named with what to write", () => {
   const { missing } = audit(bare, LIMITS);
   expect(missing.map(({ what }) => what).toSorted()).toEqual(
     ["approval", "budget", "crack", "decision", "done", "retention", "timeout"].toSorted(),
@@ -120,7 +120,7 @@ test("what is missing is named, each with what to write", () => {
   expect(missing.every(({ mend }) => mend.length > 10)).toBe(true);
 });
 
-test("an agent that says everything still has its decision points", () => {
+test("an agent that declares everything still has its decision points", () => {
   const { missing, tools } = audit(careful, LIMITS);
   expect(missing.map(({ what }) => what)).toEqual(["decision"]);
   expect(tools.map(({ decisionPoint }) => decisionPoint)).toEqual([false, false, false, true]);
@@ -129,7 +129,7 @@ test("an agent that says everything still has its decision points", () => {
   expect(audit(undoable, LIMITS).tools).toMatchObject([{ undo: true, decisionPoint: false }]);
 });
 
-test("every crack of a topology has a metric, and an alarm of the name that the audit says", () => {
+test("every crack of a topology has a metric and an alarm with the audited name", () => {
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "123456789012" });
   const alarms = watchesOf(names, planOf({}, [])).map(({ name }) => name);
   const { cracks } = audit(careful, LIMITS);
@@ -140,7 +140,7 @@ test("every crack of a topology has a metric, and an alarm of the name that the 
   }
 });
 
-test("it reads well", () => {
+test("the report equals its reference text", () => {
   expect(renderAudit(audit(careful, LIMITS), { agent: careful, paint: plain })).toBe(
     `
 careful, version 2  react, 4 tools

@@ -39,7 +39,7 @@ const damagedRow = (letter: string) => ({ run: `local-${letter}`, why: "no row" 
 const found = (judged: readonly Judged[], id: string) => judged.find((each) => each.id === id);
 
 describe("the embedded world", () => {
-  test("is well", () => {
+  test("passes every check when it is healthy", () => {
     expect(judgeStore({ kind: "seen", store: WELL }).map(({ status }) => status)).toEqual(LOCAL_CHECKS.map(() => "ok"));
   });
 
@@ -66,14 +66,14 @@ describe("the embedded world", () => {
     expect(judged?.mend === null).toBe(status === "ok");
   });
 
-  test("says for how long a clock that is right is not believed yet", () => {
+  test("shows for how long a correct clock is not trusted yet", () => {
     const judged = found(judgeStore({ kind: "seen", store: { ...WELL, ...doubting("ahead", DAY_MS) } }), "clock");
     expect(judged?.mend).toMatch(
       /timedatectl set-ntp true; if it is right, wait: cairn trusts a clock that keeps this time for 40 more minutes/,
     );
   });
 
-  test("says the command to type when nobody works", () => {
+  test("says which command to type when no supervisor runs", () => {
     expect(found(judgeStore({ kind: "seen", store: { ...WELL, supervisor: null } }), "work")?.mend).toBe(
       "npx cairn work",
     );
@@ -82,7 +82,7 @@ describe("the embedded world", () => {
   test.each<readonly [StoreLook, Status]>([
     [{ kind: "missing", dir: "/store" }, "unknown"],
     [{ kind: "broken", why: "it is not a database" }, "fail"],
-  ])("has nothing to look into: %o", (look, status) => {
+  ])("reports that there is nothing to inspect: %o", (look, status) => {
     const [first, ...others] = judgeStore(look);
     expect(first).toMatchObject({ id: "store", status });
     expect(others.map(({ status, why }) => [status, why])).toEqual(others.map(() => ["unknown", "needs store"]));
@@ -140,17 +140,17 @@ describe("agents", () => {
     expect(found(judge(change), id)).toMatchObject({ status, why: expect.stringMatching(says) });
   });
 
-  test("without a budget fail in production, without a check of done they do not", () => {
+  test("fail without a budget in production, and do not fail without a check of done", () => {
     const judged = judge({}, true);
     expect(found(judged, "agents-budget")?.status).toBe("fail");
     expect(found(judged, "agents-done")?.status).toBe("warn");
   });
 });
 
-describe("the ten points", () => {
+describe("the ten points of production", () => {
   const judgedAs = (id: string, verdict: typeof ok) => ({ id, says: "", ...verdict("seen") });
 
-  test("are ten, and point to files and checks that there are", () => {
+  test("are ten, and reference existing files and checks", () => {
     expect(POINTS).toHaveLength(10);
     const checks = [...awsChecks({ production: true }), ...LOCAL_CHECKS, ...AGENT_CHECKS, ...AGENT_RULES];
     const ids = new Set(checks.map(({ id }) => id));
@@ -161,7 +161,7 @@ describe("the ten points", () => {
     expect(POINTS.filter(({ shownBy }) => shownBy.length === 0)).toEqual([]);
   });
 
-  test("are as good as the worst that they rest on", () => {
+  test("have the status of their worst check", () => {
     const judged = [judgedAs("table-ttl", ok), judgedAs("alarms", (why) => warn(why, "mend")), judgedAs("secrets", ok)];
     const points = judgePoints(judged);
     expect(found(points, "production-status")).toMatchObject({
@@ -175,7 +175,7 @@ describe("the ten points", () => {
     expect(found(points, "production-order")).toMatchObject({ status: "ok", mend: null });
   });
 
-  test("what nobody tried is not ok, and says what to type", () => {
+  test("are not ok when a check was not run, and say what to type", () => {
     expect(found(judgePoints([]), "production-killed")).toMatchObject({
       status: "unknown",
       mend: expect.stringContaining("npm run storm"),

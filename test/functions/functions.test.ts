@@ -32,7 +32,7 @@ describe("an invocation", () => {
     vi.restoreAllMocks();
   });
 
-  test("ends when Lambda says, and is asked to come to an end before that", async () => {
+  test("ends at Lambda's deadline, and is asked to drain before that", async () => {
     const seen: (readonly [at: number, drained: boolean])[] = [];
     await invocation(at(20_000), async ({ deadline, drain }) => {
       expect(deadline).toBe(NOW + 20_000);
@@ -50,7 +50,7 @@ describe("an invocation", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("without the time to drain is asked at once", async () => {
+  test("without the time to drain is asked to drain at once", async () => {
     const drained = invocation(at(1_000), async ({ drain }) => {
       await vi.advanceTimersByTimeAsync(0);
       return { kind: "orphans", next: String(drain.aborted) };
@@ -58,7 +58,7 @@ describe("an invocation", () => {
     expect(await drained).toEqual({ kind: "orphans", next: "true" });
   });
 
-  test("schedule 28: in which something outlived its time ends its process, and answers nothing", async () => {
+  test("schedule 28: ends its process without a response when a call outlived its timeout", async () => {
     const exits: unknown[] = [];
     vi.spyOn(process, "exit").mockImplementation((code) => {
       exits.push(code);
@@ -74,7 +74,7 @@ describe("an invocation", () => {
     expect(exits).toHaveLength(1);
   });
 
-  test("that fails leaves no timer either", async () => {
+  test("that fails leaves no timer", async () => {
     const failing = invocation(at(9_000), () => Promise.reject(new Error("no store")));
     await expect(failing).rejects.toThrow("no store");
     expect(vi.getTimerCount()).toBe(0);
@@ -94,7 +94,7 @@ describe("an invocation that fails", () => {
   test.each([
     new StoreUnreachable("the table runs cannot be used"),
     new WriteUnresolved("a write was sent 4 times without an answer"),
-  ])("since a store does not answer raises an alarm, without any store: $name", async (error) => {
+  ])("because a store does not respond raises an alarm, without any store: $name", async (error) => {
     const detail = { why: error.message };
     const alarm = { run: "lane-x", level: "alarm", what: "StoreUnavailable", detail };
     expect(await raised(error)).toEqual([{ ...alarm, at: expect.any(Number) }]);
@@ -127,13 +127,13 @@ describe("schedule 78: a process in which a tool may still act", () => {
       throw new Error("the table is away");
     }).catch((error) => console.log("answered:", error.message));`;
 
-  test("ends with an invocation that throws, before it answers", () => {
+  test("ends with an invocation that throws, before it responds", () => {
     const { status, stderr, lines } = printedBy(throwing(true));
     expect([status, lines]).toEqual([1, [""]]);
     expect(stderr).toMatch(/^this process ends, because something in it may still act: Error: the table is away/);
   });
 
-  test("is the only one: what only throws is answered, and its process serves the next invocation", () => {
+  test("is the only process to end: after another error it responds and serves the next invocation", () => {
     const { status, lines } = printedBy(throwing(false));
     expect([status, lines]).toEqual([0, ["answered: the table is away", "acted within a later invocation"]]);
   });
@@ -141,7 +141,7 @@ describe("schedule 78: a process in which a tool may still act", () => {
 
 const urlOf = (path: string): string => JSON.stringify(pathToFileURL(join(ROOT, path)).href);
 
-test("telemetry is a line for each record, and one more for all metrics in which it counts", () => {
+test("telemetry is one line per record, and one line for all metrics in which it counts", () => {
   const trace: TelemetryRecord = { at: NOW, run: "lane-x", level: "trace", what: "RunStarted", detail: { epoch: 1 } };
   const claim: TelemetryRecord = { ...trace, what: "RunClaimed", detail: { overtook: true } };
   const alarm: TelemetryRecord = { ...trace, level: "alarm", what: "Unreadable", detail: { why: "it has format 9" } };
@@ -179,7 +179,7 @@ test("telemetry is a line for each record, and one more for all metrics in which
   expect(alarms).toEqual(written(["Unreadable"]));
 });
 
-test("a function that is not told its stores does not start", () => {
+test("a function without the names of its stores does not start", () => {
   const code = `import { settingsOf } from ${urlOf("functions/settings.ts")};
     const { table, limits } = settingsOf("beat");
     console.log(table, limits.beatMs, limits.chainClaimsMax);`;

@@ -3,27 +3,27 @@ import type { Event } from "../../src/core/event.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import {
   IN_PHASE,
-  aborted,
+  abortDecided,
   approved,
-  askedForMore,
+  budgetRequested,
   decision,
   decisionTaken,
   eventOf,
-  gated,
-} from "../support/build.ts";
+  gateOpened,
+} from "../support/states/states-and-events.ts";
 import type { Moment } from "./moment.ts";
 
 const ignored = eventOf("DecisionIgnored", "AwaitingApproval");
-const again = { ...gated("c1"), gate: "gate-c1-again", again: 1 } as Event;
+const again = { ...gateOpened("c1"), gate: "gate-c1-again", again: 1 } as Event;
 const waits = IN_PHASE.AwaitingApproval();
 const taken = foldAll(waits, [decisionTaken("c1")]);
 const edited = foldAll(waits, [approved("c1", decision("edit", { euros: "three" }))]);
 const askedAgain = foldAll(edited, [again]);
 
 export const DECISION_MOMENTS: readonly Moment[] = [
-  { moment: "a decision was taken in", state: taken, events: [ignored, approved("c1"), aborted] },
-  { moment: "a decision was ignored", state: foldAll(taken, [aborted, ignored]), events: [ignored] },
-  { moment: "arguments were given that may not fit", state: edited, events: [again, askedForMore()] },
+  { moment: "a decision was taken in", state: taken, events: [ignored, approved("c1"), abortDecided] },
+  { moment: "a decision was ignored", state: foldAll(taken, [abortDecided, ignored]), events: [ignored] },
+  { moment: "arguments were given that may not fit", state: edited, events: [again, budgetRequested()] },
   {
     moment: "a call is asked about again",
     state: askedAgain,

@@ -20,7 +20,7 @@ import { undamaged } from "../../src/codec/row.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { ledger, show, timeline } from "../../src/operations/views.ts";
 import { verify } from "../../src/history/verify.ts";
-import { EVENT_KINDS } from "../support/build.ts";
+import { EVENT_KINDS } from "../support/states/states-and-events.ts";
 import {
   type GoldenArchive,
   type GoldenMoment,
@@ -43,13 +43,13 @@ const phasesOf = (format: string) =>
 const momentsOf = (format: string) =>
   ["saga.json", "decisions.json", "outage.json"].flatMap((name) => read(format, name) as readonly GoldenMoment[]);
 
-test("every format up to this one is here", () => {
+test("every format up to this one has golden files", () => {
   expect(FORMATS.map(Number).toSorted((one, other) => one - other)).toEqual(
     Array.from({ length: FORMAT }, (_, index) => index + 1),
   );
 });
 
-test("the newest holds every phase and every event there is: a new one needs a file of its own", () => {
+test("the newest format has every phase and event: a new one needs its own file", () => {
   const phases = phasesOf(String(FORMAT));
   expect(phases.map(({ phase }) => phase).toSorted()).toEqual([...PHASE_NAMES].toSorted());
   const known = [...phases, ...momentsOf(String(FORMAT))];
@@ -76,7 +76,7 @@ describe.each(FORMATS)("format %s", (format) => {
     }
   });
 
-  test("a whole run is read at each of its versions, shown, and verified", async () => {
+  test("reads a whole run at each of its versions, shows and verifies it", async () => {
     const { rows, objects, result } = read(format, "run.json") as GoldenRun;
     const world = memoryWorld({
       clock: virtualClock(rows.at(-1)?.lastCheckpointAt ?? 0),
@@ -110,7 +110,7 @@ describe.each(FORMATS)("format %s", (format) => {
     `);
   });
 
-  test("an archive is read, and holds what it held", () => {
+  test("reads an archive with its original content", () => {
     const golden = read(format, "archive.json") as GoldenArchive;
     const { blobs, ...rest } = readArchive(unpacked(golden.bytes));
     expect(sha256(canonical({ ...rest, blobs: [...blobs] }))).toBe(golden.holds);

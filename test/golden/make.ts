@@ -18,8 +18,8 @@ import { PHASE_NAMES, type Phase } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { accepts, fold } from "../../src/core/transition.ts";
 import { FORMAT } from "../../src/protocol/row.ts";
-import { play } from "../slow/crash/play.ts";
-import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/build.ts";
+import { playScene } from "../slow/crash/play.ts";
+import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/states/states-and-events.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
@@ -101,7 +101,7 @@ const momentsOf = (moments: readonly Moment[]): readonly GoldenMoment[] =>
   moments.map(({ moment, state, events }) => ({ moment, ...golden(state, events) }));
 
 async function wholeRun(): Promise<GoldenRun> {
-  const { rows, world, result } = await play();
+  const { rows, world, result } = await playScene();
   const committed = rows.filter((row, index) => row.version !== rows[index + 1]?.version);
   return {
     rows: committed.map((row) => ({
@@ -115,7 +115,7 @@ async function wholeRun(): Promise<GoldenRun> {
 
 /** The archive of the scene's run, which is read when nothing else of it is left. */
 async function archive(): Promise<GoldenArchive> {
-  const { world } = await play();
+  const { world } = await playScene();
   const [key, bytes] = [...world.store.objects].find(([each]) => each.startsWith("archive/")) ?? [];
   if (key === undefined || bytes === undefined) throw new Error("the scene has no archive");
   const { blobs, ...rest } = readArchive(bytes);

@@ -7,13 +7,13 @@ import {
   FAILURE,
   IN_PHASE,
   decided,
-  heard,
+  messageReceived,
   paused,
   redriven,
   replied,
-  says,
-  unavailable,
-} from "../support/build.ts";
+  textPart,
+  modelUnavailable,
+} from "../support/states/states-and-events.ts";
 
 interface Moment {
   readonly moment: string;
@@ -24,12 +24,16 @@ interface Moment {
 const outage = { since: AT - 600_000, tries: 9, notBefore: AT + 5_000 };
 const away = fold(IN_PHASE.RetryingLLM(), decided({ kind: "retry", at: AT + 9_000, outage }));
 const asksFallback = fold(away, decided({ kind: "retry", at: AT, outage: { ...outage, model: 1, alarmed: true } }));
-const fallbackAnswered = fold(asksFallback, replied([says("here")]));
-const failed = foldAll(IN_PHASE.ExecutingTools(), unavailable("ExecutingTools", ["c3"]));
+const fallbackAnswered = fold(asksFallback, replied([textPart("here")]));
+const failed = foldAll(IN_PHASE.ExecutingTools(), modelUnavailable("ExecutingTools", ["c3"]));
 
 export const OUTAGE_MOMENTS: readonly Moment[] = [
-  { moment: "its model is away", state: away, events: [replied([says("here")]), heard("are you there?"), paused] },
-  { moment: "its fallback is asked", state: asksFallback, events: [replied([says("here")])] },
+  {
+    moment: "its model is away",
+    state: away,
+    events: [replied([textPart("here")]), messageReceived("are you there?"), paused],
+  },
+  { moment: "its fallback is asked", state: asksFallback, events: [replied([textPart("here")])] },
   {
     moment: "its fallback answered",
     state: fallbackAnswered,

@@ -5,22 +5,22 @@ import { foldAll } from "../../src/core/transition.ts";
 import {
   AT,
   FAILURE,
-  aborted,
-  after,
+  abortDecided,
+  stateAfter,
   answer,
-  calls,
+  callPart,
   decided,
-  heard,
+  messageReceived,
   intended,
   invoked,
-  lostSight,
+  outcomeLost,
   paused,
   reconciled,
   replied,
   resulted,
   startedEvent,
-  taken,
-} from "../support/build.ts";
+  answerTaken,
+} from "../support/states/states-and-events.ts";
 import type { Moment } from "./moment.ts";
 
 const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
@@ -39,15 +39,15 @@ const undoOf = (call: string): Event => decided({ kind: "undo", call });
 const again = decided({ kind: "restart", say: "Begin again." });
 
 /** Two effects stand, what became of a third is not known, and a person spoke. */
-const acted = after(
-  ...[startedEvent, replied([calls("book"), calls("pay"), calls("mail")])],
+const acted = stateAfter(
+  ...[startedEvent, replied([callPart("book"), callPart("pay"), callPart("mail")])],
   ...["c1", "c2", "c3"].flatMap((call) => [undoable(call), invoked(call)]),
-  ...[resulted("c1"), heard("not on a Friday"), resulted("c2"), lostSight("c3", AT + 60)],
+  ...[resulted("c1"), messageReceived("not on a Friday"), resulted("c2"), outcomeLost("c3", AT + 60)],
 );
-const failed = foldAll(acted, [aborted]);
+const failed = foldAll(acted, [abortDecided]);
 const begun = foldAll(failed, [decided({ kind: "compensate" })]);
 const atWork = foldAll(begun, [undoOf("c3"), intended("undo-c3"), invoked("undo-c3")]);
-const unknown = foldAll(atWork, [lostSight("undo-c3", AT + 90)]);
+const unknown = foldAll(atWork, [outcomeLost("undo-c3", AT + 90)]);
 const left = foldAll(unknown, [reconciled("undo-c3", answer("failed"))]);
 const over = ["c2", "c1"].reduce(
   (state, call) =>
@@ -61,14 +61,22 @@ export const SAGA_MOMENTS: readonly Moment[] = [
   {
     moment: "effects stand",
     state: acted,
-    events: [asked("cancel"), asked("restart"), taken("c3", 1, answer("compensate"))],
+    events: [asked("cancel"), asked("restart"), answerTaken("c3", 1, answer("compensate"))],
   },
   { moment: "it has failed", state: failed, events: [decided({ kind: "compensate" }), leftAsIs] },
   { moment: "before an undo", state: begun, events: [undoOf("c3"), paused, leftAsIs, decided({ kind: "cancel" })] },
-  { moment: "an undo is released", state: atWork, events: [undone("undo-c3"), lostSight("undo-c3", AT + 90), paused] },
+  {
+    moment: "an undo is released",
+    state: atWork,
+    events: [undone("undo-c3"), outcomeLost("undo-c3", AT + 90), paused],
+  },
   { moment: "nobody knows of an undo", state: unknown, events: [reconciled("undo-c3", answer("failed")), leftAsIs] },
   { moment: "between two undos", state: left, events: [undoOf("c2"), asked("cancel")] },
   { moment: "everything is undone", state: over, events: [again, leftAsIs] },
-  { moment: "the second attempt", state: second, events: [replied([calls("book")]), heard("hurry", "u2"), aborted] },
+  {
+    moment: "the second attempt",
+    state: second,
+    events: [replied([callPart("book")]), messageReceived("hurry", "u2"), abortDecided],
+  },
   { moment: "cancelled with compensation", state: cancelled, events: [decided({ kind: "compensate" }), leftAsIs] },
 ];

@@ -9,8 +9,8 @@ import { type Comparison, RequestComparison } from "../../src/operations/replay-
 import { timeline } from "../../src/operations/views.ts";
 import { type Recording, recordingIn } from "../../src/history/recording.ts";
 import { replay } from "../../src/history/replay.ts";
-import { begin, drive, runnerOf } from "../support/drive.ts";
-import { actor, callsThenOver, stage } from "../support/stage.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { scriptedAgent, callsThenFinal, createHarness } from "../support/harness/harness.ts";
 
 const fail = (): never => {
   throw new Error("nobody is asked");
@@ -18,14 +18,14 @@ const fail = (): never => {
 
 /** The same as the actor, but whoever asks its model or runs its tools fails. */
 function mute(change: Partial<Agent> = {}): Agent {
-  const agent = actor({ reply: fail, run: fail });
+  const agent = scriptedAgent({ reply: fail, run: fail });
   return { ...agent, ...change };
 }
 
 async function recording(calls = 3): Promise<Recording> {
-  const { world } = stage();
-  const agent = actor({ reply: callsThenOver(calls) });
-  const payload = await begin(world, agent, {});
+  const { world } = createHarness();
+  const agent = scriptedAgent({ reply: callsThenFinal(calls) });
+  const payload = await beginRun(world, agent, {});
   await drive(runnerOf(world, agent), payload);
   return (await recordingIn(world, payload)) as Recording;
 }
@@ -41,7 +41,7 @@ const whysOf = async (agent: Agent, of?: Recording) => (await against(agent, of)
 const tools = (change: Record<string, Tool>): Partial<Agent> => ({ tools: { ...mute().tools, ...change } });
 const other = (): Tool => tool({ input: z.object({}), effect: "none", run: fail });
 
-describe("a run against", () => {
+describe("a run compared with", () => {
   test("its own agent has no difference, and neither a model nor a tool is called", async () => {
     expect(await against(mute())).toEqual({
       ...{ compared: 4, unrecorded: 0, differing: 0, first: null, models: ["scripted:script"] },
@@ -57,7 +57,7 @@ describe("a run against", () => {
     });
   });
 
-  test("other tools says which: new, changed, gone, or in another order", async () => {
+  test("other tools names the difference: new, changed, removed, or reordered", async () => {
     const { act } = mute().tools;
     expect(await whysOf(mute(tools({ look: other() })))).toEqual(["tool look is new"]);
     const described = { ...(act as Tool), description: "Acts." };
@@ -69,7 +69,7 @@ describe("a run against", () => {
     expect(await whysOf(mute(tools({ act: { ...(act as Tool), effect: "none", timeoutMs: 9 } })))).toEqual([]);
   });
 
-  test("tools that are gone says their names as soon as the run had called them", async () => {
+  test("removed tools names them as soon as the run had called them", async () => {
     const first = (await recording()).commits;
     const late = new RequestComparison(mute({ tools: {} }));
     const of = await recording();
@@ -81,11 +81,14 @@ describe("a run against", () => {
     expect(late.result).toMatchObject({ unrecorded: 2, first: { reply: 3, whys: ["tool act is gone"] } });
   });
 
-  test("tools in another order says so", async () => {
-    const { world } = stage();
-    const pair = { ...actor({ reply: callsThenOver(1) }), tools: { act: mute().tools["act"] as Tool, look: other() } };
-    const ran = { ...pair, tools: { ...pair.tools, act: actor({}).tools["act"] as Tool } };
-    const payload = await begin(world, ran, {});
+  test("tools in another order names that difference", async () => {
+    const { world } = createHarness();
+    const pair = {
+      ...scriptedAgent({ reply: callsThenFinal(1) }),
+      tools: { act: mute().tools["act"] as Tool, look: other() },
+    };
+    const ran = { ...pair, tools: { ...pair.tools, act: scriptedAgent({}).tools["act"] as Tool } };
+    const payload = await beginRun(world, ran, {});
     await drive(runnerOf(world, ran), payload);
     const of = (await recordingIn(world, payload)) as Recording;
     const { act, look } = pair.tools;
@@ -93,7 +96,7 @@ describe("a run against", () => {
     expect(await whysOf(pair, of)).toEqual([]);
   });
 
-  test("another way of showing a message says which one", async () => {
+  test("another rendering of messages names that message", async () => {
     const of = await recording();
     const commits = of.commits.map((commit) => ({
       ...commit,
@@ -109,7 +112,7 @@ describe("a run against", () => {
     expect(shown.first?.whys).toEqual(["one or more of the messages m4 to m5 are shown to the model in another way"]);
   });
 
-  test("an agent of before digests were kept compares nothing, and says of how many", async () => {
+  test("an agent from before digests were stored compares nothing, and reports for how many requests", async () => {
     const of = await recording();
     const commits = of.commits.map((commit) => ({ ...commit, events: commit.events.map(unasked) }));
     expect(await against(mute({ instructions: "Hurry." }), { ...of, commits })).toMatchObject({
@@ -124,14 +127,14 @@ const unasked = (event: Recording["commits"][number]["events"][number]): typeof 
   return rest;
 };
 
-describe("what is kept of a request", () => {
-  test("is in the event of its reply, also in that of the last words, and small", async () => {
-    const on = stage();
-    const agent = { ...actor({ reply: callsThenOver(9) }), instructions: "Act." };
+describe("the digest of a request", () => {
+  test("is in the event of its reply, also of a closing call, and small", async () => {
+    const harness = createHarness();
+    const agent = { ...scriptedAgent({ reply: callsThenFinal(9) }), instructions: "Act." };
     const bounded = { ...agent, budget: { ...agent.budget, beats: 2 } };
-    const payload = await begin(on.world, bounded, {});
-    await drive(runnerOf(on.world, bounded), payload);
-    const events = (await timeline(on.world, { run: payload.run, after: 0 })) ?? [];
+    const payload = await beginRun(harness.world, bounded, {});
+    await drive(runnerOf(harness.world, bounded), payload);
+    const events = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
     const replies = events.filter((event) => event.kind === "ModelCallCompleted");
     expect(replies).toHaveLength(3);
     for (const { request } of replies) {
@@ -145,7 +148,7 @@ describe("what is kept of a request", () => {
     expect(new Set(replies.map(({ request }) => request?.instructions)).size).toBe(1);
   });
 
-  test("does not fail where a description has half a character, which has no canonical form", () => {
+  test("does not fail when a description has half a character, which has no canonical form", () => {
     const half = { ...other(), description: "\ud800" };
     const digests = requestDigests({ instructions: "\ud800", tools: { half } }, []);
     expect(digests.tools).toEqual([expect.stringMatching(/^[0-9a-f]{12}$/)]);

@@ -8,9 +8,15 @@ import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { cleanUp } from "../../src/history/clean-up.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { type FaultKind, faultsOf } from "../slow/crash/actor.ts";
-import { cleanRemoved } from "../support/drive.ts";
-import { NOTHING, endedRun, readable, remains, upkeep } from "../support/remains.ts";
-import { type Stage, rowOf, stage } from "../support/stage.ts";
+import { cleanUpRemovedRuns } from "../support/harness/drive.ts";
+import {
+  NO_LEFTOVERS,
+  endedRun,
+  loadObjects,
+  countLeftovers,
+  performMaintenance,
+} from "../support/runs/leftover-objects.ts";
+import { type Harness, rowOf, createHarness } from "../support/harness/harness.ts";
 
 class Crashed extends Error {}
 
@@ -20,7 +26,7 @@ interface Fault {
 }
 
 /** The world as one process sees it that meets that fault; `points` are the calls that it made. */
-function meeting(world: World, fault: Fault | null): { readonly world: World; readonly points: readonly string[] } {
+function withFault(world: World, fault: Fault | null): { readonly world: World; readonly points: readonly string[] } {
   const points: string[] = [];
   let isDead = false;
   const guarded = <T extends object>(name: string, port: T): T =>
@@ -47,32 +53,32 @@ function meeting(world: World, fault: Fault | null): { readonly world: World; re
 
 type Act = (world: World, row: Row) => Promise<unknown>;
 
-interface Scene {
-  readonly on: Stage;
+interface Removal {
+  readonly harness: Harness;
   /** Ended; its end is not told yet. */
   readonly row: Row;
   readonly neighbour: Row;
 }
 
-async function scene(): Promise<Scene> {
-  const on = stage();
-  const [ended, neighbour] = [await endedRun(on, "key"), await endedRun(on, "neighbour")];
+async function createRemoval(): Promise<Removal> {
+  const harness = createHarness();
+  const [ended, neighbour] = [await endedRun(harness, "key"), await endedRun(harness, "neighbour")];
   const row = { ...ended, endNotified: false, expiresAtSec: null };
-  on.world.store.rows.set(row.run, row);
-  return { on, row, neighbour };
+  harness.world.store.rows.set(row.run, row);
+  return { harness, row, neighbour };
 }
 
 /** Acts once with that fault; the calls that were made. */
-async function actWith(act: Act, { on, row }: Scene, fault: Fault | null): Promise<readonly string[]> {
-  const { world, points } = meeting(on.world, fault);
+async function actWith(act: Act, { harness, row }: Removal, fault: Fault | null): Promise<readonly string[]> {
+  const { world, points } = withFault(harness.world, fault);
   await act(world, row).catch((error: unknown) => {
     if (!(error instanceof Crashed || error instanceof StoreUnreachable)) throw error;
   });
-  if (on.world.store.rows.has(row.run)) await readable(on, rowOf(on, row.run));
+  if (harness.world.store.rows.has(row.run)) await loadObjects(harness, rowOf(harness, row.run));
   return points;
 }
 
-async function faultsIn(act: Act, fresh: () => Promise<Scene>): Promise<readonly (Fault & { name: string })[]> {
+async function faultsIn(act: Act, fresh: () => Promise<Removal>): Promise<readonly (Fault & { name: string })[]> {
   const points = await actWith(act, await fresh(), null);
   return points.flatMap((name, at) => faultsOf(name).map((kind) => ({ at, kind, name })));
 }
@@ -82,8 +88,8 @@ const forgetting: Act = (world, { run }) => purge(world, run, { forgetKey: true 
 const cleaning: Act = (world, row) => cleanUp(world, row);
 
 describe("a purge", () => {
-  test("that meets a fault anywhere is whole once somebody asks again and its removal was followed", async () => {
-    const faults = await faultsIn(purging, scene);
+  test("that meets a fault is complete after its repetition and the clean-up of its removal", async () => {
+    const faults = await faultsIn(purging, createRemoval);
     expect(new Set(faults.map(({ name }) => name))).toEqual(
       new Set([
         ...["table.read", "objects.get", "table.keepKey", "table.recordEndNotified", "table.purge"],
@@ -91,63 +97,63 @@ describe("a purge", () => {
       ]),
     );
     for (const fault of faults) {
-      const at = await scene();
+      const at = await createRemoval();
       await actWith(purging, at, fault);
-      await purging(at.on.world, at.row);
-      await cleanRemoved(at.on.world, upkeep(at.on.world));
-      expect(remains(at.on, at.row), `${fault.name} ${fault.kind}`).toEqual(NOTHING);
-      expect(at.on.world.store.tombstones.get(at.row.run)).toMatchObject({ born: at.row.born });
-      await readable(at.on, at.neighbour);
+      await purging(at.harness.world, at.row);
+      await cleanUpRemovedRuns(at.harness.world, performMaintenance(at.harness.world));
+      expect(countLeftovers(at.harness, at.row), `${fault.name} ${fault.kind}`).toEqual(NO_LEFTOVERS);
+      expect(at.harness.world.store.tombstones.get(at.row.run)).toMatchObject({ born: at.row.born });
+      await loadObjects(at.harness, at.neighbour);
     }
     expect(faults.length).toBeGreaterThan(15);
   });
 
-  test("that forgets the key and meets a fault anywhere has forgotten it once the operator asks again", async () => {
-    const faults = await faultsIn(forgetting, scene);
+  test("that forgets the key and meets a fault has forgotten it after its repetition", async () => {
+    const faults = await faultsIn(forgetting, createRemoval);
     expect(faults.map(({ name }) => name)).toContain("table.forgetKey");
     for (const fault of faults) {
-      const at = await scene();
+      const at = await createRemoval();
       await actWith(forgetting, at, fault);
-      await forgetting(at.on.world, at.row);
-      await cleanRemoved(at.on.world, upkeep(at.on.world));
-      expect(remains(at.on, at.row), `${fault.name} ${fault.kind}`).toEqual(NOTHING);
-      expect([...at.on.world.store.tombstones.keys()], `${fault.name} ${fault.kind}`).toEqual([at.neighbour.run]);
+      await forgetting(at.harness.world, at.row);
+      await cleanUpRemovedRuns(at.harness.world, performMaintenance(at.harness.world));
+      expect(countLeftovers(at.harness, at.row), `${fault.name} ${fault.kind}`).toEqual(NO_LEFTOVERS);
+      expect([...at.harness.world.store.tombstones.keys()], `${fault.name} ${fault.kind}`).toEqual([at.neighbour.run]);
     }
   });
 
-  test("that nobody repeats has removed everything or nothing", async () => {
+  test("that is not repeated has removed everything or nothing", async () => {
     const seen = new Set<string>();
-    for (const fault of await faultsIn(purging, scene)) {
-      const at = await scene();
-      const before = remains(at.on, at.row);
+    for (const fault of await faultsIn(purging, createRemoval)) {
+      const at = await createRemoval();
+      const before = countLeftovers(at.harness, at.row);
       await actWith(purging, at, fault);
-      await cleanRemoved(at.on.world, upkeep(at.on.world));
-      const after = remains(at.on, at.row);
-      expect([before, NOTHING], `${fault.name} ${fault.kind}`).toContainEqual(after);
+      await cleanUpRemovedRuns(at.harness.world, performMaintenance(at.harness.world));
+      const after = countLeftovers(at.harness, at.row);
+      expect([before, NO_LEFTOVERS], `${fault.name} ${fault.kind}`).toContainEqual(after);
       seen.add(after.rows === 0 ? "everything" : "nothing");
     }
     expect(seen.size).toBe(2);
   });
 
-  test("whose answer is lost says that the run was removed", async () => {
-    const at = await scene();
-    const lost = (await faultsIn(purging, scene)).find(
+  test("whose response is lost reports that the run was removed", async () => {
+    const at = await createRemoval();
+    const lost = (await faultsIn(purging, createRemoval)).find(
       ({ name, kind }) => name === "table.purge" && kind === "answer lost",
     );
-    const { world } = meeting(at.on.world, lost ?? null);
+    const { world } = withFault(at.harness.world, lost ?? null);
     expect(lost).toBeDefined();
     expect(await purge(world, at.row.run)).toMatchObject({ kind: "purged" });
   });
 });
 
 describe("a clean-up", () => {
-  const removed = async (): Promise<Scene> => {
-    const at = await scene();
-    at.on.world.store.rows.delete(at.row.run);
+  const removed = async (): Promise<Removal> => {
+    const at = await createRemoval();
+    at.harness.world.store.rows.delete(at.row.run);
     return at;
   };
 
-  test("that meets a fault anywhere is whole after the next one", async () => {
+  test("that meets a fault is complete after the next one", async () => {
     const faults = await faultsIn(cleaning, removed);
     expect(new Set(faults.map(({ name }) => name))).toEqual(
       new Set(["table.read", "objects.removeUnder", "table.forget"]),
@@ -155,34 +161,34 @@ describe("a clean-up", () => {
     for (const fault of faults) {
       const at = await removed();
       await actWith(cleaning, at, fault);
-      await cleaning(at.on.world, at.row);
-      expect(remains(at.on, at.row), `${fault.name} ${fault.kind}`).toEqual(NOTHING);
-      await readable(at.on, at.neighbour);
+      await cleaning(at.harness.world, at.row);
+      expect(countLeftovers(at.harness, at.row), `${fault.name} ${fault.kind}`).toEqual(NO_LEFTOVERS);
+      await loadObjects(at.harness, at.neighbour);
     }
   });
 
-  test("that died in the middle of the objects is whole after the next one", async () => {
+  test("that died among the objects is complete after the next one", async () => {
     const at = await removed();
-    const { objects } = at.on.world;
+    const { objects } = at.harness.world;
     const half: typeof objects.removeUnder = async (prefix) => {
       const found = await objects.next(prefix);
       await objects.removeUnder(found?.key ?? prefix);
       throw new Crashed();
     };
-    const { objects: before } = remains(at.on, at.row);
+    const { objects: before } = countLeftovers(at.harness, at.row);
     await actWith((world, row) => cleaning({ ...world, objects: { ...objects, removeUnder: half } }, row), at, null);
-    expect(remains(at.on, at.row).objects).toBe(before - 1);
-    await cleaning(at.on.world, at.row);
-    expect(remains(at.on, at.row)).toEqual(NOTHING);
-    await readable(at.on, at.neighbour);
+    expect(countLeftovers(at.harness, at.row).objects).toBe(before - 1);
+    await cleaning(at.harness.world, at.row);
+    expect(countLeftovers(at.harness, at.row)).toEqual(NO_LEFTOVERS);
+    await loadObjects(at.harness, at.neighbour);
   });
 
-  test("of a row that is there does nothing, whatever it meets", async () => {
-    for (const fault of await faultsIn(cleaning, scene)) {
-      const at = await scene();
-      const before = remains(at.on, at.row);
+  test("of an existing row does nothing, whatever fault it meets", async () => {
+    for (const fault of await faultsIn(cleaning, createRemoval)) {
+      const at = await createRemoval();
+      const before = countLeftovers(at.harness, at.row);
       await actWith(cleaning, at, fault);
-      expect(remains(at.on, at.row), `${fault.name} ${fault.kind}`).toEqual(before);
+      expect(countLeftovers(at.harness, at.row), `${fault.name} ${fault.kind}`).toEqual(before);
     }
   });
 });

@@ -3,21 +3,21 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type Piece, type Reading, commitsOf, inOrder, readHistory } from "../../src/history/reader.ts";
-import { BEATS, Copy, type Left, longRun } from "../support/damage.ts";
-import { recorded } from "../support/history.ts";
-import { filesBelow } from "../support/source.ts";
+import { BEATS, DamagedCopy, type StoredRun, createLongRun } from "../support/runs/damaged-copies.ts";
+import { recordObjectCalls } from "../support/runs/long-runs.ts";
+import { filesBelow } from "../support/rules/source.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 
-let left: Left;
+let storedRun: StoredRun;
 
 beforeAll(async () => {
-  left = await longRun();
+  storedRun = await createLongRun();
 });
 
-const copy = (): Copy => new Copy(left);
+const copy = (): DamagedCopy => new DamagedCopy(storedRun);
 
-async function piecesOf(of: Copy, reading: Reading): Promise<readonly Piece[]> {
+async function piecesOf(of: DamagedCopy, reading: Reading): Promise<readonly Piece[]> {
   const pieces: Piece[] = [];
   for await (const piece of readHistory({ objects: of.world.objects, row: of.row }, reading)) pieces.push(piece);
   return pieces;
@@ -34,7 +34,7 @@ const committed = (pieces: readonly Piece[], among: readonly Piece["kind"][]): r
   );
 
 describe("a history", () => {
-  test("comes to the same commits on each way, and the shortest one reads no snapshot that sealed events cover", async () => {
+  test("has the same commits on each path, and the shortest path reads no snapshot that sealed events cover", async () => {
     const whole = copy();
     const states = await piecesOf(whole, { through: "states" });
     expect(count(states, "snapshot")).toBe(BEATS + 1);
@@ -52,9 +52,9 @@ describe("a history", () => {
     expect(count(everything, "sealed")).toBe(1);
   });
 
-  test("is read an object at a time, and no further than its caller asks", async () => {
+  test("is read one object at a time, and only as far as its caller asks", async () => {
     const whole = copy();
-    const { world, gets } = recorded(whole.world);
+    const { world, gets } = recordObjectCalls(whole.world);
     const history = readHistory({ objects: world.objects, row: whole.row }, { through: "states" });
     for (const [reads, kind] of ["journal", "snapshot", "snapshot"].entries()) {
       expect((await history.next()).value).toMatchObject({ kind });
@@ -64,7 +64,7 @@ describe("a history", () => {
     expect(gets).toHaveLength(2);
   });
 
-  test("tells after each snapshot how many versions are left", async () => {
+  test("reports after each snapshot how many versions are left", async () => {
     const steps: (readonly [number, number])[] = [];
     await piecesOf(copy(), { through: "states", onStep: (...step) => void steps.push(step) });
     expect(steps).toHaveLength(BEATS + 1);
@@ -74,7 +74,7 @@ describe("a history", () => {
 });
 
 describe("damage", () => {
-  test("of the journal or a snapshot is a piece, and what can still be found follows it", async () => {
+  test("of the journal or a snapshot is a piece, and the readable history follows it", async () => {
     const damaged = copy();
     const key = damaged.keys("snapshots")[30] as string;
     const version = Number(/snapshots\/(\d+)/.exec(key)?.[1]);
@@ -87,7 +87,7 @@ describe("damage", () => {
     expect(pieces.slice(at + 1).map(({ kind }) => kind)).toEqual(["sealed"]);
   });
 
-  test("of sealed events hides nothing where nothing was committed before them", async () => {
+  test("of sealed events hides nothing when nothing was committed before them", async () => {
     const damaged = copy();
     damaged.delete(damaged.keys("events")[0]);
     const pieces = await piecesOf(damaged, { through: "commits", after: 0 });
@@ -102,7 +102,7 @@ describe("damage", () => {
 });
 
 /** `load` defines the reads, `seal` reads what its cache lacks, `vouch` compares the seals of the newest two snapshots. */
-test("no other file reads one snapshot or sealed object after the other", () => {
+test("no other file reads snapshots or sealed objects in a loop", () => {
   const reads = filesBelow(ROOT)
     .filter((path) => /^src\/.*\.ts$/.test(path))
     .filter((path) => /\bread(Snapshot|Sealed)\(/.test(readFileSync(join(ROOT, path), "utf8")));

@@ -16,16 +16,16 @@ import {
   wrongWithFile,
 } from "../../src/history/recording.ts";
 import { replay } from "../../src/history/replay.ts";
-import { BEATS, Copy, type Left, longRun } from "../support/damage.ts";
-import { begin, drive, runnerOf } from "../support/drive.ts";
-import { actor, callsThenOver, stage } from "../support/stage.ts";
+import { BEATS, DamagedCopy, type StoredRun, createLongRun } from "../support/runs/damaged-copies.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { scriptedAgent, callsThenFinal, createHarness } from "../support/harness/harness.ts";
 
-let left: Left;
+let storedRun: StoredRun;
 let file: string;
 
-const copy = (): Copy => new Copy(left);
+const copy = (): DamagedCopy => new DamagedCopy(storedRun);
 
-async function exported({ world, run }: Pick<Copy, "world" | "run">, blobBytesMax?: number): Promise<string> {
+async function exported({ world, run }: Pick<DamagedCopy, "world" | "run">, blobBytesMax?: number): Promise<string> {
   const chunks: string[] = [];
   const write = (chunk: string): unknown => chunks.push(chunk);
   const bounded = blobBytesMax === undefined ? {} : { blobBytesMax };
@@ -35,17 +35,17 @@ async function exported({ world, run }: Pick<Copy, "world" | "run">, blobBytesMa
 
 const read = (text: string) => readArchive(Buffer.from(text));
 
-async function recorded({ world, run }: Copy): Promise<Recording> {
+async function recorded({ world, run }: DamagedCopy): Promise<Recording> {
   return (await recordingIn(world, { run })) as Recording;
 }
 
 beforeAll(async () => {
-  left = await longRun();
+  storedRun = await createLongRun();
   file = await exported(copy());
 });
 
-describe("a run as it was recorded", () => {
-  test("is folded to the very state that is stored, in the middle of a beat too, without its agent", async () => {
+describe("a recorded run", () => {
+  test("folds to the stored state without its agent, also during a beat", async () => {
     const of = copy();
     const { state } = await load(of.world.objects, of.row, new SegmentCache());
     const replayed = replay(await recorded(of));
@@ -55,7 +55,7 @@ describe("a run as it was recorded", () => {
     });
   });
 
-  test("is folded from its file as from its store, gzipped or not, and the file needs no store", async () => {
+  test("folds from its file as from its store, gzipped or not, and the file needs no store", async () => {
     const of = copy();
     const archive = read(file);
     of.store.rows.clear();
@@ -66,7 +66,7 @@ describe("a run as it was recorded", () => {
     expect(readArchive(gzipSync(file))).toEqual(archive);
   });
 
-  test("is whole in its file: transcript, ledger, large values, and what the row says", async () => {
+  test("is complete in its file: transcript, ledger, large values, and the fields of the row", async () => {
     const { world, run, row } = copy();
     const { messages, calls, blobs, leftOut, commits, run: facts } = read(file);
     expect(messages).toEqual(await transcript(world, run));
@@ -76,7 +76,7 @@ describe("a run as it was recorded", () => {
     expect(await exported(copy())).toBe(file);
   });
 
-  test("names the large values for which there was no room, and is replayed all the same", async () => {
+  test("names the large values that the file omits, and is replayed nevertheless", async () => {
     const archive = read(await exported(copy(), 1_000));
     expect([archive.blobs.size, archive.leftOut.blobs.length]).toEqual([0, 1]);
     const { state, differs } = replay(recordingOf(archive));
@@ -91,50 +91,50 @@ describe("a run as it was recorded", () => {
     expect(replay(recording, { until: 0 })).toMatchObject({ version: 0, commits: 0, snapshots: 1, differs: null });
   });
 
-  test("that nobody knows is none, nor is one whose time came while it was read", async () => {
+  test("is not found when its ID is unknown or it expired during the read", async () => {
     const gone = copy();
     expect(await recordingIn(gone.world, { run: "local-nobody" })).toBeNull();
     const onStep = (): void => {
       gone.store.rows.clear();
       gone.store.objects.clear();
     };
-    expect(await recordingIn(gone.world, { run: left.run, onStep })).toBeNull();
+    expect(await recordingIn(gone.world, { run: storedRun.run, onStep })).toBeNull();
     const other = copy();
     const clear = (): void => {
       other.store.rows.clear();
       other.store.objects.clear();
     };
-    expect(await exportRun(other.world, { run: left.run, write: () => undefined, onStep: clear })).toBeNull();
+    expect(await exportRun(other.world, { run: storedRun.run, write: () => undefined, onStep: clear })).toBeNull();
   });
 
-  test("that has ended, or has not begun, is one as well", async () => {
-    const on = stage();
-    const agent = actor({ reply: callsThenOver(3) });
-    const payload = await begin(on.world, agent, {});
-    const queued = await recordingIn(on.world, payload);
+  test("may have ended or not started", async () => {
+    const harness = createHarness();
+    const agent = scriptedAgent({ reply: callsThenFinal(3) });
+    const payload = await beginRun(harness.world, agent, {});
+    const queued = await recordingIn(harness.world, payload);
     expect(replay(queued as Recording)).toMatchObject({ version: 0, commits: 0, differs: null });
-    await drive(runnerOf(on.world, agent), payload);
-    const ended = (await recordingIn(on.world, payload)) as Recording;
+    await drive(runnerOf(harness.world, agent), payload);
+    const ended = (await recordingIn(harness.world, payload)) as Recording;
     expect(replay(ended)).toMatchObject({ state: { phase: "Completed" }, differs: null });
     expect(ended.run).toMatchObject({ status: "completed", endedAt: expect.any(Number) as number });
   });
 });
 
-describe("the first version that differs is named, with how", () => {
-  const forged = async (act: (damaged: Copy) => void) => {
+describe("a replay names the first version that differs, and how,", () => {
+  const forged = async (act: (damaged: DamagedCopy) => void) => {
     const damaged = copy();
     act(damaged);
     return replay(await recorded(damaged)).differs;
   };
 
-  test("where a snapshot holds another state", async () => {
+  test("when a snapshot contains another state", async () => {
     const { version } = copy().newest;
     expect(
       await forged((of) => of.forge((document) => ({ ...document, state: { ...document.state, nudges: 1 } }))),
     ).toEqual({ version, what: "its snapshot differs from the state that its events give: nudges" });
   });
 
-  test("where a commit was changed, added, or takes place before another one", async () => {
+  test("when a commit was changed, added, or moved before another one", async () => {
     const { version, commits } = copy().newest;
     const [first] = commits;
     const [early] = [first?.version ?? 0];
@@ -168,14 +168,14 @@ describe("the first version that differs is named, with how", () => {
       { epoch: 66, chainClaims: 66, entry: null, owner: null, leaseUntil: null },
       /^its epoch is 66, and epoch 67 has committed$/,
     ],
-  ] as const)("where the row has another %s", async (_, change, says) => {
+  ] as const)("when the row has another %s", async (_, change, says) => {
     const damaged = copy();
     damaged.change(change);
     const { differs } = replay(await recorded(damaged), { until: 133 });
     expect(differs).toEqual({ version: damaged.row.version, what: expect.stringMatching(says) as string });
   });
 
-  test("where the journal does not follow, or a snapshot is missing or has other bytes", async () => {
+  test("when the journal does not follow, or a snapshot is missing or has other bytes", async () => {
     const strange = copy();
     strange.change({ journal: encodeJournal([{ version: 133, epoch: 67, events: [] }]) });
     expect(replay(await recorded(strange)).differs).toMatchObject({ what: expect.stringContaining("phase") as string });
@@ -224,7 +224,7 @@ describe("an exported file", () => {
     return sealed(lines().map((line, index) => (index === at ? to(line) : line)));
   };
 
-  test("is not believed with a line changed, missing or moved", () => {
+  test("is refused when a line is changed, missing or moved", () => {
     expect(wrong(sealed(lines()))).toBeNull();
     const all = file.trimEnd().split("\n");
     expect(() => read(file.replace('"beats":67', '"beats":66'))).toThrow(/do not match the digest in its last line/);
@@ -254,11 +254,11 @@ describe("an exported file", () => {
     ["mark", ({ mark, ...line }) => ({ ...line, mark: { ...(mark as object), fields: {} } }), /differs from the state/],
     ["call", ({ call, ...line }) => ({ ...line, call: { ...(call as object), attempts: 9 } }), /^its ledger/],
     ["blob", (line) => ({ ...line, json: "something else" }), /^blob [0-9a-f]{64} has other content/],
-  ])("with another %s is found, also where its last line fits", (kind, to, says) => {
+  ])("with another %s is detected, also when its last line fits", (kind, to, says) => {
     expect(wrong(changed(kind, to))).toMatch(says);
   });
 
-  test("without a large value, or without marks, is found", () => {
+  test("without a large value, or without marks, is detected", () => {
     const end = (line: Line, counts: Record<string, number>): Line =>
       line.kind === "end" ? { ...line, counts: { ...(line["counts"] as object), ...counts } } : line;
     const without = (kind: string) => lines().filter((line) => line.kind !== kind);

@@ -21,10 +21,17 @@ import {
 } from "../../src/history/resolve-ambiguous-write.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { AT } from "../support/build.ts";
-import { FATES, type Fate, type Network, type Operation, over, worldOver } from "../support/build-network.ts";
-import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
-import { rulesOf } from "../support/steps.ts";
+import { AT } from "../support/states/states-and-events.ts";
+import {
+  FATES,
+  type Fate,
+  type Network,
+  type Operation,
+  sendOver,
+  worldOverNetwork,
+} from "../support/faults/lossy-network.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { recoveryRulesOf } from "../support/harness/chain-steps.ts";
 
 const inMemory = (): World =>
   memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(AT), random: seededRandom("certain") });
@@ -49,15 +56,15 @@ async function ended(operation: Operation, network: Network) {
   const world = inMemory();
   let acts = 0;
   const agent = acting(() => (acts += 1));
-  const unreliable = worldOver(world, operation, network);
-  const payload = await begin(unreliable.world, agent, {});
+  const unreliable = worldOverNetwork(world, operation, network);
+  const payload = await beginRun(unreliable.world, agent, {});
   const { route } = await drive(runnerOf(unreliable.world, agent), payload);
-  const rules = await rulesOf(world, payload.run);
+  const rules = await recoveryRulesOf(world, payload.run);
   return { route, acts, rules, sent: unreliable.sent, row: await rowOf(world, payload) };
 }
 
 describe.each(["create", "claim", "commit", "recordEndNotified", "keepKey"] as const)("any %s", (operation) => {
-  test.each(FATES)("%s: the run does not notice", async (...fates) => {
+  test.each(FATES)("%s: the run is not affected", async (...fates) => {
     const { route, acts, rules, sent, row } = await ended(operation, { fates });
     expect({ route, acts, rules }).toEqual({ route: "done", acts: 1, rules: [] });
     expect(row).toMatchObject({ status: "completed", takeovers: 0, endNotified: true });
@@ -70,35 +77,35 @@ describe("a commit", () => {
   test("of another epoch is still fenced, however often it is sent", async () => {
     const world = inMemory();
     const agent = acting();
-    const payload = await begin(world, agent, {});
-    const meanwhile = () => attempt(runnerOf(world, agent), payload, 1);
-    const unreliable = worldOver(world, "commit", { fates: ["lost"], meanwhile });
-    const result = await attempt(runnerOf(unreliable.world, agent), payload);
+    const payload = await beginRun(world, agent, {});
+    const meanwhile = () => attemptBeat(runnerOf(world, agent), payload, 1);
+    const unreliable = worldOverNetwork(world, "commit", { fates: ["lost"], meanwhile });
+    const result = await attemptBeat(runnerOf(unreliable.world, agent), payload);
     expect(result).toMatchObject({ reply: { route: "superseded" } });
     expect(await rowOf(world, payload)).toMatchObject({ epoch: 2, takeovers: 1 });
   });
 });
 
 describe("a claim", () => {
-  test("that another one won is superseded", async () => {
+  test("that lost to another claim is superseded", async () => {
     const world = inMemory();
-    const payload = await begin(world, acting(), {});
-    const meanwhile = () => attempt(runnerOf(world, acting()), payload, 1);
-    const unreliable = worldOver(world, "claim", { fates: ["lost"], meanwhile });
-    const result = await attempt(runnerOf(unreliable.world, acting()), payload);
+    const payload = await beginRun(world, acting(), {});
+    const meanwhile = () => attemptBeat(runnerOf(world, acting()), payload, 1);
+    const unreliable = worldOverNetwork(world, "claim", { fates: ["lost"], meanwhile });
+    const result = await attemptBeat(runnerOf(unreliable.world, acting()), payload);
     expect(result).toMatchObject({ reply: { route: "superseded" } });
   });
 
-  test("that succeeds at last still tells whom it overtook", async () => {
+  test("that succeeds at last still reports the owner that it fenced", async () => {
     const world = inMemory();
-    const payload = await begin(world, acting(), {});
+    const payload = await beginRun(world, acting(), {});
     const { run, born } = payload;
     const entry = { execution: executionName(run, born, 1), epoch: 0, retry: 0 };
     const now = world.clock.now();
     await world.table.claim({ run, born, chain: 1, entry, owner: "dead", leaseUntil: now + 9, now });
-    const unreliable = worldOver(world, "claim", { fates: ["lost"] });
-    await attempt(runnerOf(unreliable.world, acting()), payload, 1);
-    expect(await rulesOf(world, payload.run)).toEqual(["takeover"]);
+    const unreliable = worldOverNetwork(world, "claim", { fates: ["lost"] });
+    await attemptBeat(runnerOf(unreliable.world, acting()), payload, 1);
+    expect(await recoveryRulesOf(world, payload.run)).toEqual(["takeover"]);
   });
 });
 
@@ -107,9 +114,9 @@ describe("a park", () => {
   async function waiting(fates: readonly Fate[]) {
     const world = inMemory();
     const agent = acting();
-    const begun = await begin(world, agent, {});
+    const begun = await beginRun(world, agent, {});
     const payload = { ...begun, epoch: 1 };
-    await attempt(runnerOf(world, agent), begun);
+    await attemptBeat(runnerOf(world, agent), begun);
     const woken: string[] = [];
     const wake = async (token: string) => {
       woken.push(token);
@@ -121,11 +128,11 @@ describe("a park", () => {
       const invocation = { deadline: world.clock.now() + 1_000, drain: new AbortController().signal };
       return runTask(runner)({ kind: "park", payload, attempt: entry, token }, invocation);
     };
-    await parking(worldOver(world, "park", { fates }).world, "mine", 0);
+    await parking(worldOverNetwork(world, "park", { fates }).world, "mine", 0);
     return { woken, park: (await rowOf(world, payload)).park };
   }
 
-  test.each(FATES)("%s: waits on its own token and wakes nobody", async (...fates) => {
+  test.each(FATES)("%s: waits on its own token and wakes no other run", async (...fates) => {
     expect(await waiting(fates)).toMatchObject({ woken: [], park: { token: "mine" } });
   });
 });
@@ -133,13 +140,13 @@ describe("a park", () => {
 test.each(FATES)("a hand-over, %s: the successor is started, once (schedule 39)", async (...fates) => {
   const world = inMemory();
   const agent = acting();
-  const payload = await begin(world, agent, {});
+  const payload = await beginRun(world, agent, {});
   const started: string[] = [];
   const start = async (execution: string) => {
     started.push(execution);
     return { kind: "started" } as const;
   };
-  const unreliable = worldOver(world, "handOver", { fates });
+  const unreliable = worldOverNetwork(world, "handOver", { fates });
   const runner = runnerOf({ ...unreliable.world, chain: { ...world.chain, start } }, agent);
   const invocation = { deadline: world.clock.now() + 1_000, drain: new AbortController().signal };
   expect(await runTask(runner)({ kind: "rescue", payload }, invocation)).toEqual({ kind: "rescue", until: null });
@@ -147,15 +154,15 @@ test.each(FATES)("a hand-over, %s: the successor is started, once (schedule 39)"
   expect(new Set(started)).toEqual(new Set([executionName(payload.run, payload.born, 2)]));
 });
 
-test("a start of another input under the same key is not taken for one's own row", async () => {
+test("a start with another input under the same key is not taken for the caller's own row", async () => {
   const world = inMemory();
   const agent = { ...acting(), task: z.object({ n: z.number() }) } as unknown as Agent;
   const start = (of: World, n: number) => startRun(of, { agent, input: { n }, tenant: "local", idempotencyKey: "k" });
-  const unreliable = worldOver(world, "create", { fates: ["lost"], meanwhile: () => start(world, 1) });
+  const unreliable = worldOverNetwork(world, "create", { fates: ["lost"], meanwhile: () => start(world, 1) });
   expect(await start(unreliable.world, 2)).toMatchObject({ kind: "conflict" });
 });
 
-describe("without any answer", () => {
+describe("without any response", () => {
   const silent = (counted: { sent: number }) => async () => {
     counted.sent += 1;
     return { kind: "ambiguous", why: "HTTP 503" } as const;
@@ -174,18 +181,20 @@ describe("without any answer", () => {
   });
 });
 
-test("a first copy that is refused is refused: nothing of one's own can be in its row yet", async () => {
+test("a first copy that is refused is refused, because no copy can have been applied before", async () => {
   const refused = { kind: "fenced", row: { owner: "me" } as Row };
   const mine = () => ({ kind: "committed", row: refused.row });
   expect(await resolveAmbiguousWrite(async () => refused, mine)).toBe(refused);
 });
 
 describe("an object", () => {
-  test.each(FATES)("%s: is there once, and the run goes on", async (...fates) => {
+  test.each(FATES)("%s: is stored once, and the run continues", async (...fates) => {
     const world = inMemory();
     const agent = acting();
-    const payload = await begin(world, agent, {});
-    const { send } = over({ fates }, ([key, bytes]: readonly [string, Uint8Array]) => world.objects.put(key, bytes));
+    const payload = await beginRun(world, agent, {});
+    const { send } = sendOver({ fates }, ([key, bytes]: readonly [string, Uint8Array]) =>
+      world.objects.put(key, bytes),
+    );
     const objects = { ...world.objects, put: (key: string, bytes: Uint8Array) => send([key, bytes]) };
     expect(await drive(runnerOf({ ...world, objects } as World, agent), payload)).toMatchObject({ route: "done" });
   });
@@ -195,7 +204,7 @@ describe("an object", () => {
     ["nothing that can be read", null],
   ])("of a snapshot with %s under its key stops the invocation before the row names it", async (_, found) => {
     const world = inMemory();
-    const payload = await begin(world, acting(), {});
+    const payload = await beginRun(world, acting(), {});
     let key = "";
     const put = async (named: string) => {
       key = named;
@@ -205,7 +214,7 @@ describe("an object", () => {
     const records: TelemetryRecord[] = [];
     const telemetry = { record: (each: TelemetryRecord) => void records.push(each) };
     const runner = runnerOf({ ...world, objects: { ...world.objects, put, get }, telemetry }, acting());
-    expect(await attempt(runner, payload)).toMatchObject({ kind: "beat", reply: { route: "superseded" } });
+    expect(await attemptBeat(runner, payload)).toMatchObject({ kind: "beat", reply: { route: "superseded" } });
     expect(records).toContainEqual(expect.objectContaining({ level: "alarm", what: "Unreadable" }));
     expect(await rowOf(world, payload)).toMatchObject({ snapshot: { version: 0 } });
   });

@@ -8,33 +8,40 @@ import { CommitCache } from "../../src/history/commits.ts";
 import { ledger, timeline } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { verify } from "../../src/history/verify.ts";
-import { heard } from "../support/build.ts";
-import { attempt, begin, drive, mortal, runnerOf } from "../support/drive.ts";
-import { beats, longActor, recorded } from "../support/history.ts";
-import { type Stage, beforeCommit, callsThenOver, never, rowOf, stage } from "../support/stage.ts";
+import { messageReceived } from "../support/states/states-and-events.ts";
+import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../support/harness/drive.ts";
+import { runBeats, longRunAgent, recordObjectCalls } from "../support/runs/long-runs.ts";
+import {
+  type Harness,
+  beforeCommit,
+  callsThenFinal,
+  neverSettles,
+  rowOf,
+  createHarness,
+} from "../support/harness/harness.ts";
 
 const PER_SEAL = SIZES.snapshotsPerSeal;
-const LONG = longActor({ reply: callsThenOver(1_000) });
+const LONG = longRunAgent({ reply: callsThenFinal(1_000) });
 
 /** A run on a stage after that many beats, each of which committed one snapshot. */
-async function after(count: number, on: Stage = stage()) {
-  const payload = await begin(on.world, LONG, {});
-  const warm = runnerOf(on.world, LONG);
-  return { on, warm, payload: await beats(warm, payload, count) };
+async function after(count: number, harness: Harness = createHarness()) {
+  const payload = await beginRun(harness.world, LONG, {});
+  const warm = runnerOf(harness.world, LONG);
+  return { harness, warm, payload: await runBeats(warm, payload, count) };
 }
 
-const sealedIn = ({ world }: Stage): readonly string[] =>
+const sealedIn = ({ world }: Harness): readonly string[] =>
   [...world.store.objects.keys()].filter((key) => key.includes("/events/"));
 
 /** What the row's snapshot says of its history. */
-function sealOf(on: Stage, { run }: Payload) {
-  const { snapshot } = rowOf(on, run);
-  const { sealed, unsealed } = decodeSnapshot(snapshot, on.world.store.objects.get(snapshot.key) as Uint8Array);
+function sealOf(harness: Harness, { run }: Payload) {
+  const { snapshot } = rowOf(harness, run);
+  const { sealed, unsealed } = decodeSnapshot(snapshot, harness.world.store.objects.get(snapshot.key) as Uint8Array);
   return { from: sealed?.from, to: sealed?.to, unsealed };
 }
 
 /** The run is as it should be, and its timeline is that of the chain of snapshots, event by event. */
-async function isWhole({ world }: Stage, { run }: Payload): Promise<void> {
+async function isWhole({ world }: Harness, { run }: Payload): Promise<void> {
   expect(await verify(world, { run })).toMatchObject({ findings: [] });
   const told = (await timeline(world, { run, after: 0 })) ?? [];
   expect(told).toEqual(fromChain(world.store.objects, (await world.table.read(run, 0))?.snapshot ?? null));
@@ -51,75 +58,75 @@ function fromChain(objects: ReadonlyMap<string, Uint8Array>, newest: Parameters<
 }
 
 describe("snapshots are sealed", () => {
-  test("when as many are committed as one object holds, by the one that follows", async () => {
+  test("when one object is full, by the commit that follows", async () => {
     expect(PER_SEAL).toBe(64);
-    const { on, warm, payload } = await after(PER_SEAL);
-    const last = rowOf(on, payload.run).version;
-    expect(sealedIn(on)).toEqual([]);
-    expect(sealOf(on, payload)).toEqual({ unsealed: PER_SEAL });
-    const next = await beats(warm, payload, 1);
-    expect(sealedIn(on)).toEqual([expect.stringMatching(new RegExp(`/events/1-${last}-[0-9a-f]{16}$`))]);
-    expect(sealOf(on, next)).toEqual({ from: 1, to: last, unsealed: 1 });
-    await isWhole(on, next);
+    const { harness, warm, payload } = await after(PER_SEAL);
+    const last = rowOf(harness, payload.run).version;
+    expect(sealedIn(harness)).toEqual([]);
+    expect(sealOf(harness, payload)).toEqual({ unsealed: PER_SEAL });
+    const next = await runBeats(warm, payload, 1);
+    expect(sealedIn(harness)).toEqual([expect.stringMatching(new RegExp(`/events/1-${last}-[0-9a-f]{16}$`))]);
+    expect(sealOf(harness, next)).toEqual({ from: 1, to: last, unsealed: 1 });
+    await isWhole(harness, next);
   });
 
   test("once for each 64: the 128th still counts, the 129th names a second object", async () => {
-    const { on, warm, payload } = await after(2 * PER_SEAL);
-    const last = rowOf(on, payload.run).version;
-    const first = sealOf(on, payload);
+    const { harness, warm, payload } = await after(2 * PER_SEAL);
+    const last = rowOf(harness, payload.run).version;
+    const first = sealOf(harness, payload);
     expect(first).toMatchObject({ from: 1, unsealed: PER_SEAL });
-    expect(sealedIn(on)).toHaveLength(1);
-    const next = await beats(warm, payload, 1);
-    expect(sealOf(on, next)).toEqual({ from: (first.to ?? 0) + 1, to: last, unsealed: 1 });
-    expect(sealedIn(on)).toHaveLength(2);
-    await isWhole(on, next);
-    on.world.store.objects.delete(sealedIn(on)[1] as string);
-    expect((await verify(on.world, next))?.findings.map(({ what }) => what)).toEqual([
+    expect(sealedIn(harness)).toHaveLength(1);
+    const next = await runBeats(warm, payload, 1);
+    expect(sealOf(harness, next)).toEqual({ from: (first.to ?? 0) + 1, to: last, unsealed: 1 });
+    expect(sealedIn(harness)).toHaveLength(2);
+    await isWhole(harness, next);
+    harness.world.store.objects.delete(sealedIn(harness)[1] as string);
+    expect((await verify(harness.world, next))?.findings.map(({ what }) => what)).toEqual([
       expect.stringMatching(/are missing$/),
       "the sealed events before them could not be looked at",
     ]);
   });
 
   test("before the snapshot that names them, and never twice by one process", async () => {
-    const { on, payload, warm } = await after(PER_SEAL);
+    const { harness, payload, warm } = await after(PER_SEAL);
     const put: World["objects"]["put"] = async (key, bytes) => {
       // Whoever does not wait for it is ahead of it.
       if (key.includes("/events/")) await new Promise((resolve) => setImmediate(resolve));
-      return on.world.objects.put(key, bytes);
+      return harness.world.objects.put(key, bytes);
     };
-    const { world, puts } = recorded({ ...on.world, objects: { ...on.world.objects, put } });
-    await beats({ ...warm, world }, payload, PER_SEAL);
+    const { world, puts } = recordObjectCalls({ ...harness.world, objects: { ...harness.world.objects, put } });
+    await runBeats({ ...warm, world }, payload, PER_SEAL);
     const kinds = puts.map(({ key }) => /\/(events|snapshots)\//.exec(key)?.[1]).filter((kind) => kind !== undefined);
     expect(kinds).toEqual(["events", ...Array.from({ length: PER_SEAL }, () => "snapshots")]);
   });
 
   test("without a read by a process that wrote or read them", async () => {
-    const { on, payload, warm } = await after(PER_SEAL);
-    const { world, gets } = recorded(on.world);
-    await beats({ ...warm, world }, payload, 1);
-    expect(gets).toEqual([rowKey(on, payload, PER_SEAL)]);
+    const { harness, payload, warm } = await after(PER_SEAL);
+    const { world, gets } = recordObjectCalls(harness.world);
+    await runBeats({ ...warm, world }, payload, 1);
+    expect(gets).toEqual([rowKey(harness, payload, PER_SEAL)]);
   });
 
-  test("by a process that never saw them, which reads each once", async () => {
-    const { on, payload } = await after(PER_SEAL);
-    const { world, gets } = recorded(on.world);
-    const next = await beats(runnerOf(world, LONG), payload, 1);
+  test("by a process without them in its cache, which reads each once", async () => {
+    const { harness, payload } = await after(PER_SEAL);
+    const { world, gets } = recordObjectCalls(harness.world);
+    const next = await runBeats(runnerOf(world, LONG), payload, 1);
     const read = gets.filter((key) => key.includes("/snapshots/"));
     expect(read).toHaveLength(PER_SEAL);
     expect(new Set(read).size).toBe(PER_SEAL);
-    expect(sealOf(on, next)).toMatchObject({ from: 1, unsealed: 1 });
-    await isWhole(on, next);
+    expect(sealOf(harness, next)).toMatchObject({ from: 1, unsealed: 1 });
+    await isWhole(harness, next);
   });
 });
 
 /** The key of the snapshot that the beat of that number committed. */
-const rowKey = ({ world }: Stage, { run }: Payload, beat: number): string =>
+const rowKey = ({ world }: Harness, { run }: Payload, beat: number): string =>
   [...world.store.objects.keys()].filter((key) => key.includes(`${run}/`) && key.includes("/snapshots/"))[beat] ?? "";
 
 describe("several snapshots of one invocation", () => {
   /** Words that do not compress: the journal is full with every reply. */
   const wordy = (world: World) =>
-    longActor({
+    longRunAgent({
       reply: ({ calls }) => {
         const words = Array.from({ length: 90 }, (_, index) => world.hash(`${calls.length}/${index}`)).join("");
         return calls.length < 200 ? { text: words, calls: [{ tool: "act", args: {} }] } : { text: "over" };
@@ -127,22 +134,22 @@ describe("several snapshots of one invocation", () => {
     });
 
   test("are sealed without a read, too", async () => {
-    const on = stage({ beatsPerInvocation: 100 });
-    const agent = wordy(on.world);
-    const payload = await begin(on.world, agent, {});
-    const { world, gets } = recorded(on.world);
-    const next = await beats(runnerOf(world, agent), payload, 1);
-    expect(sealOf(on, next)).toMatchObject({ from: 1 });
-    expect(sealedIn(on)).toHaveLength(1);
+    const harness = createHarness({ beatsPerInvocation: 100 });
+    const agent = wordy(harness.world);
+    const payload = await beginRun(harness.world, agent, {});
+    const { world, gets } = recordObjectCalls(harness.world);
+    const next = await runBeats(runnerOf(world, agent), payload, 1);
+    expect(sealOf(harness, next)).toMatchObject({ from: 1 });
+    expect(sealedIn(harness)).toHaveLength(1);
     expect(gets).toHaveLength(1);
-    await isWhole(on, next);
+    await isWhole(harness, next);
   });
 });
 
 describe("a crash between the sealed events and their snapshot", () => {
-  test("leaves what the next epoch writes again: the same object under the same key", async () => {
-    const { on, payload } = await after(PER_SEAL);
-    const { world, kill } = mortal(on.world);
+  test("lets the next epoch write the same object under the same key again", async () => {
+    const { harness, payload } = await after(PER_SEAL);
+    const { world, kill } = killableWorld(harness.world);
     let died: () => void = () => undefined;
     const isDead = new Promise<void>((resolve) => {
       died = resolve;
@@ -151,73 +158,76 @@ describe("a crash between the sealed events and their snapshot", () => {
       if (!key.includes("/snapshots/")) return world.objects.put(key, bytes);
       kill();
       died();
-      return never();
+      return neverSettles();
     };
-    void attempt(runnerOf({ ...world, objects: { ...world.objects, put } }, LONG), payload);
+    void attemptBeat(runnerOf({ ...world, objects: { ...world.objects, put } }, LONG), payload);
     await isDead;
-    const orphan = sealedIn(on);
+    const orphan = sealedIn(harness);
     expect(orphan).toHaveLength(1);
-    expect(sealOf(on, payload)).toEqual({ unsealed: PER_SEAL });
+    expect(sealOf(harness, payload)).toEqual({ unsealed: PER_SEAL });
 
-    const again = recorded(on.world);
-    expect(await attempt(runnerOf(again.world, LONG), payload, 1)).toMatchObject({ reply: { route: "beat" } });
+    const again = recordObjectCalls(harness.world);
+    expect(await attemptBeat(runnerOf(again.world, LONG), payload, 1)).toMatchObject({ reply: { route: "beat" } });
     expect(again.puts.filter(({ key }) => key.includes("/events/"))).toEqual([{ key: orphan[0], outcome: "exists" }]);
-    expect(sealedIn(on)).toEqual(orphan);
-    expect(sealOf(on, payload)).toMatchObject({ from: 1, unsealed: 1 });
-    await isWhole(on, payload);
+    expect(sealedIn(harness)).toEqual(orphan);
+    expect(sealOf(harness, payload)).toMatchObject({ from: 1, unsealed: 1 });
+    await isWhole(harness, payload);
   });
 
-  test("and a commit that is refused as stirred does not move the seal", async () => {
-    const on = stage();
-    const agent = longActor({ reply: callsThenOver(PER_SEAL) });
-    const runner = runnerOf(on.world, agent);
-    const payload = await beats(runner, await begin(on.world, agent, {}), PER_SEAL);
+  test("and a commit that is refused because of a wake-up do not move the seal", async () => {
+    const harness = createHarness();
+    const agent = longRunAgent({ reply: callsThenFinal(PER_SEAL) });
+    const runner = runnerOf(harness.world, agent);
+    const payload = await runBeats(runner, await beginRun(harness.world, agent, {}), PER_SEAL);
     const { run } = payload;
-    const act = (): Promise<unknown> => send(on.world, { run, text: "wait", by: "ada", id: "w1" });
-    const world = beforeCommit(on, { when: ({ unlessWoken }) => unlessWoken, act });
+    const act = (): Promise<unknown> => send(harness.world, { run, text: "wait", by: "ada", id: "w1" });
+    const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
     expect(await drive({ ...runner, world }, payload)).toMatchObject({ route: "done" });
-    expect(sealedIn(on)).toHaveLength(1);
-    expect(sealOf(on, payload)).toMatchObject({ from: 1, unsealed: 2 });
-    await isWhole(on, payload);
+    expect(sealedIn(harness)).toHaveLength(1);
+    expect(sealOf(harness, payload)).toMatchObject({ from: 1, unsealed: 2 });
+    await isWhole(harness, payload);
   });
 });
 
-describe("a history is left as it is", () => {
-  test("where no time is left to read it, and is sealed with what follows", async () => {
-    const { on, payload } = await after(PER_SEAL);
+describe("a history stays unsealed", () => {
+  test("when no time is left to read it, and is sealed with later commits", async () => {
+    const { harness, payload } = await after(PER_SEAL);
     const get: World["objects"]["get"] = async (key) => {
-      if (key.includes("/snapshots/")) on.clock.moveTo(on.clock.now() + 100);
-      return on.world.objects.get(key);
+      if (key.includes("/snapshots/")) harness.clock.moveTo(harness.clock.now() + 100);
+      return harness.world.objects.get(key);
     };
-    const slow = recorded({ ...on.world, objects: { ...on.world.objects, get } });
-    const next = await beats(runnerOf(slow.world, LONG), payload, 1);
+    const slow = recordObjectCalls({ ...harness.world, objects: { ...harness.world.objects, get } });
+    const next = await runBeats(runnerOf(slow.world, LONG), payload, 1);
     expect(slow.gets.length).toBeLessThan(PER_SEAL / 2);
-    expect(sealedIn(on)).toEqual([]);
-    expect(sealOf(on, next)).toEqual({ unsealed: PER_SEAL + 1 });
-    const later = await beats(runnerOf(on.world, LONG), next, PER_SEAL);
-    expect(sealOf(on, later)).toMatchObject({ from: 1, unsealed: 1 });
-    expect(sealedIn(on)).toHaveLength(1);
-    await isWhole(on, later);
+    expect(sealedIn(harness)).toEqual([]);
+    expect(sealOf(harness, next)).toEqual({ unsealed: PER_SEAL + 1 });
+    const later = await runBeats(runnerOf(harness.world, LONG), next, PER_SEAL);
+    expect(sealOf(harness, later)).toMatchObject({ from: 1, unsealed: 1 });
+    expect(sealedIn(harness)).toHaveLength(1);
+    await isWhole(harness, later);
   });
 
-  test("where a snapshot of it is missing: the run goes on, with one alarm for each 64", async () => {
-    const { on, payload } = await after(PER_SEAL);
-    on.world.store.objects.delete(rowKey(on, payload, 10));
+  test("when a snapshot of it is missing: the run continues, with one alarm for each 64", async () => {
+    const { harness, payload } = await after(PER_SEAL);
+    harness.world.store.objects.delete(rowKey(harness, payload, 10));
     const alarms: string[] = [];
     const record: World["telemetry"]["record"] = ({ level, what }) => {
       if (level === "alarm") alarms.push(what);
     };
-    const later = await beats(runnerOf({ ...on.world, telemetry: { record } }, LONG), payload, PER_SEAL + 1);
+    const later = await runBeats(runnerOf({ ...harness.world, telemetry: { record } }, LONG), payload, PER_SEAL + 1);
     expect(alarms).toEqual(["HistoryUnreadable", "HistoryUnreadable"]);
-    expect(sealedIn(on)).toEqual([]);
-    expect(sealOf(on, later)).toEqual({ unsealed: 2 * PER_SEAL + 1 });
-    await expect(timeline(on.world, { run: payload.run, after: 0 })).rejects.toThrow("is missing");
+    expect(sealedIn(harness)).toEqual([]);
+    expect(sealOf(harness, later)).toEqual({ unsealed: 2 * PER_SEAL + 1 });
+    await expect(timeline(harness.world, { run: payload.run, after: 0 })).rejects.toThrow("is missing");
   });
 });
 
-test("a warm process keeps the newest commits, and only so many of them", () => {
+test("a warm process caches a bounded number of the newest commits", () => {
   const cache = new CommitCache();
-  const link = (text: string) => ({ previous: null, commits: [{ version: 1, epoch: 1, events: [heard(text)] }] });
+  const link = (text: string) => ({
+    previous: null,
+    commits: [{ version: 1, epoch: 1, events: [messageReceived(text)] }],
+  });
   for (let count = 0; count < 40; count += 1) cache.add(`s${count}`, link("x".repeat(1024 * 1024)));
   const kept = Array.from({ length: 40 }, (_, count) => cache.get(`s${count}`)).map((each) => each !== undefined);
   expect(kept.filter(Boolean).length).toBe(15);
@@ -227,9 +237,9 @@ test("a warm process keeps the newest commits, and only so many of them", () => 
 });
 
 describe("a timeline of 300 beats", () => {
-  test("takes tens of reads, and one for what is new", async () => {
-    const { on, payload } = await after(300);
-    const { world, gets } = recorded(on.world);
+  test("takes tens of reads, and one for new events", async () => {
+    const { harness, payload } = await after(300);
+    const { world, gets } = recordObjectCalls(harness.world);
     const { run } = payload;
     const all = (await timeline(world, { run, after: 0 })) ?? [];
     expect(all.filter(({ kind }) => kind === "ModelCallCompleted")).toHaveLength(300);
@@ -239,16 +249,16 @@ describe("a timeline of 300 beats", () => {
     expect(await ledger(world, run)).toHaveLength(300);
     expect(gets.length).toBe(2 * counted);
 
-    const { version } = rowOf(on, run);
+    const { version } = rowOf(harness, run);
     for (const [from, readsMax] of [[version, 0] as const, [version - 1, 1] as const, [version - 9, 9] as const]) {
       gets.length = 0;
       expect(await timeline(world, { run, after: from })).toEqual(all.filter((entry) => entry.version > from));
       expect(gets.length).toBeLessThanOrEqual(readsMax);
     }
-    const { to = 0 } = sealOf(on, payload);
+    const { to = 0 } = sealOf(harness, payload);
     for (const from of [1, to - 1, to, to + 1]) {
       expect(await timeline(world, { run, after: from })).toEqual(all.filter((entry) => entry.version > from));
     }
-    await isWhole(on, payload);
+    await isWhole(harness, payload);
   });
 });

@@ -15,11 +15,11 @@ import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { secretsFor } from "../../src/history/secrets.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { refusal, startAwsServer, stubAwsEnvironment } from "../support/aws-server.ts";
+import { refusal, startAwsServer, stubAwsEnvironment } from "../support/aws/aws-server.ts";
 
 const ABSENT: SecretLook = { kind: "absent", where: "the drawer", mend: "put it into the drawer" };
 
-test("one that was not there is looked for again each time, one that was there is kept for a while", async () => {
+test("a missing secret is looked up again each time, a present one is cached for a while", async () => {
   const looks: SecretLook[] = [
     ABSENT,
     { kind: "found", value: "first-value" },
@@ -61,7 +61,7 @@ describe("an input", () => {
   test.each([
     ["a secret that this process cannot read", { ...ABSENT, kind: "unread" }, ["TOKEN"]],
     ["names that this process may not list", ABSENT, { ...ABSENT, kind: "unread" }],
-  ] as const)("is not kept where there are %s", async (_, look, declared) => {
+  ] as const)("is not stored when there are %s", async (_, look, declared) => {
     const secrets: Secrets = { get: async () => look, declare: async () => {}, declared: async () => declared };
     const world = memoryWorld({ limits: limitsFor(1_000), clock: virtualClock(0), secrets });
     await expect(start(world, "use first-value")).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe("an input", () => {
   });
 });
 
-test("in one store, a secret that another process had a value for is unread and not absent", async () => {
+test("in one store, a secret that another process had a value for counts as unread, not as absent", async () => {
   const dir = mkdtempSync(join(tmpdir(), "cairn-secrets-"));
   const store = openStore({ dir, create: true });
   onTestFinished(() => {
@@ -89,7 +89,7 @@ test("in one store, a secret that another process had a value for is unread and 
   expect(await without.declared()).toEqual(["TOKEN"]);
 });
 
-test("a person who may not read parameters learns that a secret is unread, and a function that it is out of reach", async () => {
+test("an operator without access to parameters learns that a secret is unread, a function that it is out of reach", async () => {
   const server = await startAwsServer();
   onTestFinished(async () => {
     vi.unstubAllEnvs();

@@ -11,18 +11,18 @@ import type { Row } from "../../src/protocol/row.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { verify } from "../../src/history/verify.ts";
 import type { Event } from "../../src/core/event.ts";
-import { SHA, resulted, startedEvent } from "../support/build.ts";
-import { BEATS, Copy, type Left, longRun } from "../support/damage.ts";
-import { begin, drive, runnerOf } from "../support/drive.ts";
-import { stage } from "../support/stage.ts";
+import { SHA, resulted, startedEvent } from "../support/states/states-and-events.ts";
+import { BEATS, DamagedCopy, type StoredRun, createLongRun } from "../support/runs/damaged-copies.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { createHarness } from "../support/harness/harness.ts";
 
-let left: Left;
+let storedRun: StoredRun;
 
 beforeAll(async () => {
-  left = await longRun();
+  storedRun = await createLongRun();
 });
 
-const copy = (): Copy => new Copy(left);
+const copy = (): DamagedCopy => new DamagedCopy(storedRun);
 
 describe("a healthy run", () => {
   test("of the travel example has no findings", async () => {
@@ -33,9 +33,9 @@ describe("a healthy run", () => {
       vi.unstubAllEnvs();
       rmSync(dir, { recursive: true });
     });
-    const { world } = stage();
+    const { world } = createHarness();
     const agent = travel as Agent;
-    const payload = await begin(world, agent, { from: "Berlin", to: "Lisbon" });
+    const payload = await beginRun(world, agent, { from: "Berlin", to: "Lisbon" });
     expect(await verify(world, payload)).toMatchObject({ commits: 0, snapshots: 1, findings: [] });
     expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
     const { run } = payload;
@@ -52,28 +52,28 @@ describe("a healthy run", () => {
     expect(verified?.commits).toBe(world.store.rows.get(run)?.version);
   });
 
-  test("in the middle of a beat has none either, with sealed events, segments, blobs and a journal", async () => {
+  test("has none during a beat either, with sealed events, segments, blobs and a journal", async () => {
     const { world, row } = copy();
     expect(row.journal).not.toBeNull();
-    const verified = await verify(world, { run: left.run });
+    const verified = await verify(world, { run: storedRun.run });
     expect(verified?.findings).toEqual([]);
     expect(verified).toMatchObject({ snapshots: BEATS + 1, sealed: 1, blobs: 1 });
     expect(verified?.segments).toBeGreaterThan(8);
   });
 
-  test("that nobody knows is none, nor is one whose time came while it was looked at", async () => {
+  test("is not found when its ID is unknown or it expired during the check", async () => {
     const gone = copy();
     expect(await verify(gone.world, { run: "local-nobody" })).toBeNull();
     const onStep = (): void => {
       gone.store.rows.clear();
       gone.store.objects.clear();
     };
-    expect(await verify(gone.world, { run: left.run, onStep })).toBeNull();
+    expect(await verify(gone.world, { run: storedRun.run, onStep })).toBeNull();
   });
 });
 
 describe("an object", () => {
-  test("that is missing or has other bytes is found, whichever it is", async () => {
+  test("is reported when it is missing or has other bytes, whichever it is", async () => {
     const whole = copy();
     const snapshots = whole.keys("snapshots");
     const some = [0, 1, 30, 64, 65, BEATS].map((index) => snapshots[index] as string);
@@ -91,7 +91,7 @@ describe("an object", () => {
     }
   });
 
-  test("that is a snapshot ends the look at the chain, and not at the sealed events", async () => {
+  test("that is a snapshot ends the check of the chain, and not of the sealed events", async () => {
     const damaged = copy();
     const key = damaged.keys("snapshots")[30] as string;
     damaged.delete(key);
@@ -104,7 +104,7 @@ describe("an object", () => {
     expect(await damaged.findings()).toHaveLength(3);
   });
 
-  test("that is a segment or a blob is told once, by the newest snapshot that names it", async () => {
+  test("that is a segment or a blob is reported once, by the newest snapshot that names it", async () => {
     const damaged = copy();
     const { newest } = damaged;
     const { sha256: segment } = newest.state.manifest[0] ?? { sha256: "" };
@@ -117,7 +117,7 @@ describe("an object", () => {
     ]);
   });
 
-  test("that is a blob is found wherever it is named", async () => {
+  test("that is a blob is found wherever it is referenced", async () => {
     const blob = { kind: "blob", sha256: SHA, bytes: 9, head: "", tail: "" } as const;
     const damaged = copy();
     damaged.forge((document) => ({ ...document, state: { ...document.state, task: blob } }));
@@ -143,7 +143,7 @@ describe("a snapshot", () => {
     damaged.forge(to);
     return damaged.findings();
   };
-  const at = (): string => `snapshot ${left.store.rows.get(left.run)?.snapshot.version}`;
+  const at = (): string => `snapshot ${storedRun.store.rows.get(storedRun.run)?.snapshot.version}`;
 
   test("whose state is not the fold of its commits is found", async () => {
     const edited = await forged((document) => ({ ...document, state: { ...document.state, nudges: 1 } }));
@@ -155,8 +155,8 @@ describe("a snapshot", () => {
     expect(unfolded).toEqual([`${at()}: RunStarted does not happen in ExecutingTools`]);
   });
 
-  test("whose transcript is cut in other places is all right", async () => {
-    const tail = (await transcript(copy().world, left.run)) ?? [];
+  test("whose transcript is cut at other places has no findings", async () => {
+    const tail = (await transcript(copy().world, storedRun.run)) ?? [];
     const journalled = 1;
     const uncut = { manifest: [], tail: tail.slice(0, -journalled) };
     expect(await forged((document) => ({ ...document, state: { ...document.state, ...uncut } }))).toEqual([]);
@@ -285,8 +285,10 @@ describe("a row", () => {
   });
 });
 
-test("a store that cannot be reached is an error, and no finding", async () => {
+test("an unreachable store is an error, not a finding", async () => {
   const { world } = copy();
   const get = (): Promise<never> => Promise.reject(new Error("the store is away"));
-  await expect(verify({ ...world, objects: { ...world.objects, get } }, { run: left.run })).rejects.toThrow("away");
+  await expect(verify({ ...world, objects: { ...world.objects, get } }, { run: storedRun.run })).rejects.toThrow(
+    "away",
+  );
 });

@@ -10,9 +10,9 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { AFTER_BEAT, RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
 import { WriteUnresolved } from "../../src/history/resolve-ambiguous-write.ts";
-import * as at from "../support/machine-begun.ts";
+import * as at from "../support/aws/state-machine-start.ts";
 
-const { DEFINITIONS, ROUTES, outcomeOf, reply, tokenOf, went } = at;
+const { DEFINITIONS, ROUTES, outcomeOf, reply, tokenOf, endWithReply } = at;
 
 /** Every name by which a state says which error it means. */
 const errorNames = (from: Definition): readonly string[] =>
@@ -22,7 +22,7 @@ const errorNames = (from: Definition): readonly string[] =>
 
 describe.each(["isolated", "shared"] as const)("the definition with %s agents", (which) => {
   const definition = DEFINITIONS[which];
-  const begin = () => at.begin({ from: definition });
+  const begin = () => at.startMachine({ from: definition });
   // Only where the machine calls functions by agents it hands the agent on.
   const { agent, ...named } = at.PAYLOAD;
   const PAYLOAD = which === "isolated" ? { ...named, agent } : named;
@@ -30,14 +30,14 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
   const tasks = states.filter((each): each is readonly [StateName, TaskState] => each[1].Type === "Task");
   const isBeat = (name: StateName): boolean => name === "Beat" || name === "Shared";
 
-  test("is accepted by asl-validator, which refuses a state that is not there", () => {
+  test("is accepted by asl-validator, which refuses a missing state", () => {
     expect(validate(definition).errorsText()).toBe("");
     expect(validate({ ...definition, StartAt: "Nowhere" }).isValid).toBe(false);
     const { End: _, ...States } = definition.States;
     expect(validate({ ...definition, States }).isValid).toBe(false);
   });
 
-  test("names errors whole: a pattern such as `Lambda.*` matches nothing on AWS", () => {
+  test("names errors in full: a pattern such as `Lambda.*` matches nothing on AWS", () => {
     expect(new Set(errorNames(definition))).toContain("Lambda.TooManyRequestsException");
     const ours = ["CairnEnd", "CairnWait", "CairnPark", "CairnRenew", "StoreUnreachable", "Undecided"];
     for (const name of errorNames(definition)) {
@@ -46,7 +46,7 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
     expect(new Set(errorNames(definition))).toEqual(new Set([...errorNames(definition), ...ours]));
   });
 
-  test("names errors as the code does that throws them", () => {
+  test("names errors like the code that throws them", () => {
     const thrown = [new StoreUnreachable("away"), new WriteUnresolved("unknown")].map(({ name }) => name);
     for (const name of thrown) expect(errorNames(definition)).toContain(name);
     const routes = ROUTES.flatMap((route) => {
@@ -57,7 +57,7 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
     expect(new Set(routes).size).toBe(4);
   });
 
-  test("retries throttling by name often, and all else as the chain does, and then leads to a rescue", () => {
+  test("retries throttling often by name, and other errors like the chain, and then starts a rescue", () => {
     for (const [name, { Retry, Catch }] of tasks) {
       const [throttled, again] = isBeat(name) ? Retry : Retry.slice(-2);
       expect(throttled, name).toMatchObject({ MaxAttempts: 100, MaxDelaySeconds: 60, JitterStrategy: "FULL" });
@@ -67,7 +67,7 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
     }
   });
 
-  test("comes as near to the chain's delays as one rate and whole first seconds can", () => {
+  test("approximates the delays of the chain with one rate and whole first seconds", () => {
     const [, sweep] = tasks.find(([name]) => name === "Rescue") ?? [];
     const { IntervalSeconds = 0, BackoffRate = 0 } = sweep?.Retry.at(-1) ?? {};
     const delays = RETRY_DELAYS_MS.map((_, retry) => IntervalSeconds * BackoffRate ** retry * 1_000);
@@ -75,7 +75,7 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
       expect(Math.abs(ms - (RETRY_DELAYS_MS[retry] ?? 0))).toBeLessThanOrEqual(1_000);
   });
 
-  test("asks of each value that a choice compares whether it is there, before it compares", () => {
+  test("checks that each value of a choice is present before it compares it", () => {
     const choices = states.flatMap(([, state]) => (state.Type === "Choice" ? state.Choices : []));
     expect(choices).toHaveLength(3);
     for (const {
@@ -85,15 +85,15 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
     }
   });
 
-  test("lets no task end before its function does", () => {
+  test("ends no task before its function ends", () => {
     expect(definition.States.Beat).toMatchObject({ TimeoutSeconds: 60 + TASK_MARGIN_SECONDS });
     expect(definition.States.Renew).toMatchObject({ TimeoutSeconds: 120 + TASK_MARGIN_SECONDS });
     expect(definition.States.Rescue).toMatchObject({ TimeoutSeconds: 120 + TASK_MARGIN_SECONDS });
     expect(TASK_MARGIN_SECONDS).toBeGreaterThanOrEqual(30);
   });
 
-  test.each(ROUTES)("leads on from the route %s with what the beat left", (route) => {
-    const after = went(begin(), { route, seconds: 7, epoch: 3, chain: 2 });
+  test.each(ROUTES)("continues from the route %s with the values of the beat", (route) => {
+    const after = endWithReply(begin(), { route, seconds: 7, epoch: 3, chain: 2 });
     const expected = AFTER_BEAT[route] === "Wait" ? "Beat" : AFTER_BEAT[route];
     expect(after.state).toBe(expected);
     expect(after.waited).toBe(AFTER_BEAT[route] === "Wait" ? 7 : 0);
@@ -101,17 +101,17 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
     expect(after.task?.event).toMatchObject({ payload: { ...PAYLOAD, epoch: 3, chain: 2 } });
   });
 
-  test("is one transition for each beat that leads to the next one", () => {
+  test("needs one transition for each beat that leads to another beat", () => {
     expect(definition.States.Beat).toMatchObject({ Next: "Beat" });
-    expect(went(begin(), { route: "beat", epoch: 1 }).task?.event).toEqual({
+    expect(endWithReply(begin(), { route: "beat", epoch: 1 }).task?.event).toEqual({
       kind: "beat",
       payload: { ...PAYLOAD, epoch: 1 },
       attempt: { execution: "local-abc-b1-1", epoch: 1, retry: 0, died: null },
     });
   });
 
-  test("parks until its token is answered or its time is over, once, and drops the answer", () => {
-    const parked = went(begin(), { route: "park", seconds: 9, epoch: 4 });
+  test("parks once until its token is answered or its time is over, and drops the answer", () => {
+    const parked = endWithReply(begin(), { route: "park", seconds: 9, epoch: 4 });
     expect(parked.task?.event).toMatchObject({ kind: "park", payload: { epoch: 4 }, attempt: { epoch: 4, retry: 0 } });
     const next = { kind: "beat", payload: { ...PAYLOAD, epoch: 4 }, attempt: { epoch: 4, retry: 0, died: null } };
     expect(parked.end({ answer: "woken" }).task?.event).toMatchObject(next);
@@ -119,8 +119,8 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
     expect(definition.States.Park).toMatchObject({ TimeoutSecondsPath: "$.seconds", ResultPath: null });
   });
 
-  test("mints another token for each attempt to park", () => {
-    const first = went(begin(), { route: "park" });
+  test("creates another token for each attempt to park", () => {
+    const first = endWithReply(begin(), { route: "park" });
     const second = first.end({ error: "Sandbox.Timedout" });
     expect(second.task?.event).toMatchObject({ kind: "park", attempt: { retry: 1 } });
     expect(tokenOf(second)).not.toBe(tokenOf(first));
@@ -128,10 +128,10 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
 });
 
 /** Room for retries that Step Functions makes by itself. The way over two functions is longer, and rare: see ADR 49. */
-const ROOM = { shared: 5_000, isolated: 1_000 } as const;
+const HEADROOM = { shared: 5_000, isolated: 1_000 } as const;
 
 test.each(["isolated", "shared"] as const)(
-  "1,200 claims of the longest way round fit into the history of one execution with %s agents",
+  "1,200 claims of the longest path fit into the history of one execution with %s agents",
   (which) => {
     const { chainClaimsMax, entryAttemptsMax } = limitsFor(60_000);
     expect(chainClaimsMax).toBe(1_200);
@@ -142,7 +142,7 @@ test.each(["isolated", "shared"] as const)(
     expect(ATTEMPT_EVENTS).toBeLessThan(longest);
     const worst = 1 + chainClaimsMax * longest + entryAttemptsMax * longest + tailEvents();
     expect(worst).toBeGreaterThan(15_000);
-    expect(25_000 - worst).toBeGreaterThan(ROOM[which]);
+    expect(25_000 - worst).toBeGreaterThan(HEADROOM[which]);
   },
 );
 

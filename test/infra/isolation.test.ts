@@ -8,10 +8,18 @@ import { agentFunction, checkAgentFunctions, namesOf, prefixOf } from "../../inf
 import { agentFunctionsOf, functionsOf, planOf, secondsOf, secretsOf } from "../../infra/plan.ts";
 import { watchesOf } from "../../infra/watches.ts";
 import type { DeployOptions } from "../../src/sdk/config.ts";
-import { DEFINITIONS, PAYLOAD, attemptOf, begin, outcomeOf, reply, went } from "../support/machine-begun.ts";
-import { dies, entered, toTheEnd } from "../support/machine-runs.ts";
-import type { Running } from "../support/machine.ts";
-import { actor, rowOf, stage } from "../support/stage.ts";
+import {
+  DEFINITIONS,
+  PAYLOAD,
+  attemptOf,
+  startMachine,
+  outcomeOf,
+  reply,
+  endWithReply,
+} from "../support/aws/state-machine-start.ts";
+import { crashMachineTask, startMachineRun, runMachineToEnd } from "../support/aws/state-machine-runs.ts";
+import type { Running } from "../support/aws/state-machine.ts";
+import { scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
 
 const GONE = { error: "Lambda.ResourceNotFoundException" };
 const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "123456789012" });
@@ -19,20 +27,20 @@ const CLERK = { agent: "clerk", secrets: ["CARD_KEY", "TOKEN"] };
 const TELLER = { agent: "teller", secrets: ["TOKEN"] };
 const planned = (deploy: DeployOptions = {}, agents = [CLERK, TELLER]) => planOf({ deploy }, [], { agents });
 
-describe("a deployment", () => {
-  test("has a function of beats for each agent, and the one that they share", () => {
+describe("a deployment with isolated agents", () => {
+  test("has a function of beats for each agent, and a shared one", () => {
     expect(functionsOf(planned()).filter((fn) => fn.startsWith("beat"))).toEqual(["beat", "beat_clerk", "beat_teller"]);
     expect(names.functionName("beat_clerk")).toBe("cairn-dev-beat_clerk");
     expect(secondsOf("beat_clerk", { beatSeconds: 90 })).toBe(90);
   });
 
-  test("has the one function with one agent, or where its config asks for that", () => {
+  test("has only the shared one with one agent, or when its config asks for that", () => {
     expect(agentFunctionsOf(planned({}, [CLERK]))).toEqual([]);
     expect(agentFunctionsOf(planned({ isolation: "none" }))).toEqual([]);
     expect(agentFunctionsOf(planned({ isolation: "agent" }))).toHaveLength(2);
   });
 
-  test("refuses a function whose name is too long for AWS, with what to do", () => {
+  test("refuses a function whose name is too long for AWS, with the remedy", () => {
     const agent = "a".repeat(64 - "cairn-dev-beat_".length);
     expect(() => checkAgentFunctions(names, [agent, "clerk"])).not.toThrow();
     expect(() => checkAgentFunctions(names, ["clerk", `${agent}bc`])).toThrow(
@@ -43,13 +51,13 @@ describe("a deployment", () => {
   test.each([
     ["Clerk", "clerk"],
     ["clerk", "Clerk"],
-  ])("refuses %s and %s, whose roles AWS would take for one, with what to do", (one, other) => {
+  ])("refuses %s and %s, whose role names AWS treats as equal, with the remedy", (one, other) => {
     expect(() => checkAgentFunctions(names, [one, "teller", other])).toThrow(
       new RegExp(`^agents ${one} and ${other} cannot both .* rename one, or set deploy.isolation to "none"`),
     );
   });
 
-  test("shares no name with another stage", () => {
+  test("has no name in common with another stage", () => {
     expect(() => prefixOf("cairn", "dev-beat_clerk")).toThrow("cannot name a deployment");
   });
 });
@@ -70,7 +78,7 @@ describe("the function of an agent", () => {
     expect(granted.flatMap(({ resources }) => resources)).toEqual(secrets.map(names.parameterArn));
   });
 
-  test("is told and may do all else that the shared one is told and may do, and writes its own log", () => {
+  test("has otherwise the environment and permissions of the shared one, and its own log", () => {
     const plan = planned({ env: { SERVICES: "x" } });
     const { CAIRN_PARAMETERS: _, ...told } = environmentOf("beat_teller", { names, plan });
     expect(environmentOf("beat", { names, plan })).toMatchObject(told);
@@ -81,12 +89,12 @@ describe("the function of an agent", () => {
   });
 });
 
-describe("what is watched of isolated agents", () => {
+describe("the alarms of isolated agents", () => {
   const plan = planned();
   const watches = watchesOf(names, plan);
   const named = (end: string) => watches.filter(({ name }) => name.endsWith(end)).map(({ name }) => name);
 
-  test("is that each function is throttled or near its timeout; one that throws routes has no alarm on errors", () => {
+  test("cover throttling and timeouts of each function; one that throws routes has no alarm on errors", () => {
     for (const fn of functionsOf(plan)) {
       expect(named("-throttled")).toContain(`${fn}-throttled`);
       expect(named("-near-timeout")).toContain(`${fn}-near-timeout`);
@@ -94,7 +102,7 @@ describe("what is watched of isolated agents", () => {
     expect(named("-errors").filter((name) => name.startsWith("beat"))).toEqual([]);
   });
 
-  test("leads to the log of the agent's function, and says which one that is", () => {
+  test("lead to the log of the agent's function, and name it", () => {
     const todoOf = (name: string): string => watches.find((each) => each.name === name)?.todo ?? "";
     for (const { name, todo } of watches) {
       expect(todo.length, name).toBeLessThan(900);
@@ -108,7 +116,7 @@ describe("what is watched of isolated agents", () => {
     expect(todoOf("runs-queued-long")).toContain("beat_AGENT-throttled");
   });
 
-  test("is on the dashboard, in widgets of as many alarms as CloudWatch takes", () => {
+  test("are on the dashboard, in widgets of as many alarms as CloudWatch allows", () => {
     const many = planned({}, [...Array.from({ length: 40 }, (_, at) => ({ agent: `agent-${at}`, secrets: [] }))]);
     const all = watchesOf(names, many);
     const { widgets } = dashboardOf(names, { watches: all, plan: many });
@@ -129,32 +137,32 @@ describe("the machine of isolated agents", () => {
   const calls = ({ state, task }: Running) => [state, task?.called, task?.code];
 
   test("calls the function of the run's agent, also after beats, waits, failures and parks", () => {
-    const first = begin();
+    const first = startMachine();
     expect(calls(first)).toEqual(["Beat", "cairn-beat_clerk", "live"]);
-    expect(calls(went(first, { route: "beat", epoch: 2 }))).toEqual(["Beat", "cairn-beat_clerk", "7"]);
-    expect(calls(went(first, { route: "wait", epoch: 2 }))).toEqual(["Beat", "cairn-beat_clerk", "7"]);
+    expect(calls(endWithReply(first, { route: "beat", epoch: 2 }))).toEqual(["Beat", "cairn-beat_clerk", "7"]);
+    expect(calls(endWithReply(first, { route: "wait", epoch: 2 }))).toEqual(["Beat", "cairn-beat_clerk", "7"]);
     expect(calls(first.end({ error: "TypeError" }))).toEqual(["Beat", "cairn-beat_clerk", "live"]);
-    const parked = went(first, { route: "park", epoch: 2 });
+    const parked = endWithReply(first, { route: "park", epoch: 2 });
     expect(calls(parked.end({ answer: null }))).toEqual(["Beat", "cairn-beat_clerk", "live"]);
   });
 
-  test("takes the agent from what a beat answers, which is that of the row", () => {
+  test("takes the agent from the response of a beat, which is that of the row", () => {
     const answer = { ...reply({ route: "beat", epoch: 1 }), agent: "teller" };
-    expect(calls(begin().end(outcomeOf(answer)))).toEqual(["Beat", "cairn-beat_teller", "7"]);
+    expect(calls(startMachine().end(outcomeOf(answer)))).toEqual(["Beat", "cairn-beat_teller", "7"]);
     const waits = { ...answer, route: "wait" as const };
-    expect(calls(begin().end(outcomeOf(waits)))).toEqual(["Beat", "cairn-beat_teller", "7"]);
+    expect(calls(startMachine().end(outcomeOf(waits)))).toEqual(["Beat", "cairn-beat_teller", "7"]);
   });
 
-  test("calls the shared function where that of the agent is not there, with the same task", () => {
-    const shared = went(begin(), { route: "beat", epoch: 2 }).end(GONE);
+  test("calls the shared function with the same task when that of the agent is missing", () => {
+    const shared = endWithReply(startMachine(), { route: "beat", epoch: 2 }).end(GONE);
     expect(calls(shared)).toEqual(["Shared", "cairn-beat", "live"]);
     const attempt = { execution: "local-abc-b1-1", epoch: 2, retry: 500, died: null };
     expect(shared.task?.event).toEqual({ kind: "beat", payload: { ...PAYLOAD, epoch: 2 }, attempt, shared: true });
     expect(shared.waited).toBe(0);
   });
 
-  test("and then the alias of the agent's function: versions of the shared one are none of its own", () => {
-    const shared = begin().end(GONE);
+  test("then calls the alias of the agent's function, because versions of the shared one are not its own", () => {
+    const shared = startMachine().end(GONE);
     for (const route of ["beat", "wait", "park"] as const) {
       const next = shared.end(outcomeOf(reply({ route, epoch: 2, seconds: 5 }), { shared: true }));
       const after = route === "park" ? next.end({ answer: null }) : next;
@@ -162,8 +170,8 @@ describe("the machine of isolated agents", () => {
     }
   });
 
-  test("counts what fails in the shared function as it counts what fails in that of the agent", () => {
-    const died = begin().end(GONE).end({ error: "Runtime.ExitError" });
+  test("counts failures of the shared function like failures of the agent's function", () => {
+    const died = startMachine().end(GONE).end({ error: "Runtime.ExitError" });
     expect([died.state, attemptOf(died)]).toMatchObject(["Beat", { retry: 1_000, died: 0 }]);
     const again = died.end(GONE).end({ error: "StoreUnreachable" });
     expect([again.state, attemptOf(again)]).toMatchObject(["Beat", { retry: 2_000, died: 0 }]);
@@ -171,32 +179,32 @@ describe("the machine of isolated agents", () => {
     expect([throttled.state, attemptOf(throttled)]).toMatchObject(["Shared", { retry: 1_501, died: 0 }]);
   });
 
-  test("schedule 24: an attempt whose answer was lost does not refuse the one of the shared function", async () => {
-    const on = stage();
-    const by = { world: on.world, agent: actor({}) };
-    const { run, machine } = await entered(on, by.agent);
+  test("schedule 24: an attempt with a lost response does not refuse the one of the shared function", async () => {
+    const harness = createHarness();
+    const by = { world: harness.world, agent: scriptedAgent({}) };
+    const { run, machine } = await startMachineRun(harness, by.agent);
     // It claimed the run, and Step Functions repeats the call by itself; then the function is removed.
-    await dies(machine, by);
+    await crashMachineTask(machine, by);
     const repeated = machine.end({ error: "Lambda.SdkClientException" });
     expect(repeated.state).toBe("Beat");
-    await toTheEnd(on, repeated.end(GONE), by);
-    expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1, deaths: 0 });
+    await runMachineToEnd(harness, repeated.end(GONE), by);
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1, deaths: 0 });
   });
 
-  test("reads a task of an execution that began before a payload named the agent", () => {
+  test("reads a task of an execution that started before payloads named the agent", () => {
     const { agent: _, ...payload } = PAYLOAD;
     const attempt = { execution: "x", epoch: 0, retry: 0 };
     const old = { kind: "beat", payload, attempt } as unknown as Parameters<typeof readBeat>[0];
     expect(readBeat(old)).toEqual({ kind: "beat", payload: { ...payload, agent: "" }, attempt });
   });
 
-  test("is the machine without them where agents share a function", () => {
+  test("equals the machine without them when agents share a function", () => {
     expect(DEFINITIONS.shared.States.Shared).toBeUndefined();
     expect(DEFINITIONS.shared.States.Beat).toMatchObject({ Parameters: { FunctionName: "cairn-beat" } });
     expect(JSON.stringify(DEFINITIONS.shared)).not.toContain("$.agent");
   });
 });
 
-test("an agent's function has a name of its own for every agent name", () => {
+test("every agent name has a function name of its own", () => {
   expect(new Set(["a-b", "a_b", "ab"].map(agentFunction)).size).toBe(3);
 });

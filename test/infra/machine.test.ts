@@ -20,18 +20,18 @@ import {
   taskOf,
   wakeExecution,
 } from "../../src/protocol/execution.ts";
-import type { Running, Task } from "../support/machine.ts";
-import * as at from "../support/machine-begun.ts";
-import { dies, entered, toTheEnd } from "../support/machine-runs.ts";
-import { actor, rowOf, stage } from "../support/stage.ts";
+import type { Running, Task } from "../support/aws/state-machine.ts";
+import * as at from "../support/aws/state-machine-start.ts";
+import { crashMachineTask, startMachineRun, runMachineToEnd } from "../support/aws/state-machine-runs.ts";
+import { scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
 
-const { FUNCTIONS, ISOLATED, PAYLOAD, ROUTES, TIMES, attemptOf, begin, outcomeOf, reply, went } = at;
+const { FUNCTIONS, ISOLATED, PAYLOAD, ROUTES, TIMES, attemptOf, startMachine, outcomeOf, reply, endWithReply } = at;
 
 describe("a beat that fails", () => {
   const attempt = (retry: number, died: number | null) => ({ execution: "local-abc-b1-1", epoch: 0, retry, died });
 
-  test("is tried again as the next group of the same entry, and says which group died", () => {
-    const first = begin().end({ error: "Runtime.ExitError" });
+  test("is retried as the next group of the same entry, and names the group that died", () => {
+    const first = startMachine().end({ error: "Runtime.ExitError" });
     expect([first.state, attemptOf(first)]).toEqual(["Beat", attempt(1_000, 0)]);
     const second = first.end({ error: "StoreUnreachable" });
     expect(attemptOf(second)).toEqual(attempt(2_000, 0));
@@ -39,20 +39,20 @@ describe("a beat that fails", () => {
     expect(attemptOf(third)).toEqual(attempt(3_000, 2_000));
   });
 
-  test("is not refused by the attempt that died before it", async () => {
-    const on = stage();
-    const by = { world: on.world, agent: actor({}) };
-    const { run, machine } = await entered(on, by.agent);
-    await toTheEnd(on, await dies(await dies(machine, by), by), by);
-    expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 2, chain: 1, deaths: 0 });
+  test("is not refused because of the attempt that died before it", async () => {
+    const harness = createHarness();
+    const by = { world: harness.world, agent: scriptedAgent({}) };
+    const { run, machine } = await startMachineRun(harness, by.agent);
+    await runMachineToEnd(harness, await crashMachineTask(await crashMachineTask(machine, by), by), by);
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 2, chain: 1, deaths: 0 });
   });
 
-  test.each(["StoreUnreachable", "Undecided"])("with %s is no death", (error) => {
-    expect(attemptOf(begin().end({ error }))).toEqual(attempt(1_000, null));
+  test.each(["StoreUnreachable", "Undecided"])("with %s does not count as a death", (error) => {
+    expect(attemptOf(startMachine().end({ error }))).toEqual(attempt(1_000, null));
   });
 
-  test("to be started is retried within its group, and then is the next group without a death", () => {
-    let running = begin();
+  test("before its start is retried within its group, and then is the next group without a death", () => {
+    let running = startMachine();
     for (let retry = 1; retry <= 100; retry += 1) {
       running = running.end({ error: "Lambda.TooManyRequestsException" });
       expect(attemptOf(running)).toEqual(attempt(retry, null));
@@ -60,19 +60,19 @@ describe("a beat that fails", () => {
     expect(attemptOf(running.end({ error: "Lambda.TooManyRequestsException" }))).toEqual(attempt(1_000, null));
   });
 
-  test("and then succeeds counts from 0 again, and pauses as at first", () => {
-    const applyFailure = begin().end({ error: "TypeError" }).end({ error: "TypeError" });
+  test("and then succeeds counts from 0 again, with the first pause", () => {
+    const applyFailure = startMachine().end({ error: "TypeError" }).end({ error: "TypeError" });
     expect(applyFailure.waited).toBe(2);
     for (const route of ["beat", "wait"] as const) {
-      const again = went(applyFailure, { route, epoch: 1 });
+      const again = endWithReply(applyFailure, { route, epoch: 1 });
       expect(attemptOf(again)).toMatchObject({ epoch: 1, retry: 0, died: null });
       expect(again.end({ error: "TypeError" }).waited).toBe(1);
     }
   });
 
-  test.each([0, 0.999_999])("pauses twice as long each time, at most 5 minutes, jitter %f", (jitter) => {
+  test.each([0, 0.999_999])("doubles its pause each time, up to 5 minutes, jitter %f", (jitter) => {
     const { backoffMsMax } = limitsFor(60_000);
-    let running = begin({ draw: () => jitter });
+    let running = startMachine({ draw: () => jitter });
     const pauses = Array.from({ length: 20 }, () => {
       running = running.end({ error: "Runtime.ImportModuleError" });
       return running.waited;
@@ -82,8 +82,8 @@ describe("a beat that fails", () => {
     expect(2 * (least.at(-1) ?? 0)).toBe(backoffMsMax / 1_000);
   });
 
-  test("as often as an entry may is handed over, with the death that is known", () => {
-    let running = begin();
+  test("as often as an entry may fail is handed over, with the known death", () => {
+    let running = startMachine();
     for (let tries = 0; tries < 99; tries += 1) running = running.end({ error: tries === 4 ? "Error" : "Undecided" });
     expect(attemptOf(running)).toEqual(attempt(99_000, 4_000));
     const rescued = running.end({ error: "Undecided" });
@@ -94,37 +94,41 @@ describe("a beat that fails", () => {
   });
 });
 
-describe("the version that an execution calls", () => {
+describe("the function version that an execution calls", () => {
   const codeOf = ({ task }: Running): unknown => task?.code;
 
-  test("is that of its first beat, whatever is deployed between its beats, waits and failures", () => {
-    const first = begin();
+  test("is that of its first beat, despite deploys between its beats, waits and failures", () => {
+    const first = startMachine();
     expect(codeOf(first)).toBe("live");
-    const second = went(first, { route: "beat", epoch: 2 });
+    const second = endWithReply(first, { route: "beat", epoch: 2 });
     expect(codeOf(second)).toBe("7");
     const applyFailure = second.end({ error: "Runtime.ExitError" }).end({ error: "StoreUnreachable" });
     expect([applyFailure.state, codeOf(applyFailure)]).toEqual(["Beat", "7"]);
-    expect(codeOf(went(applyFailure, { route: "wait", epoch: 4, seconds: 60 }))).toBe("7");
+    expect(codeOf(endWithReply(applyFailure, { route: "wait", epoch: 4, seconds: 60 }))).toBe("7");
     // Its version is too old for the run.
-    expect(codeOf(went(applyFailure, { route: "wait", epoch: 4, seconds: 60, behind: true }))).toBe("live");
+    expect(codeOf(endWithReply(applyFailure, { route: "wait", epoch: 4, seconds: 60, behind: true }))).toBe("live");
   });
 
-  test("is the newest one after the run was parked, for it may have waited for that", () => {
-    const parked = went(went(begin(), { route: "beat", epoch: 2 }), { route: "park", epoch: 4, seconds: 60 });
+  test("is the newest one after a park, because the run may have waited for it", () => {
+    const parked = endWithReply(endWithReply(startMachine(), { route: "beat", epoch: 2 }), {
+      route: "park",
+      epoch: 4,
+      seconds: 60,
+    });
     expect(parked.state).toBe("Park");
     expect(codeOf(parked.end({ answer: null }))).toBe("live");
     expect(codeOf(parked.end({ error: "States.Timeout" }))).toBe("live");
   });
 });
 
-describe("what a beat answers", () => {
-  test("an execution of the definition before this one hears the reply, whatever its route", () => {
+describe("the response of a beat", () => {
+  test("gives an execution of the previous definition its reply, whatever the route", () => {
     const old = { attempt: { execution: "x", epoch: 0, retry: 0 } };
     for (const route of ROUTES)
       expect(answerBeat(old, { reply: reply({ route }), code: "7" })).toEqual(reply({ route }));
   });
 
-  test("a rescue of such an execution names no death", () => {
+  test("leads a rescue of such an execution without a death", () => {
     expect(readRescue({ kind: "rescue", payload: PAYLOAD })).toEqual({ kind: "rescue", payload: PAYLOAD, dead: null });
     const entry = { execution: "x", epoch: 0 };
     expect(readRescue({ kind: "rescue", payload: PAYLOAD, dead: { ...entry, retry: null } }).dead).toBeNull();
@@ -133,7 +137,7 @@ describe("what a beat answers", () => {
     });
   });
 
-  test("a route is short in a log, and says that it is no failure", () => {
+  test("appears as a short route in a log, marked as no failure", () => {
     const { message, stack } = new RouteError(reply({ route: "park", seconds: 2_592_000, epoch: 123_456 }), "123456");
     expect(message).toMatch(/^no failure, but the route park ~[\w+/=]+~$/);
     expect(message.length).toBeLessThan(320);
@@ -142,7 +146,7 @@ describe("what a beat answers", () => {
   });
 });
 
-describe("the same chain as the one that the other worlds run", () => {
+describe("the machine compared with the chain of the other worlds", () => {
   /** Of how a task fails: nothing; no evidence of a death; and evidence of one, if it is a beat. */
   const FAILURES = {
     no: false,
@@ -174,13 +178,13 @@ describe("the same chain as the one that the other worlds run", () => {
   test.each([
     ["shared", FUNCTIONS],
     ["isolated", ISOLATED],
-  ])("with %s agents, whatever its tasks come to, it sends the same ones", (which, functions) => {
+  ])("with %s agents sends the same tasks, whatever their outcomes", (which, functions) => {
     const from = definitionOf({ functions, ...short });
     const without = (task: object) => (which === "shared" ? withoutAgent(task) : task);
     const met = new Set<string>();
     fc.assert(
       fc.property(outcomes, fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (steps, jitter) => {
-        let machine = begin({ from, draw: () => jitter });
+        let machine = startMachine({ from, draw: () => jitter });
         let chain: Execution = beginAttempt(
           newExecution({ name: "local-abc-b1-1", payload: PAYLOAD, now: 0 }),
           "token-0",

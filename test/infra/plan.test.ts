@@ -23,7 +23,7 @@ function loaded(config: Omit<Config, "agents" | "deploy"> & { readonly deploy?: 
 
 const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd";
 
-test("without options a deployment is the smallest one", () => {
+test("a deployment without options is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
     deployment: expect.any(String),
     ...{ folders: {}, schedules: [], secrets: [], isolated: [], beatSeconds: 60, limits: {} },
@@ -35,7 +35,7 @@ test("without options a deployment is the smallest one", () => {
   });
 });
 
-test("options of the config are those of the plan", async () => {
+test("the options of the config equal those of the plan", async () => {
   const deploy: DeployOptions = {
     ...{ memoryMb: 1_024, logRetention: "1 week", sweepMinutes: 1, concurrencyMax: 5 },
     ...{
@@ -91,13 +91,13 @@ describe("an option is refused with its path", () => {
     await expect(loaded({ deploy: { memory: 512 } })).rejects.toThrow(/config\.deploy: .*memory/);
   });
 
-  test("and parts of seconds, which one machine takes and Lambda does not", async () => {
+  test("and so are parts of seconds, which the machine accepts and Lambda does not", async () => {
     const config = await loaded({ beatSeconds: 2.5 });
     expect(() => planOf(config ?? {}, [])).toThrow("beatSeconds is 2.5: Lambda takes whole seconds");
   });
 });
 
-test("each function lives as long as its work takes", () => {
+test("each function has the timeout that its work needs", () => {
   const plan = planOf({ beatSeconds: 300 }, []);
   expect(FUNCTIONS.map((fn) => [fn, secondsOf(fn, plan)])).toEqual([
     ...[
@@ -112,7 +112,7 @@ test("each function lives as long as its work takes", () => {
   ]);
 });
 
-test("the machine has the times of its world, and pauses no longer than that says", () => {
+test("the machine has the times of its world, and pauses no longer", () => {
   expect(machineTimesOf(planOf({}, []))).toEqual({
     ...{ beatSeconds: 60, sweepSeconds: 120, rescueSeconds: 60, triesMax: 100_000, backoffSeconds: 150 },
   });
@@ -122,7 +122,7 @@ test("the machine has the times of its world, and pauses no longer than that say
   });
 });
 
-test("a deployment is known by the code of its functions, and by nothing else", () => {
+test("the code of its functions alone determines a deployment's version", () => {
   const code = (digest: string) => [
     { name: "beat" as const, folder: "/tmp/a", digest },
     { name: "park" as const, folder: "/tmp/b", digest: "same" },
@@ -136,7 +136,7 @@ test("a deployment is known by the code of its functions, and by nothing else", 
   expect(told).toEqual(["sweep"]);
 });
 
-test("functions that write runs are told the key that they seal with, and may use it; no other one may", () => {
+test("only functions that write runs have the seal key and may use it", () => {
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const usesKey = (fn: FunctionName, sealKey: string | null): boolean =>
     statementsOf(fn, names, { secrets: [], sealKey }).some(({ resources }) => resources.includes(KMS_KEY));
@@ -150,7 +150,7 @@ test("functions that write runs are told the key that they seal with, and may us
   expect(FUNCTIONS.filter((fn) => usesKey(fn, null))).toEqual([]);
 });
 
-test("a function that has no agents has none of what they read, and knows of no secret of theirs", () => {
+test("a function without agents has none of their variables and none of their secrets", () => {
   const plan = planOf({ deploy: { env: { SERVICES: "x" } } }, [], { agents: [{ agent: "one", secrets: ["TOKEN"] }] });
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const given = FUNCTIONS.filter((fn) => "SERVICES" in environmentOf(fn, { names, plan }));

@@ -1,6 +1,6 @@
 /** The policy checkers find what must not be deployed. */
 import { expect, test } from "vitest";
-import { type PolicyStatement, tooWide, trusted } from "../support/policies.ts";
+import { type PolicyStatement, tooWideStatements, trustedService } from "../support/aws/iam-policies.ts";
 
 const TABLE = "arn:aws:dynamodb:eu-west-1:123456789012:table/cairn-dev";
 const allowing = (more: Partial<PolicyStatement>) => ({
@@ -20,7 +20,7 @@ test.each<[string, Partial<PolicyStatement>]>([
   ["everything else", { NotResource: [TABLE] }],
   ["nothing that is said", { Resource: [] }],
 ])("a policy that allows %s is too wide", (_, statement) => {
-  expect(tooWide(allowing(statement))).not.toEqual([]);
+  expect(tooWideStatements(allowing(statement))).not.toEqual([]);
 });
 
 test.each([
@@ -30,16 +30,16 @@ test.each([
   "arn:aws:logs:eu-west-1:123456789012:log-group:/aws/lambda/cairn-dev-beat:*",
   "@{RunsTable.streamArn}",
 ])("a policy may allow single actions on %s", (resource) => {
-  expect(tooWide(allowing({ Resource: resource }))).toEqual([]);
+  expect(tooWideStatements(allowing({ Resource: resource }))).toEqual([]);
 });
 
 test("a denial may be as wide as necessary", () => {
-  expect(tooWide({ Statement: [{ Effect: "Deny", Action: "s3:*", Resource: "*" }] })).toEqual([]);
+  expect(tooWideStatements({ Statement: [{ Effect: "Deny", Action: "s3:*", Resource: "*" }] })).toEqual([]);
 });
 
 test("a role may be assumed by one service only", () => {
   const by = (Principal: NonNullable<PolicyStatement["Principal"]>, more: Partial<PolicyStatement> = {}) =>
-    trusted({ Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Principal, ...more }] });
+    trustedService({ Statement: [{ Effect: "Allow", Action: "sts:AssumeRole", Principal, ...more }] });
   expect(by({ Service: "lambda.amazonaws.com" })).toBe("lambda.amazonaws.com");
   expect(by({ Service: ["lambda.amazonaws.com", "states.amazonaws.com"] })).toBeNull();
   expect(by({ Service: "lambda.amazonaws.com", AWS: "arn:aws:iam::123456789012:root" })).toBeNull();

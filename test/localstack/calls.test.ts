@@ -10,7 +10,7 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Reply } from "../../src/protocol/chain.ts";
 import type { Commit, Row } from "../../src/protocol/row.ts";
 import { snapshotKey } from "../../src/history/object-keys.ts";
-import { attempt, runnerOf } from "../support/drive.ts";
+import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, started } from "./scene.ts";
 
@@ -40,7 +40,7 @@ test("a beat makes one get, one put and three row writes, each at the price of a
   });
   for (let beat = 1; beat <= 3; beat += 1) {
     calls.length = 0;
-    const result = await attempt(runner, payload);
+    const result = await attemptBeat(runner, payload);
     expect(result).toMatchObject({ kind: "beat", reply: { route: "beat" } });
     payload = (result as { readonly reply: Reply }).reply;
     expect(calls.map(({ operation }) => operation)).toEqual([

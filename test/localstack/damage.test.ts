@@ -12,7 +12,7 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable, type TelemetryRecord, type World } from "../../src/ports/world.ts";
 import { exportRun } from "../../src/history/export.ts";
 import { verify } from "../../src/history/verify.ts";
-import { attempt, drive, runnerOf } from "../support/drive.ts";
+import { attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, started } from "./scene.ts";
 
@@ -54,7 +54,7 @@ describe("an invalid snapshot is refused with an alarm, and its run is left alon
     const payload = await started(world, { agent: caller(1), tenant: "harmed", key: harm });
     const before = await world.table.read(payload.run, Date.now());
     await act(before?.snapshot.key ?? "");
-    const result = await attempt(runnerOf(world, caller(1)), payload);
+    const result = await attemptBeat(runnerOf(world, caller(1)), payload);
     expect(result).toMatchObject({ kind: "beat", reply: { route: "superseded" } });
     expect(records).toContainEqual(expect.objectContaining({ level: "alarm", what: "Unreadable", run: payload.run }));
     expect(JSON.stringify(records)).toContain(code);

@@ -8,7 +8,7 @@ import { TABLE } from "../../src/adapters/aws/schema.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { awsChecks } from "../../src/adapters/aws/checks.ts";
 import { type Judged, judgeAll } from "../../src/ports/diagnosis.ts";
-import { cairn, desk } from "../support/cli.ts";
+import { runCairn, createCliFolder } from "../support/processes/cli-process.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { laneOf, sweep } from "./lane.ts";
 
@@ -36,7 +36,9 @@ describe("a fresh deployment", () => {
 
   test("is healthy in the output of the command", async () => {
     const seconds = String(inject("stacks").beatSeconds);
-    const { exit, out } = await cairn(desk(), ["doctor", "--world", "aws", "--beat-seconds", seconds], { bare: true });
+    const { exit, out } = await runCairn(createCliFolder(), ["doctor", "--world", "aws", "--beat-seconds", seconds], {
+      bare: true,
+    });
     expect(out).toContain("machine-definition");
     expect(exit).toBe(0);
   });

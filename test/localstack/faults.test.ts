@@ -16,7 +16,7 @@ import { deliver } from "../../src/engine/context/inbox.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
-import { attempt, runnerOf } from "../support/drive.ts";
+import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { FAULTS, FaultProxy } from "./proxy.ts";
 import { again, caller, driven, started } from "./scene.ts";
@@ -119,7 +119,7 @@ const MESSAGE = { id: "m", sentAt: 1, body: { kind: "user", text: "hello", by: "
 
 const of = ({ run, born }: Payload) => ({ run, born, now: Date.now() });
 
-const firstBeat = (payload: Payload) => attempt(runnerOf(world, caller(1)), payload);
+const firstBeat = (payload: Payload) => attemptBeat(runnerOf(world, caller(1)), payload);
 const toTheEnd = (payload: Payload) => driven(runnerOf(world, caller(0)), payload);
 
 const OPERATIONS: readonly Operation[] = [

@@ -22,7 +22,7 @@ import type { World } from "../../src/ports/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { type Shown, ledger, show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { rewritten } from "../support/rewritten.ts";
+import { rewriteRow } from "../support/runs/rewrite-row.ts";
 import type { LanePlace, Stack } from "./stacks.ts";
 
 export interface Stacks extends Readonly<Record<"lane" | "impatient", Stack>>, LanePlace {
@@ -195,7 +195,7 @@ export async function setAttribute(
 ): Promise<void> {
   const row = await world.table.read(run, 0);
   if (row === null) throw new Error(`run ${run} is gone`);
-  const { checksum = "" } = rewritten(row, { [of.name]: of.value });
+  const { checksum = "" } = rewriteRow(row, { [of.name]: of.value });
   await clients.table.repeating.send(
     new UpdateItemCommand({
       TableName: stack.table,

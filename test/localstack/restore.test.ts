@@ -10,7 +10,7 @@ import { purge } from "../../src/operations/purge.ts";
 import { fenceRestored } from "../../src/operations/restored.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
-import { attempt, runnerOf } from "../support/drive.ts";
+import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, driven, started } from "./scene.ts";
 
@@ -32,7 +32,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
   const { client, where } = { client: deployment.clients.table.repeating, where: { TableName: deployment.table } };
   const payload = await started(world, { agent, tenant: "restored", key: "old" });
   const { run } = payload;
-  const first = await attempt(runner(), payload);
+  const first = await attemptBeat(runner(), payload);
   if (first.kind !== "beat") throw new Error(first.kind);
   const Key = keyOf(run, ROW_ITEM);
   const { Item: backup } = await client.send(new GetItemCommand({ ...where, Key, ConsistentRead: true }));
@@ -45,7 +45,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
   expect(await verify(world, { run })).toMatchObject({ findings: [], readable: true });
 
   // Without a fence its next epoch was used before: it finds that epoch's snapshot and commits nothing over it.
-  const refused = await attempt(runner(), first.reply);
+  const refused = await attemptBeat(runner(), first.reply);
   expect(refused).toMatchObject({ kind: "beat", reply: { route: "superseded" } });
   expect(records).toContainEqual(expect.objectContaining({ level: "alarm", what: "Unreadable", run }));
 
@@ -59,7 +59,7 @@ test("a run whose row is older than its objects is refused until it is fenced; t
     epoch: (held?.epoch ?? 0) + 1_000_000,
   });
   // The old execution is told that it is superseded, and claims nothing.
-  expect(await attempt(runner(), first.reply)).toMatchObject({ reply: { route: "renew" } });
+  expect(await attemptBeat(runner(), first.reply)).toMatchObject({ reply: { route: "renew" } });
   expect((await world.table.read(run, Date.now()))?.epoch).toBe(fenced?.epoch);
 
   await sendRequest(world, { run, want: "resume" });

@@ -4,16 +4,16 @@ import type { Payload } from "../../src/protocol/chain.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { startRun } from "../../src/operations/start.ts";
 import type { Runner } from "../../src/engine/context/runner.ts";
-import { attempt } from "../support/drive.ts";
-import { actor, callsThenOver } from "../support/stage.ts";
+import { attemptBeat } from "../support/harness/drive.ts";
+import { scriptedAgent, callsThenFinal } from "../support/harness/harness.ts";
 
 const TRIES_MAX = 5;
 const BEATS_MAX = 20;
 
 /** `calls` keyed calls, one after another, then the end; `onCall` gets each key. */
 export const caller = (calls: number, onCall: (key: string) => unknown = () => undefined): Agent =>
-  actor({
-    reply: callsThenOver(calls),
+  scriptedAgent({
+    reply: callsThenFinal(calls),
     run: ({ key }) => {
       onCall(key);
       return "acted";
@@ -49,7 +49,7 @@ export async function driven(runner: Runner, from: Payload): Promise<string> {
   let payload = from;
   for (let beat = 0; beat < BEATS_MAX; beat += 1) {
     const entered = payload;
-    const result = await again((retry) => attempt(runner, entered, retry));
+    const result = await again((retry) => attemptBeat(runner, entered, retry));
     if (result.kind !== "beat") throw new Error(`a beat answered ${result.kind}`);
     const { reply } = result;
     // A store did not answer; the chain would pause here.

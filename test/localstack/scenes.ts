@@ -20,8 +20,8 @@ import { park, renew } from "../../src/engine/loop/park.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { send } from "../../src/operations/steer.ts";
 import { rescue, sweep } from "../../src/maintenance/sweep.ts";
-import { drive, runnerOf } from "../support/drive.ts";
-import { OVER, actor } from "../support/stage.ts";
+import { drive, runnerOf } from "../support/harness/drive.ts";
+import { FINAL_REPLY, scriptedAgent } from "../support/harness/harness.ts";
 import { dying, until } from "./lane.ts";
 import type { Listened } from "./listened.ts";
 import { tokenOf } from "./worlds.ts";
@@ -31,12 +31,12 @@ const TENANT = "scenes";
 const HOUR_MS = 3_600_000;
 
 /** An agent that ends at once. */
-const talker = actor({ reply: () => OVER });
+const talker = scriptedAgent({ reply: () => FINAL_REPLY });
 const archived = { retention: { hotMs: null, archive: "warm" } } as const;
 /** Has a result too large for a row, so that it becomes an object of its parent. Its runs are archived. */
-const writer = { ...actor({ reply: () => ({ text: "long ".repeat(SIZES.stateValueBytesMax) }) }), ...archived };
+const writer = { ...scriptedAgent({ reply: () => ({ text: "long ".repeat(SIZES.stateValueBytesMax) }) }), ...archived };
 /** An agent that waits for an approval. */
-const asker = actor({ approval: "always" });
+const asker = scriptedAgent({ approval: "always" });
 
 export async function playAll(on: Listened): Promise<void> {
   await starts(on, (key) => started(on.worldOf("start"), { agent: talker, key }));

@@ -6,28 +6,34 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
 import { fire, fireInTime, lastFired } from "../../src/maintenance/firing.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
-import { runnerOf } from "../support/drive.ts";
-import { HOUR, type Plot, hourOf, plot, scheduled } from "../support/firing.ts";
-import { actor, passing } from "../support/stage.ts";
-import { invocation } from "../support/supervise.ts";
+import { runnerOf } from "../support/harness/drive.ts";
+import {
+  HOUR,
+  type ScheduleHarness,
+  lastFullHour,
+  createScheduleHarness,
+  scheduledAgent,
+} from "../support/harness/schedule-harness.ts";
+import { scriptedAgent, advanceUntilSettled } from "../support/harness/harness.ts";
+import { invocation } from "../support/harness/supervised-harness.ts";
 
-const remembered = async (of: Plot): Promise<LastFiring | null> =>
-  lastFired(of.world, { agent: scheduled(), tenant: "lane" });
+const remembered = async (of: ScheduleHarness): Promise<LastFiring | null> =>
+  lastFired(of.world, { agent: scheduledAgent(), tenant: "lane" });
 
 /** Advances the clock to the next firing and delivers it in time. */
-const at = (of: Plot, moment: number) => {
-  of.on.clock.moveTo(moment);
+const at = (of: ScheduleHarness, moment: number) => {
+  of.harness.clock.moveTo(moment);
   return of.fire(moment);
 };
 
 describe("overlap", () => {
   test("skip: starts no run while the last one is alive, records that without an alarm, and starts the next one", async () => {
     const records: unknown[] = [];
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
     const telemetry = { record: (record: unknown) => void records.push(record) };
     expect(await at(of, first)).toEqual({ kind: "started", run: of.runOf(first) });
-    of.on.clock.moveTo(first + HOUR);
+    of.harness.clock.moveTo(first + HOUR);
     const skipped = await of.fire(first + HOUR, { world: { ...of.world, telemetry } });
     expect(skipped).toEqual({ kind: "skipped", run: of.runOf(first) });
     expect(records).toMatchObject([{ level: "trace", what: "FiringSkipped", run: of.runOf(first) }]);
@@ -39,10 +45,10 @@ describe("overlap", () => {
   });
 
   test("skip: treats a removed run as not alive", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
     await at(of, first);
-    of.on.world.store.rows.delete(of.runOf(first));
+    of.harness.world.store.rows.delete(of.runOf(first));
     expect(await at(of, first + HOUR)).toMatchObject({ kind: "started" });
     // That firing was decided, so its run is not created again.
     expect(await of.fire(first)).toEqual({ kind: "late" });
@@ -51,14 +57,14 @@ describe("overlap", () => {
   });
 
   test("allow: starts each firing, also an older one as long as its run would still be found", async () => {
-    const of = plot(scheduled({ overlap: "allow" }));
-    const [first, second] = [hourOf(of) + HOUR, hourOf(of) + 2 * HOUR];
+    const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
+    const [first, second] = [lastFullHour(of) + HOUR, lastFullHour(of) + 2 * HOUR];
     expect(await at(of, second)).toMatchObject({ kind: "started" });
     expect(await of.fire(second - 1)).toMatchObject({ kind: "started" });
     expect(await of.fire(second - 1)).toMatchObject({ kind: "exists" });
     // Its key is kept for at least a day, so the older run certainly never existed.
     expect(await of.fire(first)).toMatchObject({ kind: "started" });
-    of.on.clock.moveTo(first + CERTAIN_MS);
+    of.harness.clock.moveTo(first + CERTAIN_MS);
     expect(await of.fire(first - 1)).toEqual({ kind: "late" });
     expect(of.mostAlive()).toBe(3);
     expect(await remembered(of)).toMatchObject({ at: second, stage: "started" });
@@ -67,51 +73,51 @@ describe("overlap", () => {
 
 describe("missed", () => {
   test("latest: an old firing starts its run unless a newer firing was decided", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
-    of.on.clock.moveTo(first + 9 * HOUR);
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
+    of.harness.clock.moveTo(first + 9 * HOUR);
     expect(await of.fire(first + 3 * HOUR)).toMatchObject({ kind: "started" });
     expect(await of.fire(first)).toEqual({ kind: "late" });
   });
 
   test("skip: a firing that arrives after all retries of its trigger never starts a run", async () => {
-    const of = plot(scheduled({ missed: "skip" }));
-    const first = hourOf(of) + HOUR;
-    of.on.clock.moveTo(first + LATE_MS + 1);
+    const of = createScheduleHarness(scheduledAgent({ missed: "skip" }));
+    const first = lastFullHour(of) + HOUR;
+    of.harness.clock.moveTo(first + LATE_MS + 1);
     expect(await of.fire(first)).toEqual({ kind: "missed" });
     expect(await of.fire(first)).toEqual({ kind: "late" });
-    of.on.clock.moveTo(first + HOUR + LATE_MS);
+    of.harness.clock.moveTo(first + HOUR + LATE_MS);
     expect(await of.fire(first + HOUR)).toMatchObject({ kind: "started" });
   });
 
   test("does not make up for firings before the schedule existed, and fires the next one", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
-    of.on.clock.moveTo(first + 1);
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
+    of.harness.clock.moveTo(first + 1);
     expect(await of.fire(first, { watched: false })).toEqual({ kind: "unseen" });
     expect(await of.fire(first, { watched: false })).toEqual({ kind: "late" });
     expect(await at(of, first + HOUR)).toMatchObject({ kind: "started" });
     of.end(of.runOf(first + HOUR));
     // No process ran, and the schedule existed, so the firing was missed.
-    of.on.clock.moveTo(first + 4 * HOUR);
+    of.harness.clock.moveTo(first + 4 * HOUR);
     expect(await of.fire(first + 3 * HOUR, { watched: false })).toMatchObject({ kind: "started" });
   });
 
   test("does not make up for firings before the schedule was changed", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
     await at(of, first);
-    const other = scheduled({ every: "rate(2 hours)" });
-    of.on.clock.moveTo(first + 2 * HOUR);
+    const other = scheduledAgent({ every: "rate(2 hours)" });
+    of.harness.clock.moveTo(first + 2 * HOUR);
     const firing = { agent: other, tenant: "lane", at: first + HOUR, watched: false };
-    expect((await fire(of.world, invocation(of.on), firing)).outcome).toEqual({ kind: "unseen" });
+    expect((await fire(of.world, invocation(of.harness), firing)).outcome).toEqual({ kind: "unseen" });
   });
 });
 
 describe("an unconfirmed decision", () => {
   /** A decision whose process died before it created the run. */
-  async function unconfirmed(of: Plot, moment: number): Promise<void> {
-    of.on.clock.moveTo(moment);
+  async function unconfirmed(of: ScheduleHarness, moment: number): Promise<void> {
+    of.harness.clock.moveTo(moment);
     const create: World["table"]["create"] = () => Promise.reject(new Error("no store"));
     await expect(of.fire(moment, { world: { ...of.world, table: { ...of.world.table, create } } })).rejects.toThrow(
       "no store",
@@ -120,20 +126,20 @@ describe("an unconfirmed decision", () => {
   }
 
   test("is carried out as long as a run that it started would still be found", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
     await unconfirmed(of, first);
     // The failed process released the lease, so the next firing need not wait for its expiry.
-    of.on.clock.moveTo(first + CERTAIN_MS - 1);
+    of.harness.clock.moveTo(first + CERTAIN_MS - 1);
     expect(await of.fire(first)).toEqual({ kind: "exists", run: of.runOf(first) });
     expect(of.created).toEqual([of.runOf(first)]);
   });
 
   test("is confirmed without an alarm by the tombstone of its run, however late", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
     await unconfirmed(of, first);
-    const [run, now] = [of.runOf(first), of.on.clock.now()];
+    const [run, now] = [of.runOf(first), of.harness.clock.now()];
     const kept = {
       run,
       born: "b",
@@ -143,17 +149,17 @@ describe("an unconfirmed decision", () => {
       endedAt: now,
       epoch: 1,
     } as const;
-    await of.on.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
-    of.on.clock.moveTo(first + CERTAIN_MS);
+    await of.harness.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
+    of.harness.clock.moveTo(first + CERTAIN_MS);
     expect(await of.fire(first)).toEqual({ kind: "exists", run });
-    expect([of.created, of.on.alarms]).toEqual([[], []]);
+    expect([of.created, of.harness.alarms]).toEqual([[], []]);
   });
 
   test("is done when its run has ended and was removed: no run starts again", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
     await unconfirmed(of, first);
-    const [run, now] = [of.runOf(first), of.on.clock.now()];
+    const [run, now] = [of.runOf(first), of.harness.clock.now()];
     const kept = {
       run,
       born: "b",
@@ -163,19 +169,19 @@ describe("an unconfirmed decision", () => {
       endedAt: now,
       epoch: 1,
     } as const;
-    await of.on.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
-    of.on.clock.moveTo(first + CERTAIN_MS - HOUR);
+    await of.harness.world.table.keepKey({ ...kept, expiresAtSec: (now + 30 * CERTAIN_MS) / 1_000 });
+    of.harness.clock.moveTo(first + CERTAIN_MS - HOUR);
     expect(await of.fire(first)).toEqual({ kind: "exists", run });
-    expect([of.created, of.on.alarms]).toEqual([[], []]);
+    expect([of.created, of.harness.alarms]).toEqual([[], []]);
   });
 
   test("is dropped after that with an alarm, because its run may have existed and be gone", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
     await unconfirmed(of, first);
-    of.on.clock.moveTo(first + CERTAIN_MS);
+    of.harness.clock.moveTo(first + CERTAIN_MS);
     expect(await of.fire(first + HOUR)).toEqual({ kind: "started", run: of.runOf(first + HOUR) });
-    expect(of.on.alarms).toMatchObject([{ what: "FiringUncertain", run: of.runOf(first) }]);
+    expect(of.harness.alarms).toMatchObject([{ what: "FiringUncertain", run: of.runOf(first) }]);
     expect(of.created).toEqual([of.runOf(first + HOUR)]);
   });
 
@@ -186,9 +192,9 @@ describe("an unconfirmed decision", () => {
 
 describe("a clock that jumps", () => {
   test("ahead and back again blocks no firing", async () => {
-    const of = plot(scheduled());
-    const first = hourOf(of) + HOUR;
-    of.on.clock.moveTo(first);
+    const of = createScheduleHarness(scheduledAgent());
+    const first = lastFullHour(of) + HOUR;
+    of.harness.clock.moveTo(first);
     expect(await of.fire(first + 9_000 * HOUR)).toMatchObject({ kind: "started" });
     of.end(of.runOf(first + 9_000 * HOUR));
     expect(await of.fire(first)).toMatchObject({ kind: "started" });
@@ -204,30 +210,35 @@ describe("a clock that jumps", () => {
 });
 
 describe("a mutex lease that another firing holds", () => {
-  const held = async (of: Plot, ms: number): Promise<void> => {
-    const { now } = of.on.clock;
-    await of.on.world.table.takeTurn({ name: "schedule lane actor", owner: "other", until: now() + ms, now: now() });
+  const held = async (of: ScheduleHarness, ms: number): Promise<void> => {
+    const { now } = of.harness.clock;
+    await of.harness.world.table.takeTurn({
+      name: "schedule lane actor",
+      owner: "other",
+      until: now() + ms,
+      now: now(),
+    });
   };
 
   test("is reported with its expiry", async () => {
-    const of = plot(scheduled());
+    const of = createScheduleHarness(scheduledAgent());
     await held(of, 1_000);
-    expect(await of.fire(hourOf(of))).toEqual({ kind: "held", until: of.on.clock.now() + 1_000 });
+    expect(await of.fire(lastFullHour(of))).toEqual({ kind: "held", until: of.harness.clock.now() + 1_000 });
   });
 
   test("is awaited until the deadline, for a trigger that retries failures late", async () => {
-    const of = plot(scheduled());
-    const firing = { agent: scheduled(), tenant: "lane", at: hourOf(of), watched: true };
+    const of = createScheduleHarness(scheduledAgent());
+    const firing = { agent: scheduledAgent(), tenant: "lane", at: lastFullHour(of), watched: true };
     await held(of, 1_200);
-    const begun = of.on.clock.now();
-    const { outcome } = await passing(of.on, fireInTime(of.world, invocation(of.on), firing));
+    const begun = of.harness.clock.now();
+    const { outcome } = await advanceUntilSettled(of.harness, fireInTime(of.world, invocation(of.harness), firing));
     expect(outcome).toMatchObject({ kind: "started" });
-    expect(of.on.clock.now() - begun).toBe(1_500);
+    expect(of.harness.clock.now() - begun).toBe(1_500);
     await held(of, HOUR);
-    await expect(passing(of.on, fireInTime(of.world, invocation(of.on), firing))).rejects.toThrow(
+    await expect(advanceUntilSettled(of.harness, fireInTime(of.world, invocation(of.harness), firing))).rejects.toThrow(
       "has to be delivered again",
     );
-    expect(of.on.clock.now() - begun).toBeLessThan(5_000);
+    expect(of.harness.clock.now() - begun).toBeLessThan(5_000);
   });
 });
 
@@ -235,12 +246,12 @@ describe("a task of the chain", () => {
   const task = { kind: "firing", agent: "actor", tenant: "lane", watched: true } as const;
 
   test("fires, and refuses an agent without a schedule or whose task rejects the schedule's input", async () => {
-    const of = plot(scheduled());
+    const of = createScheduleHarness(scheduledAgent());
     const perform = (agent: Parameters<typeof runnerOf>[1]) =>
-      runTask(runnerOf(of.world, agent))({ ...task, at: hourOf(of) }, invocation(of.on));
-    await expect(perform(actor({}))).rejects.toThrow("agent actor has no schedule");
-    const strict = { ...scheduled(), task: z.object({ to: z.string() }) };
+      runTask(runnerOf(of.world, agent))({ ...task, at: lastFullHour(of) }, invocation(of.harness));
+    await expect(perform(scriptedAgent({}))).rejects.toThrow("agent actor has no schedule");
+    const strict = { ...scheduledAgent(), task: z.object({ to: z.string() }) };
     await expect(perform(strict)).rejects.toThrow("the schedule of actor: input: ");
-    expect(await perform(scheduled())).toMatchObject({ kind: "firing", outcome: { kind: "exists" } });
+    expect(await perform(scheduledAgent())).toMatchObject({ kind: "firing", outcome: { kind: "exists" } });
   });
 });

@@ -7,20 +7,20 @@ import { incarnationOf, prefixUnder, snapshotKey } from "../../src/history/objec
 import { collectOrphans } from "../../src/maintenance/orphans.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { mortal } from "../support/drive.ts";
-import { endedRun, readable, verbose } from "../support/remains.ts";
-import { type Stage, rowOf, stage } from "../support/stage.ts";
+import { killableWorld } from "../support/harness/drive.ts";
+import { endedRun, loadObjects, largeResultAgent } from "../support/runs/leftover-objects.ts";
+import { type Harness, rowOf, createHarness } from "../support/harness/harness.ts";
 
-const keysOf = ({ world }: Stage): readonly string[] => [...world.store.objects.keys()];
+const keysOf = ({ world }: Harness): readonly string[] => [...world.store.objects.keys()];
 const DAY_MS = TIMES.orphanAgeMs;
 
-function pass({ clock }: Stage, ms: number): void {
+function pass({ clock }: Harness, ms: number): void {
   clock.moveTo(clock.now() + ms);
 }
 
 /** A start whose process dies after snapshot 0 and before its row. */
-async function dieBeforeRow(on: Stage, key: string): Promise<void> {
-  const { world, kill } = mortal(on.world);
+async function dieBeforeRow(harness: Harness, key: string): Promise<void> {
+  const { world, kill } = killableWorld(harness.world);
   const table = { ...world.table };
   const reached = new Promise<void>((resolve) => {
     table.create = () => {
@@ -29,67 +29,67 @@ async function dieBeforeRow(on: Stage, key: string): Promise<void> {
       return new Promise(() => undefined);
     };
   });
-  void startRun({ ...world, table }, { agent: verbose, input: {}, tenant: "local", idempotencyKey: key });
+  void startRun({ ...world, table }, { agent: largeResultAgent, input: {}, tenant: "local", idempotencyKey: key });
   await reached;
 }
 
 /** Puts one object of an incarnation that has no row. */
-const orphan = (on: Stage, letter: string) =>
-  on.world.objects.put(`runs/local/local-${letter.repeat(26)}/bbbbbbbbbb/snapshots/0`, Uint8Array.of(1));
+const orphan = (harness: Harness, letter: string) =>
+  harness.world.objects.put(`runs/local/local-${letter.repeat(26)}/bbbbbbbbbb/snapshots/0`, Uint8Array.of(1));
 
 describe("orphans", () => {
   test("of a start that died before its row are removed after a day and not before", async () => {
-    const on = stage();
-    const row = await endedRun(on, "key");
-    on.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
-    const kept = keysOf(on);
-    await dieBeforeRow(on, "another");
-    expect(keysOf(on).length).toBeGreaterThan(kept.length);
-    pass(on, DAY_MS);
-    expect(await collectOrphans(on.world, null)).toBeNull();
-    expect(keysOf(on).length).toBeGreaterThan(kept.length);
-    pass(on, 1);
-    expect(await collectOrphans(on.world, null)).toBeNull();
-    expect(keysOf(on)).toEqual(kept);
-    await readable(on, rowOf(on, row.run));
+    const harness = createHarness();
+    const row = await endedRun(harness, "key");
+    harness.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
+    const kept = keysOf(harness);
+    await dieBeforeRow(harness, "another");
+    expect(keysOf(harness).length).toBeGreaterThan(kept.length);
+    pass(harness, DAY_MS);
+    expect(await collectOrphans(harness.world, null)).toBeNull();
+    expect(keysOf(harness).length).toBeGreaterThan(kept.length);
+    pass(harness, 1);
+    expect(await collectOrphans(harness.world, null)).toBeNull();
+    expect(keysOf(harness)).toEqual(kept);
+    await loadObjects(harness, rowOf(harness, row.run));
     // The idempotency key was never used, so a repeated start succeeds.
-    const again = { agent: verbose, input: {}, tenant: "local", idempotencyKey: "another" };
-    expect(await startRun(on.world, again)).toMatchObject({ kind: "started" });
+    const again = { agent: largeResultAgent, input: {}, tenant: "local", idempotencyKey: "another" };
+    expect(await startRun(harness.world, again)).toMatchObject({ kind: "started" });
   });
 
   test("are never objects of a run that has a row, expired or not, nor of its present incarnation", async () => {
-    const on = stage();
-    const row = await endedRun(on, "key");
-    const before = keysOf(on);
-    await on.world.objects.put(`${prefixUnder({ ...row, born: "zzzzzzzzzz" })}snapshots/0`, Uint8Array.of(1));
-    pass(on, on.world.limits.retentionMs + DAY_MS);
-    expect(await on.world.table.read(row.run, on.clock.now())).toBeNull();
-    await collectOrphans(on.world, null);
-    expect(keysOf(on)).toEqual(before);
-    on.world.store.expire(on.clock.now());
-    await collectOrphans(on.world, null);
-    expect(keysOf(on)).toEqual([]);
+    const harness = createHarness();
+    const row = await endedRun(harness, "key");
+    const before = keysOf(harness);
+    await harness.world.objects.put(`${prefixUnder({ ...row, born: "zzzzzzzzzz" })}snapshots/0`, Uint8Array.of(1));
+    pass(harness, harness.world.limits.retentionMs + DAY_MS);
+    expect(await harness.world.table.read(row.run, harness.clock.now())).toBeNull();
+    await collectOrphans(harness.world, null);
+    expect(keysOf(harness)).toEqual(before);
+    harness.world.store.expire(harness.clock.now());
+    await collectOrphans(harness.world, null);
+    expect(keysOf(harness)).toEqual([]);
   });
 
   test("of a process that froze, lost its run, and wrote a snapshot after the purge are found the next day", async () => {
-    const on = stage();
-    const row = await endedRun(on, "key");
-    expect(await purge(on.world, row.run)).toMatchObject({ kind: "purged" });
-    await on.world.objects.put(snapshotKey(row, { version: row.version, epoch: 1, put: 9 }), Uint8Array.of(1));
-    pass(on, DAY_MS + 1);
-    await collectOrphans(on.world, null);
-    expect(keysOf(on)).toEqual([]);
+    const harness = createHarness();
+    const row = await endedRun(harness, "key");
+    expect(await purge(harness.world, row.run)).toMatchObject({ kind: "purged" });
+    await harness.world.objects.put(snapshotKey(row, { version: row.version, epoch: 1, put: 9 }), Uint8Array.of(1));
+    pass(harness, DAY_MS + 1);
+    await collectOrphans(harness.world, null);
+    expect(keysOf(harness)).toEqual([]);
   });
 
   test("are left alone, with an alarm, when the rows belong to another store", async () => {
-    const on = stage();
+    const harness = createHarness();
     const records: TelemetryRecord[] = [];
     const elsewhere = memoryStore("another store");
-    const objects = memoryObjectStore(elsewhere, on.clock);
+    const objects = memoryObjectStore(elsewhere, harness.clock);
     const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
-    const world: World = { ...on.world, objects, telemetry };
-    await orphan({ ...on, world: { ...on.world, objects } }, "a");
-    pass(on, 2 * DAY_MS);
+    const world: World = { ...harness.world, objects, telemetry };
+    await orphan({ ...harness, world: { ...harness.world, objects } }, "a");
+    pass(harness, 2 * DAY_MS);
     expect(await collectOrphans(world, null)).toBeNull();
     expect(elsewhere.objects.size).toBe(1);
     expect(records).toMatchObject([{ level: "alarm", what: "StoresDiffer", run: "" }]);
@@ -100,36 +100,36 @@ describe("orphans", () => {
 
 describe("the search for orphans", () => {
   test("reads one key of each incarnation, a bounded number per call, and continues from its cursor", async () => {
-    const on = stage();
+    const harness = createHarness();
     const letters = Array.from({ length: 250 }, (_, index) => index);
     const runOf = (index: number): string =>
       `local-${"a".repeat(23)}${String.fromCodePoint(97 + Math.floor(index / 26))}${String.fromCodePoint(97 + (index % 26))}a`;
     for (const index of letters) {
       const prefix = prefixUnder({ run: runOf(index), born: "bbbbbbbbbb" });
       for (const name of ["segments/a", "segments/b", "snapshots/0"]) {
-        await on.world.objects.put(`${prefix}${name}`, Uint8Array.of(1));
+        await harness.world.objects.put(`${prefix}${name}`, Uint8Array.of(1));
       }
     }
-    pass(on, 2 * DAY_MS);
+    pass(harness, 2 * DAY_MS);
     let reads = 0;
-    const objects = { ...on.world.objects };
+    const objects = { ...harness.world.objects };
     objects.next = (after) => {
       reads += 1;
-      return on.world.objects.next(after);
+      return harness.world.objects.next(after);
     };
-    const world = { ...on.world, objects };
+    const world = { ...harness.world, objects };
     const left: number[] = [];
     let after: string | null = null;
     do {
       after = await collectOrphans(world, after);
-      left.push(keysOf(on).length / 3);
+      left.push(keysOf(harness).length / 3);
     } while (after !== null);
     expect(left).toEqual([150, 50, 0]);
     expect(reads).toBe(251);
   });
 
   test("skips foreign keys and hostile keys, and leaves their objects", async () => {
-    const on = stage();
+    const harness = createHarness();
     const run = `local-${"a".repeat(26)}`;
     const strange = [
       "aaa",
@@ -139,17 +139,17 @@ describe("the search for orphans", () => {
       "runz/x",
       "zzz",
     ];
-    for (const key of strange) await on.world.objects.put(key, Uint8Array.of(1));
-    const row = await endedRun(on, "key");
-    on.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
+    for (const key of strange) await harness.world.objects.put(key, Uint8Array.of(1));
+    const row = await endedRun(harness, "key");
+    harness.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
     // Sorts after every character in cairn's keys.
     const behind = ["~", "~~", "\u{FF5E}", "\u{1F9ED}"].map((name) => `${prefixUnder(row)}${name}`);
-    for (const key of behind) await on.world.objects.put(key, Uint8Array.of(1));
-    const before = keysOf(on).length;
-    await orphan(on, "z");
-    pass(on, 2 * DAY_MS);
-    expect(await collectOrphans(on.world, null)).toBeNull();
-    expect(keysOf(on)).toHaveLength(before);
+    for (const key of behind) await harness.world.objects.put(key, Uint8Array.of(1));
+    const before = keysOf(harness).length;
+    await orphan(harness, "z");
+    pass(harness, 2 * DAY_MS);
+    expect(await collectOrphans(harness.world, null)).toBeNull();
+    expect(keysOf(harness)).toHaveLength(before);
   });
 
   test("derives the incarnation from a key", () => {

@@ -3,17 +3,24 @@ import { describe, expect, test } from "vitest";
 import { encodeJournal } from "../../src/codec/snapshot.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
-import { attempt, begin, runnerOf } from "../support/drive.ts";
-import { OVERDUE_MS, type Room, UNPARKED_MS, change, close, nameOf } from "../support/supervise.ts";
-import { room, supervise, sweep, wait } from "../support/supervise.ts";
-import { actor, dieInTool, reachTool, rowOf } from "../support/stage.ts";
-import { asking } from "../support/asking.ts";
-import { completed, startedEvent } from "../support/build.ts";
+import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";
+import {
+  OVERDUE_MS,
+  type SupervisedHarness,
+  UNPARKED_MS,
+  changeRow,
+  endExecution,
+  executionNameOf,
+} from "../support/harness/supervised-harness.ts";
+import { createSupervisedHarness, driveUntil, sweep, passTime } from "../support/harness/supervised-harness.ts";
+import { scriptedAgent, dieInTool, reachTool, rowOf } from "../support/harness/harness.ts";
+import { approvalAgent } from "../support/agents/approval-agent.ts";
+import { completed, startedEvent } from "../support/states/states-and-events.ts";
 
 /** All writes of a sweep except those to its own mutex lease. */
-async function deeds(on: Room): Promise<readonly string[]> {
+async function sweeperActions(harness: SupervisedHarness): Promise<readonly string[]> {
   const done: string[] = [];
-  const { table, chain } = on.world;
+  const { table, chain } = harness.world;
   const noted = <T extends object>(port: T): T =>
     new Proxy(port, {
       get: (target, name) => {
@@ -24,102 +31,102 @@ async function deeds(on: Room): Promise<readonly string[]> {
         };
       },
     });
-  const world: World = { ...on.world, table: noted(table), chain: noted(chain) };
-  await sweep(on, world);
+  const world: World = { ...harness.world, table: noted(table), chain: noted(chain) };
+  await sweep(harness, world);
   return done;
 }
 
 describe("the sweeper does nothing to a run", () => {
   test("whose owner works within its lease", async () => {
-    const on = room();
-    const agent = actor({});
-    const payload = await begin(on.world, agent, {});
-    await reachTool(on.world, { payload, agent });
-    const row = rowOf(on, payload.run);
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({});
+    const payload = await beginRun(harness.world, agent, {});
+    await reachTool(harness.world, { payload, agent });
+    const row = rowOf(harness, payload.run);
     // Long after its last commit: the lease decides, not the last commit.
-    change(on, row, { lastCheckpointAt: row.lastCheckpointAt - OVERDUE_MS });
-    on.clock.moveTo((row.leaseUntil ?? 0) - 1);
-    expect(await deeds(on)).toEqual([]);
+    changeRow(harness, row, { lastCheckpointAt: row.lastCheckpointAt - OVERDUE_MS });
+    harness.clock.moveTo((row.leaseUntil ?? 0) - 1);
+    expect(await sweeperActions(harness)).toEqual([]);
   });
 
   test("that is parked without new messages", async () => {
-    const on = room();
-    const agent = actor({});
-    const { run, born } = await begin(on.world, agent, {});
-    await on.world.table.request({ run, born, now: on.clock.now(), want: "pause" });
-    const row = await supervise(on, { agent, run, until: ({ park }) => park !== null });
-    on.clock.moveTo((row.wakeAt ?? 0) - 1);
-    expect(await deeds(on)).toEqual([]);
-    expect(rowOf(on, run)).toEqual(row);
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({});
+    const { run, born } = await beginRun(harness.world, agent, {});
+    await harness.world.table.request({ run, born, now: harness.clock.now(), want: "pause" });
+    const row = await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
+    harness.clock.moveTo((row.wakeAt ?? 0) - 1);
+    expect(await sweeperActions(harness)).toEqual([]);
+    expect(rowOf(harness, run)).toEqual(row);
     // The same moment again, but after its wake-up time.
-    wait(on, 1);
-    expect(await deeds(on)).toEqual(["wake"]);
+    passTime(harness, 1);
+    expect(await sweeperActions(harness)).toEqual(["wake"]);
   });
 
   test("that waits at a gate with a dead token, until the gate expires", async () => {
-    const on = room();
-    const agent = asking();
-    const { run } = await begin(on.world, agent, {});
-    const row = await supervise(on, { agent, run, until: ({ park }) => park !== null });
-    close(on, row);
-    on.clock.moveTo((row.wakeAt ?? 0) - 1);
-    expect(await deeds(on)).toEqual([]);
-    wait(on, 1);
-    expect(await deeds(on)).toEqual(["wake", "start", "handOver", "start"]);
-    expect(rowOf(on, run)).toMatchObject({ chain: 2, takeovers: 0 });
+    const harness = createSupervisedHarness();
+    const agent = approvalAgent();
+    const { run } = await beginRun(harness.world, agent, {});
+    const row = await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
+    endExecution(harness, row);
+    harness.clock.moveTo((row.wakeAt ?? 0) - 1);
+    expect(await sweeperActions(harness)).toEqual([]);
+    passTime(harness, 1);
+    expect(await sweeperActions(harness)).toEqual(["wake", "start", "handOver", "start"]);
+    expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: 0 });
   });
 
   test("that released its lease recently", async () => {
-    const on = room();
-    const agent = actor({});
-    const payload = await begin(on.world, agent, {});
-    await attempt(runnerOf(on.world, agent), payload);
-    const { lastCheckpointAt } = rowOf(on, payload.run);
-    on.clock.moveTo(lastCheckpointAt + OVERDUE_MS - 1);
-    expect(await deeds(on)).toEqual([]);
-    wait(on, 1);
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({});
+    const payload = await beginRun(harness.world, agent, {});
+    await attemptBeat(runnerOf(harness.world, agent), payload);
+    const { lastCheckpointAt } = rowOf(harness, payload.run);
+    harness.clock.moveTo(lastCheckpointAt + OVERDUE_MS - 1);
+    expect(await sweeperActions(harness)).toEqual([]);
+    passTime(harness, 1);
     // Its execution is alive, so the sweep changed nothing.
-    expect(await deeds(on)).toEqual(["start"]);
-    expect(rowOf(on, payload.run)).toMatchObject({ chain: 1, takeovers: 0 });
+    expect(await sweeperActions(harness)).toEqual(["start"]);
+    expect(rowOf(harness, payload.run)).toMatchObject({ chain: 1, takeovers: 0 });
   });
 
   test("that waits for a time, until it is overdue", async () => {
-    const on = room();
-    const payload = await begin(on.world, actor({}), {});
-    const wakeAt = on.clock.now() + 30_000;
-    change(on, payload, { status: "running", wakeAt });
-    on.clock.moveTo(wakeAt + OVERDUE_MS - 1);
-    expect(await deeds(on)).toEqual([]);
-    wait(on, 1);
-    expect(await deeds(on)).toEqual(["start"]);
+    const harness = createSupervisedHarness();
+    const payload = await beginRun(harness.world, scriptedAgent({}), {});
+    const wakeAt = harness.clock.now() + 30_000;
+    changeRow(harness, payload, { status: "running", wakeAt });
+    harness.clock.moveTo(wakeAt + OVERDUE_MS - 1);
+    expect(await sweeperActions(harness)).toEqual([]);
+    passTime(harness, 1);
+    expect(await sweeperActions(harness)).toEqual(["start"]);
   });
 
   test("that waits for long without a token, up to the longest wait without one", async () => {
-    const on = room();
-    const payload = await begin(on.world, actor({}), {});
-    change(on, payload, { status: "paused", wakeAt: on.clock.now() + 30 * 24 * 3_600_000 });
-    wait(on, UNPARKED_MS - 1);
-    expect(await deeds(on)).toEqual([]);
-    wait(on, 1);
-    expect(await deeds(on)).toEqual(["start"]);
+    const harness = createSupervisedHarness();
+    const payload = await beginRun(harness.world, scriptedAgent({}), {});
+    changeRow(harness, payload, { status: "paused", wakeAt: harness.clock.now() + 30 * 24 * 3_600_000 });
+    passTime(harness, UNPARKED_MS - 1);
+    expect(await sweeperActions(harness)).toEqual([]);
+    passTime(harness, 1);
+    expect(await sweeperActions(harness)).toEqual(["start"]);
   });
 });
 
 describe("an unreadable run is left unchanged, with an alarm", () => {
   /** Its beats die before they can read it, and its execution has ended. */
   async function unreadable(to: (row: Row) => Partial<Row>) {
-    const on = room();
-    const agent = actor({});
-    const payload = await begin(on.world, agent, {});
-    await dieInTool(on, { payload, agent });
-    close(on, payload);
-    const row = rowOf(on, payload.run);
-    change(on, row, { ...to(row), takeovers: 99 });
-    on.clock.moveTo(row.deadline);
-    const before = rowOf(on, payload.run);
-    const done = await deeds(on);
-    expect(rowOf(on, payload.run)).toEqual(before);
-    return { done, alarms: on.alarms };
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({});
+    const payload = await beginRun(harness.world, agent, {});
+    await dieInTool(harness, { payload, agent });
+    endExecution(harness, payload);
+    const row = rowOf(harness, payload.run);
+    changeRow(harness, row, { ...to(row), takeovers: 99 });
+    harness.clock.moveTo(row.deadline);
+    const before = rowOf(harness, payload.run);
+    const done = await sweeperActions(harness);
+    expect(rowOf(harness, payload.run)).toEqual(before);
+    return { done, alarms: harness.alarms };
   }
 
   test.each<readonly [string, (row: Row) => Partial<Row>, string]>([
@@ -139,44 +146,44 @@ describe("an unreadable run is left unchanged, with an alarm", () => {
   });
 
   test("also a run that was never claimed: the sweeper does not start it again and again", async () => {
-    const on = room();
-    const { run } = await begin(on.world, actor({}), {});
-    close(on, rowOf(on, run));
-    change(on, { run }, { snapshot: { ...rowOf(on, run).snapshot, key: "gone" } });
-    wait(on);
-    expect(await deeds(on)).toEqual([]);
-    expect(on.alarms).toMatchObject([{ what: "Unreadable", run }]);
+    const harness = createSupervisedHarness();
+    const { run } = await beginRun(harness.world, scriptedAgent({}), {});
+    endExecution(harness, rowOf(harness, run));
+    changeRow(harness, { run }, { snapshot: { ...rowOf(harness, run).snapshot, key: "gone" } });
+    passTime(harness);
+    expect(await sweeperActions(harness)).toEqual([]);
+    expect(harness.alarms).toMatchObject([{ what: "Unreadable", run }]);
   });
 });
 
 test("a failing run does not stop the sweep of other runs", async () => {
-  const on = room();
+  const harness = createSupervisedHarness();
   const runs = [];
   for (const _ of "abc") {
-    const payload = await begin(on.world, actor({}), {});
-    close(on, payload);
+    const payload = await beginRun(harness.world, scriptedAgent({}), {});
+    endExecution(harness, payload);
     runs.push(payload.run);
-    wait(on, 1);
+    passTime(harness, 1);
   }
-  wait(on);
+  passTime(harness);
   const [, poison = ""] = runs;
   const start: World["chain"]["start"] = (name, payload) => {
     if (payload.run === poison) throw new TypeError("a mistake of ours");
-    return on.world.chain.start(name, payload);
+    return harness.world.chain.start(name, payload);
   };
-  await sweep(on, { ...on.world, chain: { ...on.world.chain, start } });
-  expect(runs.map((run) => rowOf(on, run).chain)).toEqual([2, 1, 2]);
-  expect(on.alarms).toMatchObject([{ what: "SweepFailed", run: poison, detail: { why: "a mistake of ours" } }]);
-  expect(on.world.chain.executions.get(nameOf({ ...rowOf(on, poison), chain: 2 }))).toBe(undefined);
+  await sweep(harness, { ...harness.world, chain: { ...harness.world.chain, start } });
+  expect(runs.map((run) => rowOf(harness, run).chain)).toEqual([2, 1, 2]);
+  expect(harness.alarms).toMatchObject([{ what: "SweepFailed", run: poison, detail: { why: "a mistake of ours" } }]);
+  expect(harness.world.chain.executions.get(executionNameOf({ ...rowOf(harness, poison), chain: 2 }))).toBe(undefined);
 });
 
 test("a sweep reports that clocks differ, because data that has expired by only one of them is kept", async () => {
-  const on = room();
-  await sweep(on);
-  expect(on.alarms).toEqual([]);
-  const clock = { ...on.clock, earliest: () => on.clock.now() - 90_000 };
-  await sweep(on, { ...on.world, clock });
-  expect(on.alarms).toMatchObject([
+  const harness = createSupervisedHarness();
+  await sweep(harness);
+  expect(harness.alarms).toEqual([]);
+  const clock = { ...harness.clock, earliest: () => harness.clock.now() - 90_000 };
+  await sweep(harness, { ...harness.world, clock });
+  expect(harness.alarms).toMatchObject([
     { what: "ClockDoubted", run: "", detail: { why: expect.stringMatching(/^two clocks differ by 90 s: /) } },
   ]);
 });

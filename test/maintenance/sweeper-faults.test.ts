@@ -5,50 +5,58 @@ import type { Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
-import { type Crash, dying, everyCrash } from "../support/crashing.ts";
-import { dead, parked } from "../support/deserted.ts";
-import { runnerOf } from "../support/drive.ts";
-import { type Room, UNPARKED_MS, change, close, invocation, isTold, nameOf } from "../support/supervise.ts";
-import { room, supervise, sweep, wait } from "../support/supervise.ts";
-import { BEAT_MS, SKEW_MS, actor, rowOf } from "../support/stage.ts";
+import { type CrashPoint, crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
+import { runDeadInTool, abandonedParkedRun } from "../support/runs/abandoned-runs.ts";
+import { runnerOf } from "../support/harness/drive.ts";
+import {
+  type SupervisedHarness,
+  UNPARKED_MS,
+  changeRow,
+  endExecution,
+  invocation,
+  isEndNotified,
+  executionNameOf,
+} from "../support/harness/supervised-harness.ts";
+import { createSupervisedHarness, driveUntil, sweep, passTime } from "../support/harness/supervised-harness.ts";
+import { BEAT_MS, SKEW_MS, scriptedAgent, rowOf } from "../support/harness/harness.ts";
 
-interface Scene {
-  readonly on: Room;
+interface AbandonedRun {
+  readonly harness: SupervisedHarness;
   readonly run: string;
 }
 
 /** Plays a sweep that dies at that call, then further sweeps; returns true if the first one did not die. */
-async function sweptAfter(scene: Scene, crash: Crash): Promise<boolean> {
-  const { on } = scene;
-  const isAlive = await dying(on.world, crash).survives((world) => sweepWith(on, world));
+async function sweptAfter(abandonedRun: AbandonedRun, crash: CrashPoint): Promise<boolean> {
+  const { harness } = abandonedRun;
+  const isAlive = await crashAtCall(harness.world, crash).survives((world) => sweepWith(harness, world));
   for (let round = 0; round < 3; round += 1) {
     // The dead sweep's mutex lease has expired, and every run that it moved is overdue again.
-    wait(on, Math.max(BEAT_MS + SKEW_MS, on.world.limits.overdueMs));
-    await sweep(on);
+    passTime(harness, Math.max(BEAT_MS + SKEW_MS, harness.world.limits.overdueMs));
+    await sweep(harness);
   }
   return isAlive;
 }
 
-const sweepWith = (on: Room, world: World): Promise<unknown> =>
-  runTask(runnerOf(world, actor({})))({ kind: "sweep" }, invocation(on));
+const sweepWith = (harness: SupervisedHarness, world: World): Promise<unknown> =>
+  runTask(runnerOf(world, scriptedAgent({})))({ kind: "sweep" }, invocation(harness));
 
-const live = (on: Room): readonly string[] =>
-  [...on.world.chain.executions.values()].filter(({ stage }) => stage !== "ended").map(({ name }) => name);
+const live = (harness: SupervisedHarness): readonly string[] =>
+  [...harness.world.chain.executions.values()].filter(({ stage }) => stage !== "ended").map(({ name }) => name);
 
-const rowNow = ({ on, run }: Scene): Row => rowOf(on, run);
+const rowNow = ({ harness, run }: AbandonedRun): Row => rowOf(harness, run);
 
-const kinds = async ({ on, run }: Scene): Promise<readonly string[]> =>
-  ((await timeline(on.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
+const kinds = async ({ harness, run }: AbandonedRun): Promise<readonly string[]> =>
+  ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
 
 test("a run whose execution is gone gets exactly one new execution and completes", async () => {
-  const crashes = await everyCrash(async (crash) => {
-    const on = room();
-    const { run, row } = await dead(on, "keyed");
-    on.clock.moveTo((row.leaseUntil ?? 0) + on.world.limits.overdueMs);
-    const isAlive = await sweptAfter({ on, run }, crash);
-    expect(live(on)).toEqual([nameOf(rowOf(on, run))]);
-    expect(rowOf(on, run)).toMatchObject({ chain: 2, owner: null, takeovers: 1 });
-    const ended = await supervise(on, { agent: actor({ effect: "keyed" }), run, until: isTold });
+  const crashes = await forEachCrashPoint(async (crash) => {
+    const harness = createSupervisedHarness();
+    const { run, row } = await runDeadInTool(harness, "keyed");
+    harness.clock.moveTo((row.leaseUntil ?? 0) + harness.world.limits.overdueMs);
+    const isAlive = await sweptAfter({ harness, run }, crash);
+    expect(live(harness)).toEqual([executionNameOf(rowOf(harness, run))]);
+    expect(rowOf(harness, run)).toMatchObject({ chain: 2, owner: null, takeovers: 1 });
+    const ended = await driveUntil(harness, { agent: scriptedAgent({ effect: "keyed" }), run, until: isEndNotified });
     expect(ended).toMatchObject({ status: "completed" });
     return isAlive;
   });
@@ -56,32 +64,33 @@ test("a run whose execution is gone gets exactly one new execution and completes
 });
 
 test("a parked run with a new message is woken or handed over, and absorbs the message", async () => {
-  await everyCrash(async (crash) => {
-    const on = room();
-    const { run, row, agent } = await parked(on);
-    await on.world.chain.wake(row.park?.token ?? "");
-    close(on, row);
-    await on.world.table.request({ ...row, now: on.clock.now(), want: "resume" });
-    wait(on, UNPARKED_MS);
-    const isAlive = await sweptAfter({ on, run }, crash);
+  await forEachCrashPoint(async (crash) => {
+    const harness = createSupervisedHarness();
+    const { run, row, agent } = await abandonedParkedRun(harness);
+    await harness.world.chain.wake(row.park?.token ?? "");
+    endExecution(harness, row);
+    await harness.world.table.request({ ...row, now: harness.clock.now(), want: "resume" });
+    passTime(harness, UNPARKED_MS);
+    const isAlive = await sweptAfter({ harness, run }, crash);
     // An execution without progress for so long may be backing off, so the sweep skipped it.
-    expect(live(on)).toContain(nameOf(rowOf(on, run)));
-    expect(await supervise(on, { agent, run, until: isTold })).toMatchObject({ status: "completed" });
-    expect(live(on)).not.toContain(nameOf(rowOf(on, run)));
+    expect(live(harness)).toContain(executionNameOf(rowOf(harness, run)));
+    expect(await driveUntil(harness, { agent, run, until: isEndNotified })).toMatchObject({ status: "completed" });
+    expect(live(harness)).not.toContain(executionNameOf(rowOf(harness, run)));
     return isAlive;
   });
 });
 
 describe("a run that cannot recover and has a new message", () => {
-  async function play(scene: Scene, crash: Crash): Promise<boolean> {
-    const isAlive = await sweptAfter(scene, crash);
+  async function play(abandonedRun: AbandonedRun, crash: CrashPoint): Promise<boolean> {
+    const isAlive = await sweptAfter(abandonedRun, crash);
     // If the dead sweep had committed that the run ends, a beat may have to do the rest.
-    if (!rowNow(scene).endNotified) await supervise(scene.on, { agent: actor({}), run: scene.run, until: isTold });
-    expect(rowNow(scene)).toMatchObject({ status: "failed", endNotified: true, owner: null });
-    const happened = await kinds(scene);
+    if (!rowNow(abandonedRun).endNotified)
+      await driveUntil(abandonedRun.harness, { agent: scriptedAgent({}), run: abandonedRun.run, until: isEndNotified });
+    expect(rowNow(abandonedRun)).toMatchObject({ status: "failed", endNotified: true, owner: null });
+    const happened = await kinds(abandonedRun);
     for (const once of ["RunEnded", "ToolOutcomeUnknown"])
       expect(happened.filter((kind) => kind === once)).toEqual([once]);
-    const events = (await timeline(scene.on.world, { run: scene.run, after: 0 })) ?? [];
+    const events = (await timeline(abandonedRun.harness.world, { run: abandonedRun.run, after: 0 })) ?? [];
     const taken = events.flatMap((event) =>
       event.kind === "MessageAbsorbed" && event.stage === "taken" ? [event.message] : [],
     );
@@ -89,21 +98,23 @@ describe("a run that cannot recover and has a new message", () => {
     return isAlive;
   }
 
-  async function scene(to: (row: Row, on: Room) => Partial<Row>): Promise<Scene> {
-    const on = room();
-    const { run, row } = await dead(on);
-    for (const id of ["w0", "w1"]) await send(on.world, { run, text: "take the train", by: "ann", id });
-    on.clock.moveTo((row.leaseUntil ?? 0) + on.world.limits.overdueMs);
-    change(on, row, to(rowOf(on, run), on));
-    return { on, run };
+  async function abandonedRun(to: (row: Row, harness: SupervisedHarness) => Partial<Row>): Promise<AbandonedRun> {
+    const harness = createSupervisedHarness();
+    const { run, row } = await runDeadInTool(harness);
+    for (const id of ["w0", "w1"]) await send(harness.world, { run, text: "take the train", by: "ann", id });
+    harness.clock.moveTo((row.leaseUntil ?? 0) + harness.world.limits.overdueMs);
+    changeRow(harness, row, to(rowOf(harness, run), harness));
+    return { harness, run };
   }
 
   test("ends once as Abandoned, and each of its messages is absorbed once", async () => {
-    const crashes = await everyCrash(async (crash) => play(await scene(() => ({ deaths: 11 })), crash));
+    const crashes = await forEachCrashPoint(async (crash) => play(await abandonedRun(() => ({ deaths: 11 })), crash));
     expect(crashes).toBeGreaterThan(15);
   });
 
   test("ends once as Expired", async () => {
-    await everyCrash(async (crash) => play(await scene((_, { clock }) => ({ deadline: clock.now() })), crash));
+    await forEachCrashPoint(async (crash) =>
+      play(await abandonedRun((_, { clock }) => ({ deadline: clock.now() })), crash),
+    );
   });
 });

@@ -41,7 +41,7 @@ describe("the parser", () => {
     ]);
   });
 
-  test("keeps every space and line of a text, and tells one change from the next", () => {
+  test("keeps every space and line of a text, and separates changes", () => {
     const lines = [
       "a [1 seeds]",
       "  -   if (x) {",
@@ -67,7 +67,7 @@ describe("the parser", () => {
     ]);
   });
 
-  test("takes the file of the heading again for the next mutant", () => {
+  test("returns to the file of the heading for the next mutant", () => {
     const [, second] = parsed("a [1 seeds]", "  @ src/b.ts", "  - b", "c [1 seeds]", "  - d");
     expect(second?.changes).toEqual([{ file: FILE, from: "d", to: "" }]);
   });

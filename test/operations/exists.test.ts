@@ -3,10 +3,10 @@ import { describe, expect, test } from "vitest";
 import type { Tool } from "../../src/ports/agent.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
 import { ledger, timeline } from "../../src/operations/views.ts";
-import { resultsOf } from "../support/asking.ts";
-import { asks, deeds } from "../support/deeds.ts";
-import { begin, drive, runnerOf } from "../support/drive.ts";
-import { passing, stage } from "../support/stage.ts";
+import { toolResultsOf } from "../support/agents/approval-agent.ts";
+import { replyWithCalls, sideEffectAgent } from "../support/agents/side-effect-agent.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { advanceUntilSettled, createHarness } from "../support/harness/harness.ts";
 
 class Exists extends Error {
   readonly status = 409;
@@ -17,24 +17,28 @@ const externalId: Tool["externalId"] = (result) => (result as { reference?: stri
 
 /** One call whose tries end so, one after the other. */
 async function tried(said: Partial<Tool>, ...ends: readonly Error[]) {
-  const on = stage();
+  const harness = createHarness();
   let tries = 0;
   const run = (): never => {
     tries += 1;
     throw ends[tries - 1] as Error;
   };
-  const of = deeds({ reply: asks([["pay", "ada", 5]]), pay: { onExists, externalId, ...said } as object, run });
-  const payload = await begin(on.world, of.agent, {});
-  const reply = await passing(on, drive(runnerOf(on.world, of.agent), payload));
-  const events = (await timeline(on.world, { run: reply.run, after: 0 })) ?? [];
-  return { on, reply, tries: () => tries, events, entry: (await ledger(on.world, reply.run))?.[0] };
+  const of = sideEffectAgent({
+    reply: replyWithCalls([["pay", "ada", 5]]),
+    pay: { onExists, externalId, ...said } as object,
+    run,
+  });
+  const payload = await beginRun(harness.world, of.agent, {});
+  const reply = await advanceUntilSettled(harness, drive(runnerOf(harness.world, of.agent), payload));
+  const events = (await timeline(harness.world, { run: reply.run, after: 0 })) ?? [];
+  return { harness, reply, tries: () => tries, events, entry: (await ledger(harness.world, reply.run))?.[0] };
 }
 
 const exists = new Exists("409 this order exists");
 
-describe("an error that says so", () => {
-  test("settles a keyed call as reconciled by the other side, with evidence and its name there", async () => {
-    const { on, reply, tries, events, entry } = await tried({}, new OutcomeUnknown("the answer was lost"), exists);
+describe("an error that reports an existing effect", () => {
+  test("settles a keyed call as reconciled by the external service, with evidence and its external ID", async () => {
+    const { harness, reply, tries, events, entry } = await tried({}, new OutcomeUnknown("the answer was lost"), exists);
     expect(reply.route).toBe("done");
     expect(events.filter(({ kind }) => kind.startsWith("ToolResult"))).toMatchObject([
       {
@@ -45,19 +49,19 @@ describe("an error that says so", () => {
     expect(entry).toMatchObject({ status: "reconciled", externalId: "R7" });
     expect(tries()).toBe(2);
     expect(entry?.evidence).toBe("external service says: succeeded (409 this order exists)");
-    expect(await resultsOf(on, reply.run)).toMatchObject([
+    expect(await toolResultsOf(harness, reply.run)).toMatchObject([
       { outcome: "succeeded", value: { json: { reference: "R7" } } },
     ]);
   });
 
-  test("and a probed one, whose probe is not asked", async () => {
+  test("settles a probed call without a probe", async () => {
     const probe = () => ({ kind: "absent" }) as const;
     const { entry } = await tried({ effect: "probed", probe }, exists);
     expect(entry).toMatchObject({ status: "reconciled", attempts: 1, externalId: "R7" });
   });
 });
 
-describe("a failure stays one", () => {
+describe("an error stays a failure", () => {
   const throws = (): never => {
     throw new Error("no such field");
   };
@@ -67,15 +71,17 @@ describe("a failure stays one", () => {
     ["where reading it takes its time", () => Promise.reject(new Error("late")), exists, "its onExists gave a promise"],
     ["where it says undefined", () => undefined, exists, "the tool threw"],
   ])("%s", async (_, read, error, evidence) => {
-    const { on, reply, entry } = await tried({ onExists: read as Tool["onExists"] }, error);
+    const { harness, reply, entry } = await tried({ onExists: read as Tool["onExists"] }, error);
     expect(entry).toMatchObject({ status: "failed", attempts: 1 });
     expect(entry?.evidence).toContain(evidence);
-    expect(await resultsOf(on, reply.run)).toMatchObject([{ outcome: "failed", value: { json: error.message } }]);
+    expect(await toolResultsOf(harness, reply.run)).toMatchObject([
+      { outcome: "failed", value: { json: error.message } },
+    ]);
   });
 });
 
-test("what it returns that cannot be kept is told; the call happened all the same", async () => {
-  const { on, reply, entry } = await tried({ onExists: () => 10n }, exists);
+test("a value of onExists that cannot be stored is reported, and the call counts as happened", async () => {
+  const { harness, reply, entry } = await tried({ onExists: () => 10n }, exists);
   expect(entry).toMatchObject({ status: "reconciled", externalId: null });
-  expect(JSON.stringify(await resultsOf(on, reply.run))).toContain("ResultRefused");
+  expect(JSON.stringify(await toolResultsOf(harness, reply.run))).toContain("ResultRefused");
 });

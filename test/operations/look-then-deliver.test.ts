@@ -2,8 +2,8 @@
 import { describe, expect, test } from "vitest";
 import type { RunTable } from "../../src/ports/run-table.ts";
 import { checkThenDeliver } from "../../src/operations/look-then-deliver.ts";
-import { asked } from "../support/asking.ts";
-import { stage } from "../support/stage.ts";
+import { runUntilGate } from "../support/agents/approval-agent.ts";
+import { createHarness } from "../support/harness/harness.ts";
 
 type Delivery = Awaited<ReturnType<RunTable["deliver"]>>;
 
@@ -11,30 +11,30 @@ const never = (): never => {
   throw new Error("it was not delivered");
 };
 
-const say = (on: ReturnType<typeof stage>, run: string) =>
-  checkThenDeliver<{ readonly kind: "said" }>(on.world, run, async () => ({
+const reconcileCall = (harness: ReturnType<typeof createHarness>, run: string) =>
+  checkThenDeliver<{ readonly kind: "said" }>(harness.world, run, async () => ({
     ...{ kind: "send", id: "assign#1", body: { kind: "assign", asked: 1, to: "bob", by: "ann" } },
     ...{ onDelivered: never, onDuplicate: never },
   }));
 
-describe("a message whose run was there at the look", () => {
+describe("a message whose run existed at the read", () => {
   test.each(["late", "missing"] as const)("is %s when its delivery is", async (kind) => {
-    const on = stage();
-    const { run } = await asked(on);
+    const harness = createHarness();
+    const { run } = await runUntilGate(harness);
     const deliver = async (): Promise<Delivery> => ({ kind }) as Delivery;
-    const world = { ...on.world, table: { ...on.world.table, deliver } };
-    expect(await say({ ...on, world }, run)).toEqual({ kind });
+    const world = { ...harness.world, table: { ...harness.world.table, deliver } };
+    expect(await reconcileCall({ ...harness, world }, run)).toEqual({ kind });
   });
 });
 
-test("a message to no run is missing before anything is judged", async () => {
-  expect(await say(stage(), "local-aaaaaaaaaaaaaaaaaaaaaaaaaa")).toEqual({ kind: "missing" });
+test("a message to no run is reported as missing before any other check", async () => {
+  expect(await reconcileCall(createHarness(), "local-aaaaaaaaaaaaaaaaaaaaaaaaaa")).toEqual({ kind: "missing" });
 });
 
-test("a refusal is told, and nothing is delivered", async () => {
-  const on = stage();
-  const { run } = await asked(on);
-  const world = { ...on.world, table: { ...on.world.table, deliver: never } };
+test("a refusal is returned, and nothing is delivered", async () => {
+  const harness = createHarness();
+  const { run } = await runUntilGate(harness);
+  const world = { ...harness.world, table: { ...harness.world.table, deliver: never } };
   const refusal = { kind: "refused", why: "too little" } as const;
   expect(await checkThenDeliver<typeof refusal>(world, run, async () => refusal)).toEqual(refusal);
 });

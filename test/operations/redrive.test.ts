@@ -11,15 +11,15 @@ import {
   BORN,
   IN_PHASE,
   RUN,
-  askedForMore,
+  budgetRequested,
   decided,
-  lostSight,
+  outcomeLost,
   redriven,
   row,
-  unavailable,
+  modelUnavailable,
   view,
-} from "../support/build.ts";
-import { failed, heard, paused } from "../support/build.ts";
+} from "../support/states/states-and-events.ts";
+import { failed, messageReceived, paused } from "../support/states/states-and-events.ts";
 
 const CRASHED = { code: "CrashLoop", message: "its processes died" };
 const crashed = (from: State): State => fold(from, decided({ kind: "abort", failure: CRASHED, next: "leave" }));
@@ -29,7 +29,7 @@ function ended(from: State): State {
   const state = crashed(from);
   const stood = failedFrom(state);
   if (stood === null) throw new Error("its end has no way out");
-  const marks = stood.started.map((call) => lostSight(call));
+  const marks = stood.started.map((call) => outcomeLost(call));
   return foldAll(state, [...marks, { kind: "RunEnded", at: AT, status: "failed", failure: CRASHED, from: stood }]);
 }
 
@@ -41,7 +41,7 @@ describe("a redriven run", () => {
     ...(["Compacting", "ForceStop", "AwaitingReconcile"] as const),
   ];
 
-  test.each(phases)("stands where it stood: %s", (phase) => {
+  test.each(phases)("continues in the phase in which it failed: %s", (phase) => {
     const before = IN_PHASE[phase]();
     const after = fold(ended(before), back);
     expect(after.phase).toBe(phase);
@@ -49,11 +49,14 @@ describe("a redriven run", () => {
     expect(nextCommands(after, view({ epoch: 9 })).length).toBeGreaterThan(0);
   });
 
-  test.each(["Paused", "AwaitingAgent"] as const)("stands where it was before it was %s", (phase) => {
-    expect(fold(ended(IN_PHASE[phase]()), back)).toMatchObject({ phase: "ExecutingTools", pausedFrom: null });
-  });
+  test.each(["Paused", "AwaitingAgent"] as const)(
+    "continues in the phase in which it was before it was %s",
+    (phase) => {
+      expect(fold(ended(IN_PHASE[phase]()), back)).toMatchObject({ phase: "ExecutingTools", pausedFrom: null });
+    },
+  );
 
-  test("recovers what a process may have begun as after any death, and asks about nothing else anew", () => {
+  test("recovers started calls as after any death, and asks nothing else again", () => {
     const before = IN_PHASE.ExecutingTools();
     const statuses = (state: State) => Object.fromEntries(state.open.map(({ call, status }) => [call, status]));
     expect(statuses(ended(before))).toMatchObject({ c3: "unknown", c4: "unknown" });
@@ -64,7 +67,7 @@ describe("a redriven run", () => {
     expect(nextCommands(after, view({ epoch: 9 }))).toContainEqual({ kind: "recover", calls: ["c3"] });
   });
 
-  test("asks anew about what was decided and not applied, and about what nobody could decide in time", () => {
+  test("asks again about decisions that were not applied, and about gates that expired", () => {
     const before = IN_PHASE.AwaitingApproval();
     const [asked] = before.open.flatMap(({ gate }) => (gate === null ? [] : [gate]));
     if (asked === undefined) throw new Error("nothing is asked");
@@ -82,8 +85,8 @@ describe("a redriven run", () => {
     expect(fold(ended(before), back).open).toEqual(before.open);
   });
 
-  test("is asked anew for more of its budget, if somebody gave more and it failed before that counted", () => {
-    const before = foldAll(IN_PHASE.AwaitingLLM(), [askedForMore()]);
+  test("requests budget again when a grant was not applied before the failure", () => {
+    const before = foldAll(IN_PHASE.AwaitingLLM(), [budgetRequested()]);
     const { extension } = before;
     if (extension?.gate == null) throw new Error("nothing is asked");
     const decision = { as: "approve", args: null, by: "ann", note: null, more: { beats: 2 } } as const;
@@ -93,7 +96,7 @@ describe("a redriven run", () => {
     expect(fold(ended(before), back)).toMatchObject({ phase: "AwaitingApproval", extension });
   });
 
-  test("has no outage and no retries of its last life, and counts its redrives", () => {
+  test("has no outage and no retries of before, and counts its redrives", () => {
     const outage = { since: AT - 9, tries: 40 };
     const away = fold(IN_PHASE.RetryingLLM(), decided({ kind: "retry", at: AT, outage }));
     const after = fold(ended(away), back);
@@ -104,40 +107,40 @@ describe("a redriven run", () => {
   });
 });
 
-describe("an end without a way out", () => {
+describe("an end cannot be redriven", () => {
   const wrong = (state: State): void => {
     expect(redriveRefusal(state)).not.toBeNull();
     expect(() => fold(state, back)).toThrow(/has no way out|does not happen in/);
   };
 
-  test("is one of the run itself", () => {
+  test("when the run caused it", () => {
     const state = foldAll(IN_PHASE.AwaitingLLM(), [decided({ kind: "abort", failure: failure("NotDone") }), failed]);
     expect(redriveRefusal(state)).toBe("NotInfrastructure");
     expect(failedFrom({ ...state, ending: { kind: "failed", failure: failure("NotDone") } })).toBeNull();
     wrong(state);
   });
 
-  test("is one before which something was undone", () => {
+  test("when effects were undone before it", () => {
     const state = foldAll(crashed(IN_PHASE.AwaitingLLM()), []);
     expect(failedFrom({ ...state, saga: { left: [] } })).toBeNull();
     expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), saga: { left: [] } })).toBe("Compensated");
   });
 
-  test("is one of a run that had children: they were asked to stop", () => {
+  test("when the run had children, because they were cancelled", () => {
     expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), children: ["local-child"] })).toBe("HasChildren");
   });
 
-  test("is one that older code recorded, which does not say where the run stood", () => {
+  test("when older code recorded it without the phase of the run", () => {
     const old = fold(crashed(IN_PHASE.AwaitingLLM()), { ...failed, failure: CRASHED } as Event);
     expect(redriveRefusal(old)).toBe("EndedBefore");
     wrong(old);
   });
 
-  test.each(["Completed", "Cancelled"] as const)("is %s", (phase) => wrong(IN_PHASE[phase]()));
+  test.each(["Completed", "Cancelled"] as const)("when it is %s", (phase) => wrong(IN_PHASE[phase]()));
 
-  test("nothing but a redrive happens after an end that has one", () => {
-    const state = foldAll(IN_PHASE.AwaitingLLM(), unavailable("AwaitingLLM"));
-    for (const event of [heard("hello"), paused, decided({ kind: "cancel" }), failed]) {
+  test("except by a redrive, which is the only event after such an end", () => {
+    const state = foldAll(IN_PHASE.AwaitingLLM(), modelUnavailable("AwaitingLLM"));
+    for (const event of [messageReceived("hello"), paused, decided({ kind: "cancel" }), failed]) {
       expect(() => fold(state, event)).toThrow(/does not happen in Failed/);
     }
   });
@@ -162,7 +165,7 @@ describe("the row of a redriven run", () => {
   });
   const asked = { run: RUN, born: BORN, now: AT + 1, epoch: 4, version: 7, note, deadline: AT + 100 };
 
-  test("has the next epoch and execution, no time to live, and who wanted that", () => {
+  test("has the next epoch and execution, no time to live, and the operator", () => {
     expect(redrivenRow(over, asked)).toEqual({
       kind: "redriven",
       row: {
@@ -179,7 +182,7 @@ describe("the row of a redriven run", () => {
     ["at work", { status: "running" }],
     ["of another epoch", { epoch: 5 }],
     ["of another version", { version: 8 }],
-  ] as const)("is left alone where it is %s", (_, change) => {
+  ] as const)("is not changed when it is %s", (_, change) => {
     const other = { ...over, ...change };
     expect(redrivenRow(other, asked)).toEqual({ kind: "late", row: other });
   });

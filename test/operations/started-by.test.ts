@@ -6,15 +6,15 @@ import { memorySecrets } from "../../src/adapters/memory/secrets.ts";
 import { factsOf } from "../../src/history/archive.ts";
 import { show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
-import { hourOf, plot, scheduled } from "../support/firing.ts";
-import { stateOf } from "../support/asking.ts";
-import { desk } from "../support/api.ts";
-import { drive, runnerOf } from "../support/drive.ts";
-import { OVER, actor, rowOf, stage } from "../support/stage.ts";
+import { lastFullHour, createScheduleHarness, scheduledAgent } from "../support/harness/schedule-harness.ts";
+import { stateOf } from "../support/agents/approval-agent.ts";
+import { createApiHarness } from "../support/harness/api-harness.ts";
+import { drive, runnerOf } from "../support/harness/drive.ts";
+import { FINAL_REPLY, scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
 
-const agent = actor({ reply: () => OVER });
+const agent = scriptedAgent({ reply: () => FINAL_REPLY });
 
-async function startedBy(by: string | null, world = stage().world): Promise<string | null> {
+async function startedBy(by: string | null, world = createHarness().world): Promise<string | null> {
   const asked = { agent, input: {}, tenant: "local", idempotencyKey: "one", ...(by === null ? {} : { by }) };
   const started = await startRun(world, asked);
   if (started.kind !== "started" && started.kind !== "exists") throw new Error(started.kind);
@@ -32,31 +32,31 @@ describe("the starter of a run", () => {
     expect(await startedBy(by)).toBe(recorded);
   });
 
-  test("is recorded without what is declared as a secret", async () => {
-    const world = { ...stage().world, secrets: memorySecrets({ TOKEN: "tell-no-tales" }) };
+  test("is recorded without declared secrets", async () => {
+    const world = { ...createHarness().world, secrets: memorySecrets({ TOKEN: "tell-no-tales" }) };
     expect(await startedBy("ann-tell-no-tales@loom", world)).toBe("ann-[secret TOKEN]@loom");
   });
 
   test("is the first of several under one key", async () => {
-    const { world } = stage();
+    const { world } = createHarness();
     expect(await startedBy("ann@loom", world)).toBe("ann@loom");
     expect(await startedBy("bob@loom", world)).toBe("ann@loom");
   });
 
-  test("is the identity that signed, over HTTP, and stays until the run has ended and in its archive", async () => {
-    const on = desk({ reply: () => OVER });
-    const { body } = await on.ask({ path: "/runs", json: { agent: "actor" } });
+  test("is the identity that signed over HTTP, and stays until the end and in the archive", async () => {
+    const harness = createApiHarness({ reply: () => FINAL_REPLY });
+    const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
     const run = String(body["run"]);
-    const { born, chain, epoch, agent } = rowOf(on, run);
-    await drive(runnerOf(on.world, on.agent), { run, born, chain, epoch, agent });
-    expect((await on.ask({ path: `/runs/${run}` })).body).toMatchObject({ status: "completed", startedBy: "ann" });
-    expect(factsOf(rowOf(on, run), await stateOf(on.world, run))).toMatchObject({ startedBy: "ann" });
+    const { born, chain, epoch, agent } = rowOf(harness, run);
+    await drive(runnerOf(harness.world, harness.agent), { run, born, chain, epoch, agent });
+    expect((await harness.ask({ path: `/runs/${run}` })).body).toMatchObject({ status: "completed", startedBy: "ann" });
+    expect(factsOf(rowOf(harness, run), await stateOf(harness.world, run))).toMatchObject({ startedBy: "ann" });
   });
 
-  test("is the schedule, for a firing", async () => {
-    const on = plot(scheduled() as Agent);
-    const at = hourOf(on);
-    await on.fire(at);
-    expect(await show(on.world, on.runOf(at))).toMatchObject({ startedBy: "schedule:actor" });
+  test("is the schedule for a firing", async () => {
+    const harness = createScheduleHarness(scheduledAgent() as Agent);
+    const at = lastFullHour(harness);
+    await harness.fire(at);
+    expect(await show(harness.world, harness.runOf(at))).toMatchObject({ startedBy: "schedule:actor" });
   });
 });

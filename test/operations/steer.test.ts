@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { transcript } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
-import { stateOf } from "../support/asking.ts";
-import { begin, drive, runnerOf } from "../support/drive.ts";
-import { OVER, actor, rowOf, stage } from "../support/stage.ts";
+import { stateOf } from "../support/agents/approval-agent.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { FINAL_REPLY, scriptedAgent, rowOf, createHarness } from "../support/harness/harness.ts";
 
 const words = { text: "take the train", by: "ann", id: "w1" };
 
@@ -18,29 +18,31 @@ describe("a message", () => {
     ["whose id is broken text", { id: "\uDC00" }, "user:ann"],
     ["without an id", { id: "" }, "user:ann"],
     ["with a very long id", { id: "i".repeat(9_000) }, "user:ann"],
-  ])("%s is heard once, and the run goes on", async (_, change, source) => {
-    const on = stage();
-    const agent = actor({ reply: () => OVER });
-    const payload = await begin(on.world, agent, {});
+  ])("%s is read once, and the run continues", async (_, change, source) => {
+    const harness = createHarness();
+    const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+    const payload = await beginRun(harness.world, agent, {});
     const said = { run: payload.run, ...words, ...change };
-    expect(await send(on.world, said)).toEqual({ kind: "delivered" });
-    expect(await send(on.world, said)).toEqual({ kind: "duplicate" });
-    expect(await drive(runnerOf(on.world, agent), payload)).toMatchObject({ route: "done" });
-    const heard = ((await transcript(on.world, payload.run)) ?? []).filter(({ source: by }) => by.startsWith("user:"));
+    expect(await send(harness.world, said)).toEqual({ kind: "delivered" });
+    expect(await send(harness.world, said)).toEqual({ kind: "duplicate" });
+    expect(await drive(runnerOf(harness.world, agent), payload)).toMatchObject({ route: "done" });
+    const heard = ((await transcript(harness.world, payload.run)) ?? []).filter(({ source: by }) =>
+      by.startsWith("user:"),
+    );
     expect(heard.map((each) => each.source)).toEqual([source]);
-    expect(rowOf(on, payload.run)).toMatchObject({ status: "completed" });
+    expect(rowOf(harness, payload.run)).toMatchObject({ status: "completed" });
   });
 
-  test("is known by the whole of its id, however long that is; what the state keeps of it is short", async () => {
-    const on = stage();
-    const agent = actor({ reply: () => OVER });
-    const payload = await begin(on.world, agent, {});
+  test("is identified by its whole ID, however long; the state keeps a short form", async () => {
+    const harness = createHarness();
+    const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+    const payload = await beginRun(harness.world, agent, {});
     const ids = ["x", "y"].map((last) => `${"i".repeat(BOUNDS.idempotencyKeyCharactersMax)}${last}`);
     for (const id of ids) {
-      expect(await send(on.world, { run: payload.run, ...words, id })).toEqual({ kind: "delivered" });
+      expect(await send(harness.world, { run: payload.run, ...words, id })).toEqual({ kind: "delivered" });
     }
-    await drive(runnerOf(on.world, agent), payload);
-    const { absorbed } = await stateOf(on.world, payload.run);
+    await drive(runnerOf(harness.world, agent), payload);
+    const { absorbed } = await stateOf(harness.world, payload.run);
     expect(absorbed).toHaveLength(2);
     for (const id of absorbed) expect(id.length).toBeLessThan(80);
   });

@@ -3,8 +3,8 @@ import { describe, expect, test } from "vitest";
 import * as z from "zod";
 import { type AnyOperation, SCOPES, type OutcomeReport, performOperation } from "../../src/operations/operation.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
-import { bench } from "../support/drive.ts";
-import { typed } from "../support/typed.ts";
+import { createLocalHarness } from "../support/harness/drive.ts";
+import { runCli } from "../support/processes/cli-in-process.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";
 
 const rows = Object.entries(ROWS);
@@ -20,7 +20,7 @@ const STATUSES: { readonly [E in OutcomeReport["exit"]]: readonly number[] } = {
 };
 
 describe.each(rows)("the operation %s", (_, operation: AnyOperation) => {
-  test("has a scope, a help, an input of its own, and a word for each outcome", () => {
+  test("has a scope, a help text, an input schema, and a text for each outcome", () => {
     const { scope, writes, help, input, outcomes } = operation;
     expect(SCOPES).toContain(scope);
     expect(writes).toBe(scope !== "read");
@@ -31,17 +31,17 @@ describe.each(rows)("the operation %s", (_, operation: AnyOperation) => {
     for (const { says } of Object.values(outcomes)) expect(says).toMatch(/^[A-Z].+\.$/);
   });
 
-  test("tells each outcome alike at the command line and over HTTP", () => {
+  test("reports each outcome alike at the command line and over HTTP", () => {
     for (const { exit, status, code } of Object.values(operation.outcomes)) {
       expect(STATUSES[exit]).toContain(status);
       expect(code === null).toBe(status < 400);
     }
   });
 
-  test("is a command, or an option of one, whose help says the same", async () => {
+  test("is a command, or an option of one, with the same help text", async () => {
     expect(operation.typed).not.toEqual([]);
     for (const { command, option, help = operation.help } of operation.typed) {
-      const { exit, out } = await typed(temporaryDir(), command, "--help");
+      const { exit, out } = await runCli(temporaryDir(), command, "--help");
       expect(exit).toBe(0);
       const words = out.replaceAll(/\s+/g, " ");
       expect(words).toContain(option ?? help);
@@ -49,8 +49,8 @@ describe.each(rows)("the operation %s", (_, operation: AnyOperation) => {
   });
 });
 
-test("an input that does not fit its row is refused before anything is done", async () => {
-  const { world } = bench();
+test("an input that does not fit its schema is refused before any work", async () => {
+  const { world } = createLocalHarness();
   const context = { world, by: "ann", tenant: "local", agentOf: async () => null };
   const wrong = { run: "local-x", text: 7 as unknown as string };
   await expect(async () => performOperation(OPERATIONS.send, context, wrong)).rejects.toThrow("text");

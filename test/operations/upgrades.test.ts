@@ -9,175 +9,183 @@ import type { Runner } from "../../src/engine/context/runner.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { acceptUpgrade } from "../../src/operations/upgrade.ts";
-import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
-import { type Stage, actor, callsThenOver, dieInTool, replyOf, rowOf, stage } from "../support/stage.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import {
+  type Harness,
+  scriptedAgent,
+  callsThenFinal,
+  dieInTool,
+  beatReply,
+  rowOf,
+  createHarness,
+} from "../support/harness/harness.ts";
 
 const version = (agent: Agent, name: string): Agent => ({ ...agent, version: name });
-const PINNED: Agent = { ...actor({ reply: callsThenOver(2) }), upgrade: "pin" };
+const PINNED: Agent = { ...scriptedAgent({ reply: callsThenFinal(2) }), upgrade: "pin" };
 
-const absent = (on: Stage): Runner => ({
-  ...runnerOf(on.world, PINNED),
+const absent = (harness: Harness): Runner => ({
+  ...runnerOf(harness.world, PINNED),
   agentOf: async () => ({ kind: "absent", why: "its file is broken" }),
 });
 
-const kindsOf = async (on: Stage, run: string) =>
-  ((await timeline(on.world, { run, after: 0 })) ?? []).map((event) =>
+const kindsOf = async (harness: Harness, run: string) =>
+  ((await timeline(harness.world, { run, after: 0 })) ?? []).map((event) =>
     event.kind === "RecoveryDecided" ? event.action.kind : event.kind,
   );
 
 /** A run that is pinned to version 1, and what its next beat comes with. */
-async function held(on: Stage): Promise<Payload> {
-  const payload = await begin(on.world, PINNED, {});
-  const reply = await replyOf(attempt(runnerOf(on.world, PINNED), payload));
-  const next = await replyOf(attempt(runnerOf(on.world, version(PINNED, "2")), reply));
+async function held(harness: Harness): Promise<Payload> {
+  const payload = await beginRun(harness.world, PINNED, {});
+  const reply = await beatReply(attemptBeat(runnerOf(harness.world, PINNED), payload));
+  const next = await beatReply(attemptBeat(runnerOf(harness.world, version(PINNED, "2")), reply));
   expect(next).toMatchObject({ route: "park", seconds: 30 });
-  expect(rowOf(on, payload.run)).toMatchObject({ phase: "AwaitingAgent", status: "blocked", owner: null });
+  expect(rowOf(harness, payload.run)).toMatchObject({ phase: "AwaitingAgent", status: "blocked", owner: null });
   return next;
 }
 
-const accept = (on: Stage, run: string) => acceptUpgrade(on.world, { run, by: "ann" });
+const accept = (harness: Harness, run: string) => acceptUpgrade(harness.world, { run, by: "ann" });
 
 describe("an agent that cannot be loaded", () => {
-  test("is waited for: looked for soon, then ever more rarely; no look moves the deadline; it goes on where it was", async () => {
-    const on = stage();
-    let payload: Payload = await begin(on.world, PINNED, {});
+  test("is waited for with ever rarer polls that do not move the deadline; the run continues in its phase", async () => {
+    const harness = createHarness();
+    let payload: Payload = await beginRun(harness.world, PINNED, {});
     const waits: number[] = [];
     const deadlines = new Set<number>();
     for (let look = 0; look < 12; look += 1) {
-      const reply = await replyOf(attempt(absent(on), payload));
+      const reply = await beatReply(attemptBeat(absent(harness), payload));
       waits.push(reply.seconds);
-      deadlines.add(rowOf(on, payload.run).deadline);
-      on.clock.moveTo(on.clock.now() + reply.seconds * 1_000);
+      deadlines.add(rowOf(harness, payload.run).deadline);
+      harness.clock.moveTo(harness.clock.now() + reply.seconds * 1_000);
       payload = reply;
     }
     expect(waits).toEqual([30, 30, 60, 120, 240, 480, 960, 1_920, 3_600, 3_600, 3_600, 3_600]);
     expect(Math.max(...waits) * 1_000).toBe(TIMES.lookMsMax);
     expect(deadlines.size).toBe(1);
-    expect(await kindsOf(on, payload.run)).toEqual(["hold"]);
-    expect(await show(on.world, payload.run)).toMatchObject({
+    expect(await kindsOf(harness, payload.run)).toEqual(["hold"]);
+    expect(await show(harness.world, payload.run)).toMatchObject({
       waitsFor: { kind: "agent", why: "its file is broken" },
     });
-    expect(await drive(runnerOf(on.world, PINNED), payload)).toMatchObject({ route: "done" });
-    expect((await kindsOf(on, payload.run)).slice(0, 3)).toEqual(["hold", "RunResumed", "RunStarted"]);
+    expect(await drive(runnerOf(harness.world, PINNED), payload)).toMatchObject({ route: "done" });
+    expect((await kindsOf(harness, payload.run)).slice(0, 3)).toEqual(["hold", "RunResumed", "RunStarted"]);
   });
 
-  test("that is another version when it comes back is noted by a run that follows", async () => {
-    const on = stage();
-    const agent = actor({ reply: callsThenOver(2) });
-    const payload = await begin(on.world, agent, {});
-    const first = await replyOf(attempt(runnerOf(on.world, agent), payload));
-    const lost = await replyOf(attempt(absent(on), first));
-    expect(await drive(runnerOf(on.world, version(agent, "2")), lost)).toMatchObject({ route: "done" });
-    expect(await kindsOf(on, payload.run)).toEqual(expect.arrayContaining(["hold", "AgentChanged"]));
-    expect(await kindsOf(on, payload.run)).not.toContain("RunResumed");
-    expect(rowOf(on, payload.run).agentVersion).toBe("2");
+  test("that returns with another version is recorded by a run that follows", async () => {
+    const harness = createHarness();
+    const agent = scriptedAgent({ reply: callsThenFinal(2) });
+    const payload = await beginRun(harness.world, agent, {});
+    const first = await beatReply(attemptBeat(runnerOf(harness.world, agent), payload));
+    const lost = await beatReply(attemptBeat(absent(harness), first));
+    expect(await drive(runnerOf(harness.world, version(agent, "2")), lost)).toMatchObject({ route: "done" });
+    expect(await kindsOf(harness, payload.run)).toEqual(expect.arrayContaining(["hold", "AgentChanged"]));
+    expect(await kindsOf(harness, payload.run)).not.toContain("RunResumed");
+    expect(rowOf(harness, payload.run).agentVersion).toBe("2");
   });
 });
 
 describe("a run that waits for an upgrade", () => {
-  test("ends when somebody cancels it, without its agent", async () => {
-    const on = stage();
-    const payload = await held(on);
-    expect(await sendRequest(on.world, { run: payload.run, want: "cancel" })).toBe("requested");
-    expect(await replyOf(attempt(absent(on), payload))).toMatchObject({ route: "done" });
-    expect(rowOf(on, payload.run).status).toBe("cancelled");
+  test("ends when an operator cancels it, without its agent", async () => {
+    const harness = createHarness();
+    const payload = await held(harness);
+    expect(await sendRequest(harness.world, { run: payload.run, want: "cancel" })).toBe("requested");
+    expect(await beatReply(attemptBeat(absent(harness), payload))).toMatchObject({ route: "done" });
+    expect(rowOf(harness, payload.run).status).toBe("cancelled");
   });
 
-  test("hears words meanwhile, and goes on with them", async () => {
-    const on = stage();
-    const payload = await held(on);
-    await send(on.world, { run: payload.run, text: "hurry", by: "bob", id: "w1" });
-    const still = await replyOf(attempt(runnerOf(on.world, version(PINNED, "2")), payload));
-    expect(rowOf(on, payload.run).phase).toBe("AwaitingAgent");
-    expect(await accept(on, payload.run)).toEqual({ kind: "accepted", from: "1", to: "2" });
-    expect(await drive(runnerOf(on.world, version(PINNED, "2")), still)).toMatchObject({ route: "done" });
-    const sources = (await transcript(on.world, payload.run))?.map(({ source }) => source);
+  test("accepts messages meanwhile, and continues with them", async () => {
+    const harness = createHarness();
+    const payload = await held(harness);
+    await send(harness.world, { run: payload.run, text: "hurry", by: "bob", id: "w1" });
+    const still = await beatReply(attemptBeat(runnerOf(harness.world, version(PINNED, "2")), payload));
+    expect(rowOf(harness, payload.run).phase).toBe("AwaitingAgent");
+    expect(await accept(harness, payload.run)).toEqual({ kind: "accepted", from: "1", to: "2" });
+    expect(await drive(runnerOf(harness.world, version(PINNED, "2")), still)).toMatchObject({ route: "done" });
+    const sources = (await transcript(harness.world, payload.run))?.map(({ source }) => source);
     expect(sources).toContain("user:bob");
   });
 
-  test("that is paused besides still waits when it is resumed, and goes on by one word that accepts", async () => {
-    const on = stage();
-    const payload = await held(on);
-    const next = runnerOf(on.world, version(PINNED, "2"));
-    const steer = (want: "pause" | "resume") => sendRequest(on.world, { run: payload.run, want });
+  test("that is also paused still waits after the resume, and continues after one acceptance", async () => {
+    const harness = createHarness();
+    const payload = await held(harness);
+    const next = runnerOf(harness.world, version(PINNED, "2"));
+    const steer = (want: "pause" | "resume") => sendRequest(harness.world, { run: payload.run, want });
     await steer("pause");
-    const paused = await replyOf(attempt(next, payload));
-    expect(rowOf(on, payload.run).status).toBe("paused");
+    const paused = await beatReply(attemptBeat(next, payload));
+    expect(rowOf(harness, payload.run).status).toBe("paused");
     await steer("resume");
-    const again = await replyOf(attempt(next, paused));
-    expect(rowOf(on, payload.run)).toMatchObject({ status: "blocked", phase: "AwaitingAgent" });
+    const again = await beatReply(attemptBeat(next, paused));
+    expect(rowOf(harness, payload.run)).toMatchObject({ status: "blocked", phase: "AwaitingAgent" });
     await steer("pause");
-    const pausedAgain = await replyOf(attempt(next, again));
-    expect(await show(on.world, payload.run)).toMatchObject({ status: "paused", waitsFor: { kind: "upgrade" } });
-    expect(await accept(on, payload.run)).toMatchObject({ kind: "accepted" });
+    const pausedAgain = await beatReply(attemptBeat(next, again));
+    expect(await show(harness.world, payload.run)).toMatchObject({ status: "paused", waitsFor: { kind: "upgrade" } });
+    expect(await accept(harness, payload.run)).toMatchObject({ kind: "accepted" });
     expect(await drive(next, pausedAgain)).toMatchObject({ route: "done" });
   });
 
-  test("takes one answer; who says it again, too late, or of a run that asks nothing, is told so", async () => {
-    const on = stage();
-    const payload = await held(on);
+  test("takes one answer; a repeated or late one, or one to another run, is refused", async () => {
+    const harness = createHarness();
+    const payload = await held(harness);
     const { run } = payload;
-    expect(await accept(on, run)).toMatchObject({ kind: "accepted" });
-    expect(await accept(on, run)).toEqual({ kind: "duplicate", to: "2" });
-    expect(await show(on.world, run)).toMatchObject({ waitsFor: { accepted: true } });
-    await drive(runnerOf(on.world, version(PINNED, "2")), payload);
-    expect(await accept(on, run)).toEqual({ kind: "late" });
-    expect(await accept(on, `local-${"b".repeat(26)}`)).toEqual({ kind: "missing" });
-    const other = await begin(on.world, PINNED, {});
-    expect(await accept(on, other.run)).toEqual({ kind: "stale", version: "1" });
+    expect(await accept(harness, run)).toMatchObject({ kind: "accepted" });
+    expect(await accept(harness, run)).toEqual({ kind: "duplicate", to: "2" });
+    expect(await show(harness.world, run)).toMatchObject({ waitsFor: { accepted: true } });
+    await drive(runnerOf(harness.world, version(PINNED, "2")), payload);
+    expect(await accept(harness, run)).toEqual({ kind: "late" });
+    expect(await accept(harness, `local-${"b".repeat(26)}`)).toEqual({ kind: "missing" });
+    const other = await beginRun(harness.world, PINNED, {});
+    expect(await accept(harness, other.run)).toEqual({ kind: "stale", version: "1" });
   });
 
-  test("keeps an acceptance until that version is there, also over a deployment that is broken", async () => {
-    const on = stage();
-    const payload = await held(on);
-    await accept(on, payload.run);
-    const broken = await replyOf(attempt(absent(on), payload));
-    expect(await show(on.world, payload.run)).toMatchObject({ waitsFor: { kind: "agent" } });
-    expect(await drive(runnerOf(on.world, version(PINNED, "2")), broken)).toMatchObject({ route: "done" });
+  test("keeps an acceptance until that version is deployed, also over a broken deployment", async () => {
+    const harness = createHarness();
+    const payload = await held(harness);
+    await accept(harness, payload.run);
+    const broken = await beatReply(attemptBeat(absent(harness), payload));
+    expect(await show(harness.world, payload.run)).toMatchObject({ waitsFor: { kind: "agent" } });
+    expect(await drive(runnerOf(harness.world, version(PINNED, "2")), broken)).toMatchObject({ route: "done" });
   });
 
   test("cannot be unpinned by the version that it waits for", async () => {
-    const on = stage();
-    const payload = await held(on);
+    const harness = createHarness();
+    const payload = await held(harness);
     const loose: Agent = { ...version(PINNED, "2"), upgrade: "follow" };
-    await replyOf(attempt(runnerOf(on.world, loose), payload));
-    expect(rowOf(on, payload.run).phase).toBe("AwaitingAgent");
+    await beatReply(attemptBeat(runnerOf(harness.world, loose), payload));
+    expect(rowOf(harness, payload.run).phase).toBe("AwaitingAgent");
   });
 });
 
-describe("a tool that is gone", () => {
-  test("is told to the model where its call was approved and never started", async () => {
-    const on = stage();
+describe("a removed tool", () => {
+  test("is reported to the model when its call was approved and never started", async () => {
+    const harness = createHarness();
     let runs = 0;
-    const agent = actor({ approval: "always", run: () => (runs += 1) });
-    const payload = await begin(on.world, agent, {});
-    const reply = await drive(runnerOf(on.world, agent), payload);
-    const gate = (await show(on.world, payload.run))?.gates[0]?.gate ?? "";
-    await decide(on.world, { run: payload.run, gate, as: "approve", args: null, by: "ann", note: null });
+    const agent = scriptedAgent({ approval: "always", run: () => (runs += 1) });
+    const payload = await beginRun(harness.world, agent, {});
+    const reply = await drive(runnerOf(harness.world, agent), payload);
+    const gate = (await show(harness.world, payload.run))?.gates[0]?.gate ?? "";
+    await decide(harness.world, { run: payload.run, gate, as: "approve", args: null, by: "ann", note: null });
     const bare: Agent = { ...agent, version: "2", tools: {} };
-    expect(await drive(runnerOf(on.world, bare), reply)).toMatchObject({ route: "done" });
-    expect([await ledger(on.world, payload.run), runs]).toMatchObject([[{ status: "failed" }], 0]);
+    expect(await drive(runnerOf(harness.world, bare), reply)).toMatchObject({ route: "done" });
+    expect([await ledger(harness.world, payload.run), runs]).toMatchObject([[{ status: "failed" }], 0]);
   });
 
   test.each([
     ["its tool", (agent: Agent): Agent => ({ ...agent, tools: {} })],
-    ["its probe", (agent: Agent): Agent => ({ ...agent, tools: actor({ effect: "keyed" }).tools })],
-  ])("keeps a probed call open without %s, and it is asked about when that is back", async (_, bereave) => {
-    const on = stage();
+    ["its probe", (agent: Agent): Agent => ({ ...agent, tools: scriptedAgent({ effect: "keyed" }).tools })],
+  ])("keeps a probed call open without %s, and is probed when it is back", async (_, bereave) => {
+    const harness = createHarness();
     const asked: string[] = [];
     const probe = (key: string) => {
       asked.push(key);
       return { kind: "happened", result: "seen" };
     };
-    const agent = actor({ effect: "probed", probe });
-    const payload = await begin(on.world, agent, {});
-    const key = await dieInTool(on, { payload, agent });
-    const blocked = await replyOf(attempt(runnerOf(on.world, bereave(version(agent, "2"))), payload, 1));
-    expect(rowOf(on, payload.run).status).toBe("blocked");
-    const waiting = await drive(runnerOf(on.world, version(agent, "3")), blocked);
-    on.clock.moveTo(on.clock.now() + waiting.seconds * 1_000);
-    expect(await drive(runnerOf(on.world, version(agent, "3")), waiting)).toMatchObject({ route: "done" });
+    const agent = scriptedAgent({ effect: "probed", probe });
+    const payload = await beginRun(harness.world, agent, {});
+    const key = await dieInTool(harness, { payload, agent });
+    const blocked = await beatReply(attemptBeat(runnerOf(harness.world, bereave(version(agent, "2"))), payload, 1));
+    expect(rowOf(harness, payload.run).status).toBe("blocked");
+    const waiting = await drive(runnerOf(harness.world, version(agent, "3")), blocked);
+    harness.clock.moveTo(harness.clock.now() + waiting.seconds * 1_000);
+    expect(await drive(runnerOf(harness.world, version(agent, "3")), waiting)).toMatchObject({ route: "done" });
     expect(asked).toEqual([key]);
-    expect(await ledger(on.world, payload.run)).toMatchObject([{ status: "reconciled" }]);
+    expect(await ledger(harness.world, payload.run)).toMatchObject([{ status: "reconciled" }]);
   });
 });

@@ -3,35 +3,35 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
-  PATIENT,
-  cairn,
-  cairnRunning,
-  desk,
-  documentOf,
-  input,
-  keyOf,
-  linesOf,
+  LONG_TIMEOUTS,
+  runCairn,
+  spawnCairn,
+  createCliFolder,
+  runCairnJson,
+  stepsInput,
+  keyOfSteps,
+  parseJsonLines,
   openGate,
-  queued,
-  untilSaid,
-} from "../support/cli.ts";
+  startQueuedRun,
+  waitForOutput,
+} from "../support/processes/cli-process.ts";
 
 const RUN = /local-[a-z2-7]{26}/;
 describe("start", () => {
   it("queues a run and says what to type next", async () => {
-    const at = desk();
-    const { exit, out, err } = await cairn(at, ["start", "clerk", "--input", input("note")]);
+    const at = createCliFolder();
+    const { exit, out, err } = await runCairn(at, ["start", "clerk", "--input", stepsInput("note")]);
     expect(exit).toBe(0);
     expect(out).toMatch(new RegExp(`^started ${RUN.source}  clerk\nqueued; run \`npx cairn work --store .*\`\n$`));
     expect(err).toBe("clerk is imported\n");
   });
 
   it("takes its input from stdin and from a file", async () => {
-    const at = desk();
-    writeFileSync(join(at.dir, "task.json"), input("note"));
+    const at = createCliFolder();
+    writeFileSync(join(at.dir, "task.json"), stepsInput("note"));
     const ends = await Promise.all([
-      cairn(at, ["start", "clerk", "--json", "--key", "a", "--input", "-"], { stdin: input("note") }),
-      cairn(at, ["start", "clerk", "--json", "--key", "b", "--input", "@task.json"]),
+      runCairn(at, ["start", "clerk", "--json", "--key", "a", "--input", "-"], { stdin: stepsInput("note") }),
+      runCairn(at, ["start", "clerk", "--json", "--key", "b", "--input", "@task.json"]),
     ]);
     expect(ends.map(({ exit }) => exit)).toEqual([0, 0]);
     expect(JSON.parse(ends[0].out)).toMatchObject({
@@ -43,62 +43,62 @@ describe("start", () => {
   });
 
   it("gives one run for one key, and refuses another input", async () => {
-    const at = desk();
+    const at = createCliFolder();
     const words = ["start", "clerk", "--key", "k", "--input"];
-    const run = await documentOf(at, [...words, input("note")]);
-    expect(await documentOf(at, [...words, input("note")])).toEqual({ ...run, started: false });
-    const other = await cairn(at, [...words, input("mail")]);
+    const run = await runCairnJson(at, [...words, stepsInput("note")]);
+    expect(await runCairnJson(at, [...words, stepsInput("note")])).toEqual({ ...run, started: false });
+    const other = await runCairn(at, [...words, stepsInput("mail")]);
     expect([other.exit, other.err]).toEqual([4, expect.stringContaining("error KeyConflict:")]);
     expect(other.err).toContain(`next: npx cairn show ${String(run["run"])} --store ${at.store}`);
-    const elsewhere = await documentOf(at, [...words, input("mail"), "--tenant", "other"]);
+    const elsewhere = await runCairnJson(at, [...words, stepsInput("mail"), "--tenant", "other"]);
     expect(elsewhere["run"]).toMatch(/^other-/);
   });
 
-  it("keeps its store where the flag, the environment or the config says", async () => {
-    const at = desk();
+  it("keeps its store at the place of the flag, the environment or the config", async () => {
+    const at = createCliFolder();
     writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts"], store: "c" };');
     const inEnv = { ...at, env: { ...at.env, CAIRN_STORE: "b" } };
-    const words = ["start", "clerk", "--input", input("note")];
-    await cairn(inEnv, [...words, "--store", "a"], { bare: true });
-    await cairn(inEnv, words, { bare: true });
-    await cairn(at, words, { bare: true });
+    const words = ["start", "clerk", "--input", stepsInput("note")];
+    await runCairn(inEnv, [...words, "--store", "a"], { bare: true });
+    await runCairn(inEnv, words, { bare: true });
+    await runCairn(at, words, { bare: true });
     expect(["a", "b", "c", ".cairn"].map((name) => existsSync(join(at.dir, name, "cairn.sqlite")))).toEqual([
       ...[true, true, true],
       false,
     ]);
-    expect((await cairn(at, ["list", "--store", "a"], { bare: true })).out).toContain("clerk");
+    expect((await runCairn(at, ["list", "--store", "a"], { bare: true })).out).toContain("clerk");
   });
 
-  it("waits for the end, tells it as it happens, and starts nothing twice", async () => {
-    const at = desk(PATIENT);
-    const words = ["start", "clerk", "--key", "k", "--input", input("note", "note"), "--wait"];
-    const first = await cairn(at, words);
+  it("waits for the end, reports progress, and starts nothing twice", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
+    const words = ["start", "clerk", "--key", "k", "--input", stepsInput("note", "note"), "--wait"];
+    const first = await runCairn(at, words);
     expect(first.exit).toBe(0);
     expect(first.out).toMatch(/beat 1 \$0\.01, \$0\.01 in all, asks for note \(c1\) \{"step":1\}\n/);
     expect(first.out).toContain("■ completed done: succeeded, succeeded");
-    const shown = JSON.parse((await cairn(at, [...words, "--json"])).out) as unknown;
+    const shown = JSON.parse((await runCairn(at, [...words, "--json"])).out) as unknown;
     const spent = { usd: 0.03, tokensIn: 30_000, tokensOut: 0 };
     expect(shown).toMatchObject({ status: "completed", beats: 3, result: "done: succeeded, succeeded", spent });
   });
 
-  it("ends with 1 where the run fails", async () => {
-    const at = desk(PATIENT);
-    const words = ["start", "clerk", "--input", input("despair"), "--wait", "--json"];
-    const { exit, out, err } = await cairn(at, words);
+  it("exits with 1 when the run fails", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
+    const words = ["start", "clerk", "--input", stepsInput("despair"), "--wait", "--json"];
+    const { exit, out, err } = await runCairn(at, words);
     expect(exit).toBe(1);
     expect(JSON.parse(out)).toMatchObject({ status: "failed", failure: { code: "NotDone" } });
     expect(err).toContain("✖ not done yet, hope: there is no hope");
   });
 
-  it("finds an agent in a file, and again by its name, also where an example of cairn has that name", async () => {
-    const at = desk(PATIENT);
+  it("finds an agent in a file, and then by its name, even if an example of cairn has that name", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
     rmSync(join(at.dir, "cairn.config.ts"));
     const mine = readFileSync(join(at.dir, "clerk.ts"), "utf8").replace('name: "clerk"', 'name: "travel"');
     writeFileSync(join(at.dir, "mine.ts"), mine);
-    expect((await cairn(at, ["start", "./mine.ts", "--key", "a", "--input", input("note")])).exit).toBe(0);
-    const again = await cairn(at, ["start", "travel", "--key", "b", "--input", input("note"), "--wait"]);
+    expect((await runCairn(at, ["start", "./mine.ts", "--key", "a", "--input", stepsInput("note")])).exit).toBe(0);
+    const again = await runCairn(at, ["start", "travel", "--key", "b", "--input", stepsInput("note"), "--wait"]);
     expect([again.exit, again.out]).toEqual([0, expect.stringContaining("done: succeeded")]);
-    const other = await cairn({ ...at, store: join(at.dir, "other") }, ["start", "travel"]);
+    const other = await runCairn({ ...at, store: join(at.dir, "other") }, ["start", "travel"]);
     expect([other.exit, other.err]).toEqual([
       2,
       expect.stringContaining("the input does not match the task schema of travel"),
@@ -106,18 +106,18 @@ describe("start", () => {
   });
 });
 
-describe("looking", () => {
-  it("shows a run in every way, by any beginning of its name", async () => {
-    const at = desk(PATIENT);
-    const words = ["start", "clerk", "--input", input("note"), "--wait", "--json"];
-    const { run } = JSON.parse((await cairn(at, words)).out) as { run: string };
+describe("read commands", () => {
+  it("show a run in every form, by any unique prefix of its ID", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
+    const words = ["start", "clerk", "--input", stepsInput("note"), "--wait", "--json"];
+    const { run } = JSON.parse((await runCairn(at, words)).out) as { run: string };
     const [list, show, timeline, ledger, lines, calls] = await Promise.all([
-      cairn(at, ["list"]),
-      cairn(at, ["show", run.slice(0, 12)]),
-      cairn(at, ["timeline", run.slice(6, 12)]),
-      cairn(at, ["ledger", run]),
-      cairn(at, ["timeline", run, "--json"]),
-      cairn(at, ["ledger", run, "--json"]),
+      runCairn(at, ["list"]),
+      runCairn(at, ["show", run.slice(0, 12)]),
+      runCairn(at, ["timeline", run.slice(6, 12)]),
+      runCairn(at, ["ledger", run]),
+      runCairn(at, ["timeline", run, "--json"]),
+      runCairn(at, ["ledger", run, "--json"]),
     ]);
     expect(list.out).toMatch(
       new RegExp(`RUN +AGENT +STATUS.*\n${run.slice(0, 14)} +clerk +completed +2 +0 +\\$0\\.02`),
@@ -125,44 +125,44 @@ describe("looking", () => {
     expect(show.out).toMatch(new RegExp(`^${run}  clerk\nstatus +completed\n`));
     expect(timeline.out).toMatch(/✔ note \(c1\) succeeded in \d+ms noted step 1/);
     expect(ledger.out).toMatch(/c1 +note +none +succeeded +1 /);
-    const events = linesOf(lines.out);
+    const events = parseJsonLines(lines.out);
     expect(events[0]).toMatchObject({ version: 1, epoch: 1, kind: "RunStarted" });
     expect(events.at(-1)).toMatchObject({ kind: "RunEnded", status: "completed" });
     const call = { call: "c1", tool: "note", effect: "none", status: "succeeded", attempts: 1, externalId: null };
-    expect(linesOf(calls.out)).toMatchObject([{ ...call, key: expect.stringMatching(/^note-c1-/) }]);
+    expect(parseJsonLines(calls.out)).toMatchObject([{ ...call, key: expect.stringMatching(/^note-c1-/) }]);
   });
 
-  it("lists what is asked for, newest first", async () => {
-    const at = desk(PATIENT);
-    const done = await cairn(at, ["start", "clerk", "--input", input("note"), "--wait", "--json"]);
+  it("list the requested runs, newest first", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
+    const done = await runCairn(at, ["start", "clerk", "--input", stepsInput("note"), "--wait", "--json"]);
     const { run } = JSON.parse(done.out) as { run: string };
-    const waiting = await queued(at, "mail");
+    const waiting = await startQueuedRun(at, "mail");
     const runsIn = async (...words: string[]): Promise<unknown> =>
-      linesOf((await cairn(at, ["list", "--json", ...words])).out).map((each) => each["run"]);
+      parseJsonLines((await runCairn(at, ["list", "--json", ...words])).out).map((each) => each["run"]);
     expect(await runsIn()).toEqual([waiting, run]);
     expect(await runsIn("--status", "completed", "--agent", "clerk")).toEqual([run]);
     expect(await runsIn("--limit", "1")).toEqual([waiting]);
-    expect((await cairn(at, ["list", "--agent", "nobody"])).out).toContain("no run matches");
+    expect((await runCairn(at, ["list", "--agent", "nobody"])).out).toContain("no run matches");
   });
 
-  it("ends quietly when its reader goes away", async () => {
-    const at = desk();
-    await queued(at, "note");
-    const reading = cairnRunning(at, ["list"]);
+  it("end quietly when their reader closes the pipe", async () => {
+    const at = createCliFolder();
+    await startQueuedRun(at, "note");
+    const reading = spawnCairn(at, ["list"]);
     reading.child.stdout?.destroy();
     expect(await reading.ended).toEqual({ exit: 0, out: "", err: "" });
   });
 });
 
 describe("work", () => {
-  it("works on what is queued while others watch, alone, and drains when told", async () => {
-    const at = desk(PATIENT);
-    const run = await queued(at, "gate");
-    const working = cairnRunning(at, ["work", "--json"]);
-    await untilSaid(working, '"supervising"');
-    const watching = cairnRunning(at, ["watch", run]);
-    await untilSaid(watching, "asks for gate");
-    const second = await cairn(at, ["work"]);
+  it("drives queued runs, alone and while others wait, and drains on request", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
+    const run = await startQueuedRun(at, "gate");
+    const working = spawnCairn(at, ["work", "--json"]);
+    await waitForOutput(working, '"supervising"');
+    const watching = spawnCairn(at, ["watch", run]);
+    await waitForOutput(watching, "asks for gate");
+    const second = await runCairn(at, ["work"]);
     expect([second.exit, second.err]).toEqual([4, expect.stringContaining("error StoreSupervised:")]);
     expect(second.err).toContain(`next: kill ${working.child.pid}`);
     openGate(at);
@@ -171,24 +171,24 @@ describe("work", () => {
     working.child.kill("SIGTERM");
     const { exit, out } = await working.ended;
     expect(exit).toBe(0);
-    const kinds = linesOf(out).map(({ kind }) => kind);
+    const kinds = parseJsonLines(out).map(({ kind }) => kind);
     expect(kinds[0]).toBe("supervising");
     expect(kinds.at(-1)).toBe("drained");
     expect(kinds).toEqual(expect.arrayContaining(["workerSpawned", "attemptStarted", "attemptAnswered", "moved"]));
-    expect(linesOf(out).every(({ at: time }) => typeof time === "number")).toBe(true);
+    expect(parseJsonLines(out).every(({ at: time }) => typeof time === "number")).toBe(true);
   });
 
-  it("tells people which children it has, what they do, and how they die", async () => {
-    const at = desk(PATIENT);
-    await queued(at, "gate");
-    const working = cairnRunning(at, ["work", "--workers", "1"]);
-    await untilSaid(working, /Beat → worker pid (\d+)/);
+  it("shows its child processes, their tasks, and how they die", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
+    await startQueuedRun(at, "gate");
+    const working = spawnCairn(at, ["work", "--workers", "1"]);
+    await waitForOutput(working, /Beat → worker pid (\d+)/);
     const pid = Number(/→ worker pid (\d+)/.exec(working.out())?.[1]);
     process.kill(pid, "SIGKILL");
-    await untilSaid(working, `✖ worker pid ${pid}: SIGKILL`);
-    await untilSaid(working, "Beat (retry 1) → worker pid");
+    await waitForOutput(working, `✖ worker pid ${pid}: SIGKILL`);
+    await waitForOutput(working, "Beat (retry 1) → worker pid");
     openGate(at);
-    await untilSaid(working, "route done");
+    await waitForOutput(working, "route done");
     working.child.kill("SIGINT");
     const { exit, out } = await working.ended;
     expect([exit, out]).toEqual([0, expect.stringMatching(/^pid \d+ supervises [^]*the workers finished in /)]);
@@ -197,30 +197,30 @@ describe("work", () => {
 
 describe("start --wait beside other supervisors", () => {
   it("takes over when the other one dies", async () => {
-    const at = desk(PATIENT);
-    const words = ["start", "clerk", "--key", keyOf("gate"), "--input", input("gate")];
-    await queued(at, "gate");
-    const working = cairnRunning(at, ["work"]);
-    await untilSaid(working, "Beat → worker pid");
-    const waiting = cairnRunning(at, [...words, "--wait"]);
-    await untilSaid(waiting, `process ${working.child.pid} supervises this store`);
-    await untilSaid(waiting, "asks for gate");
+    const at = createCliFolder(LONG_TIMEOUTS);
+    const words = ["start", "clerk", "--key", keyOfSteps("gate"), "--input", stepsInput("gate")];
+    await startQueuedRun(at, "gate");
+    const working = spawnCairn(at, ["work"]);
+    await waitForOutput(working, "Beat → worker pid");
+    const waiting = spawnCairn(at, [...words, "--wait"]);
+    await waitForOutput(waiting, `process ${working.child.pid} supervises this store`);
+    await waitForOutput(waiting, "asks for gate");
     working.child.kill("SIGKILL");
-    await untilSaid(waiting, `process ${working.child.pid} has ended; this process takes over`);
+    await waitForOutput(waiting, `process ${working.child.pid} has ended; this process takes over`);
     openGate(at);
     const { exit, out } = await waiting.ended;
     expect([exit, out]).toEqual([0, expect.stringMatching(/⚡ epoch \d+ took over[^]*done: succeeded/)]);
   });
 
-  it("comes to a good end when it is interrupted, and so does the run later on", async () => {
-    const at = desk(PATIENT);
-    const words = ["start", "clerk", "--key", "gate", "--input", input("gate"), "--wait"];
-    const waiting = cairnRunning(at, words);
-    await untilSaid(waiting, "asks for gate");
+  it("ends cleanly when it is interrupted, and the run continues later", async () => {
+    const at = createCliFolder(LONG_TIMEOUTS);
+    const words = ["start", "clerk", "--key", "gate", "--input", stepsInput("gate"), "--wait"];
+    const waiting = spawnCairn(at, words);
+    await waitForOutput(waiting, "asks for gate");
     waiting.child.kill("SIGINT");
     openGate(at);
     const { exit, err } = await waiting.ended;
     expect([exit, err]).toEqual([130, expect.stringContaining("to continue the run, type `npx cairn work")]);
-    expect((await cairn(at, words)).exit).toBe(0);
+    expect((await runCairn(at, words)).exit).toBe(0);
   });
 });

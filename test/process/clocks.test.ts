@@ -5,25 +5,25 @@ import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/adapters/local/database.ts";
 import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
 import {
-  type Desk,
-  PATIENT,
-  type Running,
-  cairn,
-  cairnRunning,
-  desk,
-  documentOf,
-  queued,
-  until,
-  untilSaid,
-} from "../support/cli.ts";
+  type CliFolder,
+  LONG_TIMEOUTS,
+  type CliProcess,
+  runCairn,
+  spawnCairn,
+  createCliFolder,
+  runCairnJson,
+  startQueuedRun,
+  waitUntil,
+  waitForOutput,
+} from "../support/processes/cli-process.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const PRELOAD = new URL("./fixtures/set-clock.ts", import.meta.url).href;
 
 /** A desk on a machine whose wall clock can be set. */
-function machine(): { readonly at: Desk; readonly setAhead: (ms: number) => void } {
+function machine(): { readonly at: CliFolder; readonly setAhead: (ms: number) => void } {
   const clock = { CLOCK_AHEAD_MS_FILE: "" };
-  const bare = desk({ ...PATIENT, NODE_OPTIONS: `--import=${PRELOAD}` });
+  const bare = createCliFolder({ ...LONG_TIMEOUTS, NODE_OPTIONS: `--import=${PRELOAD}` });
   clock.CLOCK_AHEAD_MS_FILE = join(bare.dir, "ahead");
   const setAhead = (ms: number): void => {
     // A process that reads it meanwhile sees the one or the other.
@@ -35,7 +35,7 @@ function machine(): { readonly at: Desk; readonly setAhead: (ms: number) => void
 }
 
 /** As the row says, whatever time it is; null where it is gone. */
-async function statusOf(at: Desk, run: string): Promise<string | null> {
+async function statusOf(at: CliFolder, run: string): Promise<string | null> {
   const store = openStore({ dir: at.store, create: false });
   try {
     return (await sqliteRunTable(store).read(run, 0))?.status ?? null;
@@ -44,54 +44,54 @@ async function statusOf(at: Desk, run: string): Promise<string | null> {
   }
 }
 
-const untilIs = (at: Desk, run: string, status: string): Promise<void> =>
-  until(async () => expect(await statusOf(at, run)).toBe(status));
+const untilIs = (at: CliFolder, run: string, status: string): Promise<void> =>
+  waitUntil(async () => expect(await statusOf(at, run)).toBe(status));
 
 /** A supervisor that begins sweeps, and removes what has expired, before anything else. */
-async function restarted(at: Desk, before: Running | null): Promise<Running> {
+async function restarted(at: CliFolder, before: CliProcess | null): Promise<CliProcess> {
   before?.child.kill("SIGTERM");
   await before?.ended;
-  return cairnRunning(at, ["work"]);
+  return spawnCairn(at, ["work"]);
 }
 
 describe("a wall clock that is set under a supervisor", () => {
   it("expires no gate and removes no run: 40 days ahead and back, two days back and forth", async () => {
     const { at, setAhead } = machine();
-    const [ended, gated] = [await queued(at, "note"), await queued(at, "pay")];
+    const [ended, gated] = [await startQueuedRun(at, "note"), await startQueuedRun(at, "pay")];
     let working = await restarted(at, null);
     await untilIs(at, ended, "completed");
     await untilIs(at, gated, "waiting");
 
     setAhead(40 * DAY_MS);
-    await untilSaid(
+    await waitForOutput(
       working,
       /the clock of this machine was put ahead by 40 days; cairn continues with the time before/,
     );
     working = await restarted(at, working);
-    await untilSaid(working, /put ahead by 40 days/);
+    await waitForOutput(working, /put ahead by 40 days/);
     // A beat that begins now, in a worker that began after the jump.
-    expect((await cairn(at, ["send", gated, "are you there?"])).exit).toBe(0);
-    const between = await queued(at, "note", "note");
+    expect((await runCairn(at, ["send", gated, "are you there?"])).exit).toBe(0);
+    const between = await startQueuedRun(at, "note", "note");
     await untilIs(at, between, "completed");
-    const judged = (await documentOf(at, ["doctor"]))["checks"] as readonly Record<string, unknown>[];
+    const judged = (await runCairnJson(at, ["doctor"]))["checks"] as readonly Record<string, unknown>[];
     expect(judged.find(({ id }) => id === "clock")).toMatchObject({
       status: "fail",
       why: expect.stringMatching(/ahead by 40 days/),
     });
 
     setAhead(-2 * DAY_MS);
-    await untilSaid(working, /put back by 2 days/);
-    const late = await queued(at, "note", "note", "note");
+    await waitForOutput(working, /put back by 2 days/);
+    const late = await startQueuedRun(at, "note", "note", "note");
     await untilIs(at, late, "completed");
 
     setAhead(0);
-    await untilSaid(working, /the clock of this machine is trusted again/);
+    await waitForOutput(working, /the clock of this machine is trusted again/);
     working = await restarted(at, working);
-    await untilIs(at, await queued(at, "note", "note", "note", "note"), "completed");
+    await untilIs(at, await startQueuedRun(at, "note", "note", "note", "note"), "completed");
     for (const run of [ended, between, late]) expect(await statusOf(at, run)).toBe("completed");
-    expect((await cairn(at, ["approve", gated])).exit).toBe(0);
+    expect((await runCairn(at, ["approve", gated])).exit).toBe(0);
     await untilIs(at, gated, "completed");
     // The first one: its key still stands for the same run.
-    expect(await queued(at, "note")).toBe(ended);
+    expect(await startQueuedRun(at, "note")).toBe(ended);
   });
 });

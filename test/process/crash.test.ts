@@ -7,13 +7,18 @@ import { travel } from "../../agents/travel/agent.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { show, transcript } from "../../src/operations/views.ts";
 import type { Agent } from "../../src/ports/agent.ts";
-import { killHeld, supervise, untilStatus, workshop } from "../support/processes.ts";
+import {
+  killPausedProcess,
+  startSupervisorProcess,
+  waitForStatus,
+  createProcessHarness,
+} from "../support/processes/supervisor-process.ts";
 
-test("checkpoint survives a crash: in progress, baseline and tool batch, each message with its own time and source", async () => {
-  const shop = workshop();
+test("checkpoints survive a crash: in progress, baseline and tool batch, each message with its own time and source", async () => {
+  const harness = createProcessHarness();
   const before = Date.now();
   const input = { from: "Hamburg", to: "Lisbon", date: "2027-03-14", nights: 3, traveller: "Ada" };
-  const started = await startRun(shop.world, {
+  const started = await startRun(harness.world, {
     agent: travel as Agent,
     input,
     tenant: "local",
@@ -22,13 +27,13 @@ test("checkpoint survives a crash: in progress, baseline and tool batch, each me
   if (started.kind !== "started") throw new Error(started.kind);
   const { run } = started.row;
   // The first beat is checkpointed; the reply of the second one is there, and nothing of it is committed.
-  const first = supervise(shop, { env: { CAIRN_HOLD: "before:intent:3" } });
-  await killHeld(shop);
+  const first = startSupervisorProcess(harness, { env: { CAIRN_HOLD: "before:intent:3" } });
+  await killPausedProcess(harness);
   await first.kill("SIGKILL");
 
-  const reloaded = await show(shop.world, run);
+  const reloaded = await show(harness.world, run);
   expect(reloaded).toMatchObject({ inProgress: true, status: "running", version: 2, messages: 3 });
-  const messages = (await transcript(shop.world, run)) ?? [];
+  const messages = (await transcript(harness.world, run)) ?? [];
   expect(messages.map(({ id, role, source }) => [id, role, source])).toEqual([
     ["m1", "user", "task"],
     ["m2", "assistant", "model:scripted:travel-model"],
@@ -39,9 +44,9 @@ test("checkpoint survives a crash: in progress, baseline and tool batch, each me
   expect(times).toEqual(times.toSorted((one, other) => one - other));
   expect(times.at(-1)).toBeLessThanOrEqual(Date.now());
 
-  supervise(shop);
-  await untilStatus(shop, run, "completed");
-  expect(await show(shop.world, run)).toMatchObject({ inProgress: false, resumable: false });
-  const final = (await transcript(shop.world, run)) ?? [];
+  startSupervisorProcess(harness);
+  await waitForStatus(harness, run, "completed");
+  expect(await show(harness.world, run)).toMatchObject({ inProgress: false, resumable: false });
+  const final = (await transcript(harness.world, run)) ?? [];
   expect(final.slice(0, 3)).toEqual(messages);
 });

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { cairn, cairnRunning, desk } from "../support/cli.ts";
+import { runCairn, spawnCairn, createCliFolder } from "../support/processes/cli-process.ts";
 
 const WORST = `
 import { defineAgent, scriptedModel, tool } from "cairn";
@@ -41,13 +41,13 @@ export const worst = defineAgent({
   },
 });`;
 
-test("what tools return and throw ends no process, and costs no call its outcome", async () => {
-  const at = desk();
+test("tool results and errors of any kind end no process and lose no call's outcome", async () => {
+  const at = createCliFolder();
   writeFileSync(join(at.dir, "worst.ts"), WORST);
-  const started = await cairn(at, ["start", "./worst.ts", "--wait", "--json"]);
+  const started = await runCairn(at, ["start", "./worst.ts", "--wait", "--json"]);
   expect([started.exit, started.err]).toEqual([0, expect.stringContaining("uncaught error in worker")]);
   const run = /local-[a-z2-7]{26}/.exec(started.out)?.[0] ?? "";
-  const shown = JSON.parse((await cairn(at, ["show", run, "--json"])).out) as Record<string, unknown>;
+  const shown = JSON.parse((await runCairn(at, ["show", run, "--json"])).out) as Record<string, unknown>;
   expect(shown).toMatchObject({
     status: "completed",
     result: "deep succeeded, late succeeded, thorny failed, look succeeded",
@@ -55,7 +55,7 @@ test("what tools return and throw ends no process, and costs no call its outcome
   });
 });
 
-const VANDAL = `
+const DESTRUCTIVE_AGENT = `
 import { defineAgent, scriptedModel, tool } from "cairn";
 import { z } from "zod";
 
@@ -83,20 +83,21 @@ const agent = (name) => defineAgent({
 });
 export const NAME = agent("NAME");`;
 
-test("a tool that replaces functions of the language fails, and no other agent meets what it did", async () => {
-  const at = desk();
-  for (const name of ["vandal", "guest"]) writeFileSync(join(at.dir, `${name}.ts`), VANDAL.replaceAll("NAME", name));
+test("a tool that replaces built-in functions fails and affects no other agent", async () => {
+  const at = createCliFolder();
+  for (const name of ["vandal", "guest"])
+    writeFileSync(join(at.dir, `${name}.ts`), DESTRUCTIVE_AGENT.replaceAll("NAME", name));
   writeFileSync(
     join(at.dir, "cairn.config.ts"),
     'export const config = { agents: ["./vandal.ts", "./guest.ts"], workers: 1 };',
   );
-  const supervisor = cairnRunning(at, ["work", "--json"]);
+  const supervisor = spawnCairn(at, ["work", "--json"]);
   await vi.waitFor(() => expect(supervisor.out()).toContain("supervising"), { timeout: 20_000 });
   const results: unknown[] = [];
   for (const name of ["vandal", "guest", "vandal"]) {
-    const started = await cairn(at, ["start", name, "--wait", "--json"]);
+    const started = await runCairn(at, ["start", name, "--wait", "--json"]);
     const run = /local-[a-z2-7]{26}/.exec(started.out)?.[0] ?? "";
-    const shown = JSON.parse((await cairn(at, ["show", run, "--json"])).out) as Record<string, unknown>;
+    const shown = JSON.parse((await runCairn(at, ["show", run, "--json"])).out) as Record<string, unknown>;
     expect(shown).toMatchObject({ status: "completed", takeovers: 0 });
     results.push(shown["result"]);
   }

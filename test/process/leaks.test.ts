@@ -2,10 +2,10 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { cairn, cairnRunning, desk, killHeld } from "../support/cli.ts";
-import { TOKEN, formsOf, leaksIn } from "../support/leaks.ts";
+import { runCairn, spawnCairn, createCliFolder, killPausedProcess } from "../support/processes/cli-process.ts";
+import { TOKEN, formsOf, leaksIn } from "../support/runs/secret-leaks.ts";
 
-const TELLER = `
+const LEAKING_AGENT = `
 import { defineAgent, scriptedModel, tool } from "cairn";
 import { z } from "zod";
 
@@ -37,16 +37,16 @@ export const teller = defineAgent({
   },
 });`;
 
-test("a secret of .env reaches the tools, and no file and no line", async () => {
-  const at = desk({ CAIRN_HOLD: "after:effect:tell" });
-  writeFileSync(join(at.dir, "teller.ts"), TELLER);
+test("a secret of .env reaches the tools, and no file and no output", async () => {
+  const at = createCliFolder({ CAIRN_HOLD: "after:effect:tell" });
+  writeFileSync(join(at.dir, "teller.ts"), LEAKING_AGENT);
   writeFileSync(join(at.dir, ".env"), `AIRLINE_TOKEN='${TOKEN}'\n`);
-  const running = cairnRunning(at, ["start", "./teller.ts", "--key", "k", "--wait"]);
-  await killHeld(at);
+  const running = spawnCairn(at, ["start", "./teller.ts", "--key", "k", "--wait"]);
+  await killPausedProcess(at);
   const said = [await running.ended];
   const run = /local-[a-z2-7]{26}/.exec(said[0]?.out ?? "")?.[0] ?? "";
-  const refused = await cairn(at, ["start", "./teller.ts", "--input", JSON.stringify({ note: `use ${TOKEN}` })]);
-  for (const word of ["show", "timeline", "ledger"]) said.push(await cairn(at, [word, run, "--json"]));
+  const refused = await runCairn(at, ["start", "./teller.ts", "--input", JSON.stringify({ note: `use ${TOKEN}` })]);
+  for (const word of ["show", "timeline", "ledger"]) said.push(await runCairn(at, [word, run, "--json"]));
   expect([said[0]?.exit, refused.exit]).toEqual([0, 2]);
   const lines = said.map(({ out, err }) => out + err).join("\n");
   expect(lines).toContain("tell: the token is [secret AIRLINE_TOKEN]");

@@ -9,7 +9,7 @@ const ROOT = join(import.meta.dirname, "..", "..");
 const LINES_MAX = 200;
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
 
-test("the agent of the README has at most 30 lines and does what it says", () => {
+test("the agent of the README has at most 30 lines and does what the README claims", () => {
   const [, agent = ""] = /```ts\n([^]*?)```/.exec(readme) ?? [];
   expect(agent.trim().split("\n").length).toBeLessThanOrEqual(30);
   const dir = mkdtempSync(join(tmpdir(), "cairn-readme-"));
@@ -24,7 +24,7 @@ test("the agent of the README has at most 30 lines and does what it says", () =>
   expect(JSON.parse(out)).toMatchObject({ status: "completed", result: "The letter is on its way." });
 });
 
-test("it is a front door: it fits on a few pages, and every command in it is one", () => {
+test("the README fits on a few pages, and every command in it exists", () => {
   expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(LINES_MAX);
   const help = execFileSync(process.execPath, [join(ROOT, "src/cli/main.ts"), "--help"], {
     cwd: ROOT,
@@ -52,14 +52,14 @@ const docs = readdirSync(join(ROOT, "docs"), { recursive: true, encoding: "utf8"
   .map((name) => join("docs", name));
 const PAGES = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "localstack/README.md", ...docs];
 
-test("every file that a page points to is there", () => {
+test("every linked file exists", () => {
   for (const file of PAGES) {
     expect([file, ...linksIn(file).filter((link) => !existsSync(join(ROOT, link)))]).toEqual([file]);
   }
   expect(readme).toContain("](docs/failure-modes.md)");
 });
 
-test("every path in code font is there, unless it stands for any name", () => {
+test("every path in code font exists, unless it is a pattern", () => {
   for (const file of PAGES) {
     const named = [...read(file).matchAll(/`((?:src|test|infra|functions|scripts|bench|agents)\/[\w./-]+)`/g)];
     const missing = named.map(([, path = ""]) => path).filter((path) => !/NAME/.test(path));
@@ -67,7 +67,7 @@ test("every path in code font is there, unless it stands for any name", () => {
   }
 });
 
-test("every heading that a page points to is there", () => {
+test("every linked heading exists", () => {
   for (const file of PAGES) {
     const missing = [...read(file).matchAll(/\]\(([^)#:]*)#([^)]+)\)/g)].filter(([, page = "", heading = ""]) => {
       const target = page === "" ? file : join(file, "..", page);

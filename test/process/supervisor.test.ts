@@ -10,12 +10,12 @@ import { childrenOf, supervisorOf } from "../../src/adapters/local/processes.ts"
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { fastClock } from "./fixtures/clock.ts";
-import { type Noted, eventsOf, scene, until } from "./fixtures/scene.ts";
+import { type TaskLogEntry, eventsOf, createSupervisorHarness, waitUntil } from "./fixtures/supervisor-harness.ts";
 import { open } from "./fixtures/store.ts";
 
 /** The scene of a run that a supervisor has driven to its end. */
-async function driven(run: string): Promise<ReturnType<typeof scene>> {
-  const of = scene();
+async function driven(run: string): Promise<ReturnType<typeof createSupervisorHarness>> {
+  const of = createSupervisorHarness();
   await of.start(run);
   of.supervise();
   await of.ended(run);
@@ -23,14 +23,14 @@ async function driven(run: string): Promise<ReturnType<typeof scene>> {
 }
 
 describe("driving", () => {
-  it("sweeps first, then drives runs in turn, one task at a time, in a child that is kept warm", async () => {
-    const of = scene();
+  it("sweeps first, then drives runs in turn, one task at a time, in a child that stays warm", async () => {
+    const of = createSupervisorHarness();
     const runs = ["beats-a", "beats-b", "beats-c"];
     for (const run of runs) await of.start(run);
     const supervisor = of.supervise({ workers: 1 });
     for (const run of runs) await of.ended(run);
     const lines = readFileSync(join(of.dir, "log"), "utf8").trim().split("\n");
-    const noted = lines.map((line) => JSON.parse(line) as Noted);
+    const noted = lines.map((line) => JSON.parse(line) as TaskLogEntry);
     const turns = [0, 1, 2].flatMap((epoch) => runs.map((run) => `${run} ${epoch}`));
     expect(
       noted.map(({ what, kind, run, epoch }) => (kind === "sweep" ? `${what} sweep` : `${what} ${run} ${epoch}`)),
@@ -48,8 +48,8 @@ describe("driving", () => {
     expect(supervisorOf(of.store)).toBeNull();
   });
 
-  it("gives a child nothing before it is in the store", async () => {
-    const of = scene();
+  it("sends a task to a child only after the attempt is in the store", async () => {
+    const of = createSupervisorHarness();
     const inStore = new Map<number, boolean>();
     const record = (event: SupervisorEvent): void => {
       of.events.push(event);
@@ -67,14 +67,14 @@ describe("driving", () => {
     expect(new Set(inStore.values())).toEqual(new Set([true]));
   });
 
-  it("sees what other processes start, with as many children as it may have", async () => {
-    const of = scene();
+  it("drives executions that other processes start, with as many children as allowed", async () => {
+    const of = createSupervisorHarness();
     of.supervise();
     const other = sqliteChain(open(of.dir), systemClock);
     for (const run of ["held-a", "held-b", "held-c"]) {
       await other.start(run, { run, born: "born", chain: 1, epoch: 0, agent: "clerk" });
     }
-    await until("two are held", () => of.noted("held-a").length + of.noted("held-b").length === 2);
+    await waitUntil("two are held", () => of.noted("held-a").length + of.noted("held-b").length === 2);
     expect(of.noted("held-c")).toEqual([]);
     of.go();
     for (const run of ["held-a", "held-b", "held-c"]) await of.ended(run);
@@ -83,7 +83,7 @@ describe("driving", () => {
 });
 
 describe("messages that code of an agent sends over the channel of its worker", () => {
-  it("are ignored: each task gets its own answer, and no process ends", async () => {
+  it("are ignored: each task gets its own response, and no process ends", async () => {
     const of = await driven("talks-a");
     expect(of.noted("talks-a").map(({ epoch, retry }) => [epoch, retry])).toEqual([
       [0, 0],
@@ -100,7 +100,7 @@ describe("an attempt that dies", () => {
     ["killed-a", "SIGKILL", null],
     ["confused-a", "it returned a result of another task: park", null],
     ["throws-a", "the task threw", { name: "StoreUnreachable", code: "StoreUnreachable", message: "the disk is full" }],
-  ])("is followed at once by a retry of the same entry, in another process: %s", async (run, how, error) => {
+  ])("is followed at once by a retry of the same entry in another process: %s", async (run, how, error) => {
     const of = await driven(run);
     const begun = of.noted(run);
     expect(begun.map(({ epoch, retry }) => ({ epoch, retry }))).toEqual([
@@ -117,7 +117,7 @@ describe("an attempt that dies", () => {
   });
 
   it.each(["exits-a", "crashes-a", "crashesOddly-a"])(
-    "and one that has answered and must end is no death: %s",
+    "is no death when it has responded and must end: %s",
     async (run) => {
       const of = await driven(run);
       const begun = of.noted(run);
@@ -130,17 +130,17 @@ describe("an attempt that dies", () => {
     },
   );
 
-  it("takes along what its tools started", async () => {
+  it("ends the processes that its tools started", async () => {
     const of = await driven("spawns-a");
     const started = readFileSync(join(of.dir, "started"), "utf8").trim();
-    await until("what the tool started is gone", () => {
+    await waitUntil("what the tool started is gone", () => {
       const left = identityOf(Number(started));
       return left === null || !isAlive(left);
     });
   });
 
-  it("as often as an entry may be tried leads to a rescue, which waits for the lease and then ends the execution", async () => {
-    const of = scene();
+  it("as often as an entry may be tried starts a rescue, which waits for the lease and then ends the execution", async () => {
+    const of = createSupervisorHarness();
     await of.start("mortal-a");
     const limits = limitsFor(300_000, { rescueMs: 2_000, entryAttemptsMax: 5 });
     of.supervise({ clock: fastClock(10), limits, workers: 1 });
@@ -156,8 +156,8 @@ describe("an attempt that dies", () => {
     ]);
   });
 
-  it("is killed at its deadline, also if it sees nothing any more", async () => {
-    const of = scene();
+  it("is killed at its deadline, even if it does not respond", async () => {
+    const of = createSupervisorHarness();
     await of.start("stuck-a");
     of.supervise({ limits: limitsFor(500) });
     await of.ended("stuck-a");
@@ -167,8 +167,8 @@ describe("an attempt that dies", () => {
 });
 
 describe("workers that cannot be started", () => {
-  it("stop the supervisor after five in a row; no attempt counts as a death, and the next supervisor goes on", async () => {
-    const of = scene();
+  it("stop the supervisor after five in a row; no attempt counts as a death, and the next supervisor continues", async () => {
+    const of = createSupervisorHarness();
     await of.start("beats-a");
     const module = new URL("./fixtures/unbootable-worker.ts", import.meta.url);
     const broken = of.supervise({ worker: { module, args: [], execArgv: [], env: {} }, clock: fastClock(10) });
@@ -185,8 +185,8 @@ describe("workers that cannot be started", () => {
 });
 
 describe("waiting and parking", () => {
-  it("goes on when the time is up", async () => {
-    const of = scene();
+  it("continues when its time is over", async () => {
+    const of = createSupervisorHarness();
     for (const run of ["waits-a", "naps-a"]) await of.start(run);
     of.supervise({ clock: fastClock(10) });
     for (const run of ["waits-a", "naps-a"]) {
@@ -201,34 +201,37 @@ describe("waiting and parking", () => {
     }
   });
 
-  it("goes on when it is woken by another process", async () => {
-    const of = scene();
+  it("continues when another process wakes it", async () => {
+    const of = createSupervisorHarness();
     await of.start("parks-a");
     of.supervise();
-    await until("it is parked", () => of.noted("parks-a", "end").some(({ kind }) => kind === "park"));
+    await waitUntil("it is parked", () => of.noted("parks-a", "end").some(({ kind }) => kind === "park"));
     const token = of.noted("parks-a").find(({ kind }) => kind === "park")?.token ?? "";
-    await until("its token is woken", async () => {
+    await waitUntil("its token is woken", async () => {
       return (await sqliteChain(open(of.dir), systemClock).wake(token)).kind === "woken";
     });
     await of.ended("parks-a");
     expect(of.noted("parks-a").map(({ kind }) => kind)).toEqual(["beat", "park", "beat"]);
   });
 
-  it("goes on when it is woken before the attempt to park has answered", async () => {
+  it("continues when it is woken before the attempt to park has responded", async () => {
     const of = await driven("wakes-a");
     // The attempt to park is still out while the beat after it is over; its late answer changes nothing.
     expect(of.noted("wakes-a", "end").map(({ kind }) => kind)).toEqual(["beat", "beat"]);
     of.go();
-    await until("the attempt to park is over", () => eventsOf(of.events, "attemptAnswered", "wakes-a").length === 3);
+    await waitUntil(
+      "the attempt to park is over",
+      () => eventsOf(of.events, "attemptAnswered", "wakes-a").length === 3,
+    );
     expect(eventsOf(of.events, "moved", "wakes-a").map(({ state }) => state)).toEqual(["Park", "End"]);
   });
 
   it("parks again with another token after a death", async () => {
-    const of = scene();
+    const of = createSupervisorHarness();
     await of.start("parksTwice-a");
     of.supervise();
     const parks = () => of.noted("parksTwice-a").filter(({ kind }) => kind === "park");
-    await until("it is parked again", () => eventsOf(of.events, "attemptAnswered", "parksTwice-a").length === 2);
+    await waitUntil("it is parked again", () => eventsOf(of.events, "attemptAnswered", "parksTwice-a").length === 2);
     expect(parks().map(({ retry }) => retry)).toEqual([0, 1]);
     const [dead = "", live = ""] = parks().map(({ token }) => token ?? "");
     const chain = sqliteChain(of.store, systemClock);

@@ -8,7 +8,7 @@ import { asJson, fromBlob, sentenceOf, toValue } from "../../src/codec/value.ts"
 import type { Json } from "../../src/core/json.ts";
 import { type Message, text } from "../../src/core/message.ts";
 import { SIZES } from "../../src/codec/limits.ts";
-import { json } from "../support/arbitrary.ts";
+import { arbitraryJson } from "../support/walks/random-walks.ts";
 
 const SEED = 20_261;
 
@@ -33,11 +33,11 @@ function reversed(value: Json): Json {
 
 describe("canonical JSON", () => {
   test("reads back as it was written", () => {
-    holds(json, (value) => expect(JSON.parse(canonical(value))).toEqual(value));
+    holds(arbitraryJson, (value) => expect(JSON.parse(canonical(value))).toEqual(value));
   });
 
   test("has one text and one digest per value, whatever the order of its members", () => {
-    holds(json, (value) => {
+    holds(arbitraryJson, (value) => {
       expect(canonical(reversed(value))).toBe(canonical(value));
       expect(digestOf(reversed(value))).toBe(digestOf(value));
     });
@@ -63,7 +63,7 @@ test("decompresses to the same bytes, and refuses more than the limit", () => {
 
 describe("values", () => {
   test("keeps every JSON value unchanged", () => {
-    holds(json, (value) => expect(asJson(value)).toEqual({ ok: true, json: value }));
+    holds(arbitraryJson, (value) => expect(asJson(value)).toEqual({ ok: true, json: value }));
   });
 
   test("turns any value into storable JSON or a reason for its refusal", () => {
@@ -87,7 +87,7 @@ describe("values", () => {
 
   test("restores a large value from its blob", () => {
     const large = fc
-      .tuple(json, fc.string({ unit: "grapheme" }))
+      .tuple(arbitraryJson, fc.string({ unit: "grapheme" }))
       .map(([value, word]): Json => [value, `${word} `.repeat(SIZES.inlineBytesMax)]);
     holds(
       large,

@@ -13,12 +13,20 @@ import type { CommitRecord, EventKind } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { type Command, type View, nextCommands } from "../../src/core/outstanding.ts";
 import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
-import { redriveOf } from "../support/redrive-moves.ts";
+import { redriveOf } from "../support/walks/redrives.ts";
 import type { State } from "../../src/core/state.ts";
 import { fold, foldAll, transition } from "../../src/core/transition.ts";
 import { isLacking } from "../../src/core/policy/upgrades.ts";
-import { type Walk, frozen, walks, walksFrom } from "../support/arbitrary.ts";
-import { EVENT_KINDS, aborted, eventOf, failed, heard, newState, view } from "../support/build.ts";
+import { type Walk, deepFreeze, walks, walksFrom } from "../support/walks/random-walks.ts";
+import {
+  EVENT_KINDS,
+  abortDecided,
+  eventOf,
+  failed,
+  messageReceived,
+  newState,
+  view,
+} from "../support/states/states-and-events.ts";
 
 const SEED = 20_260;
 
@@ -64,11 +72,11 @@ test("the random runs reach every phase, every event and every command", () => {
   expect([...commands].toSorted()).toEqual(all.split(" "));
 });
 
-test("deterministic: equal events make equal states, and fold changes neither state nor event", () => {
+test("equal events make equal states, and fold changes neither state nor event", () => {
   holds(({ strides }) => {
     for (const { before, event, view: by, outcome } of strides) {
       const copy = structuredClone({ before, event });
-      expect(transition(frozen(copy.before), frozen(copy.event), by)).toEqual(outcome);
+      expect(transition(deepFreeze(copy.before), deepFreeze(copy.event), by)).toEqual(outcome);
     }
   }, 60);
 });
@@ -93,7 +101,7 @@ const lines = (commands: readonly Command[]): string[] =>
   );
 
 /** The outstanding action of that line after its owner is dead and its effects have settled. */
-const heirs: Readonly<Record<string, readonly string[]>> = {
+const successors: Readonly<Record<string, readonly string[]>> = {
   perform: ["recover"],
   wait: ["askModel", "end", "reconcile", "probe", "expireGate", "decide", "giveUp", "undo", "conclude"],
 };
@@ -123,7 +131,7 @@ describe("what a transition commands", () => {
         if (owed.has("pause")) continue;
         for (const line of lines(outcome.commands)) {
           const [kind = "", call] = line.split(" ");
-          const heir = (heirs[kind] ?? [kind]).map((each) => (call === undefined ? each : `${each} ${call}`));
+          const heir = (successors[kind] ?? [kind]).map((each) => (call === undefined ? each : `${each} ${call}`));
           expect(heir.some((each) => owed.has(each))).toBe(true);
         }
       }
@@ -229,7 +237,7 @@ test("the end is final: only a redrive can follow it, and no action is outstandi
   holds(({ strides }) => {
     for (const { outcome } of strides.slice(-1)) {
       const { state } = outcome;
-      const ended = isTerminal(state.phase) ? state : foldAll(state, [aborted, failed]);
+      const ended = isTerminal(state.phase) ? state : foldAll(state, [abortDecided, failed]);
       expect(nextCommands(ended, view())).toEqual([]);
       for (const kind of EVENT_KINDS) {
         // A redrive is possible only for ends that recorded the phase of the run.
@@ -273,7 +281,7 @@ test("stored data stays within its limits", () => {
   let sealedMax = 0;
   const long = foldAll(
     newState(),
-    Array.from({ length: 14 }, (_, index) => heard("a long word ".repeat(100), `long-${index}`)),
+    Array.from({ length: 14 }, (_, index) => messageReceived("a long word ".repeat(100), `long-${index}`)),
   );
   const law = ({ states }: Walk): void => {
     for (const state of states) {

@@ -13,8 +13,14 @@ import { attemptTool } from "../../src/engine/tools/tool-attempt.ts";
 import { externalIdOf, readError, recordable } from "../../src/engine/tools/outcome-evidence.ts";
 import type { Tool } from "../../src/ports/agent.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
-import { AT } from "../support/build.ts";
-import { HOSTILE_ERRORS, HOSTILE_VALUES, hostileError, hostileValue, nested } from "../support/hostile.ts";
+import { AT } from "../support/states/states-and-events.ts";
+import {
+  HOSTILE_ERRORS,
+  HOSTILE_VALUES,
+  hostileError,
+  hostileValue,
+  nested,
+} from "../support/values/hostile-values.ts";
 
 const SEED = 20_262;
 const RUNS = { seed: SEED, numRuns: 300 };
@@ -31,7 +37,7 @@ function canBeKept(json: unknown): void {
 const isSentence = (text: string): boolean =>
   text !== "" && text.length <= SIZES.errorCharactersMax + 1 && text.isWellFormed();
 
-describe("a value", () => {
+describe("a hostile value", () => {
   test.each(HOSTILE_VALUES)("is refused when it is hostile: %s", (_, make) => {
     expect(asJson(make())).toEqual({ ok: false, why: expect.any(String) });
     expect(readResult({ output: null }, make())).toMatchObject({ ok: false, code: "ResultRefused" });

@@ -7,23 +7,23 @@ import { nextCommands } from "../../src/core/outstanding.ts";
 import { nextCompensationStep } from "../../src/core/calls/saga.ts";
 import { visibleMessages } from "../../src/core/policy/window.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
-import { type Walk, walksFrom } from "../support/arbitrary.ts";
+import { type Walk, walksFrom } from "../support/walks/random-walks.ts";
 import {
   AT,
-  aborted,
-  calls,
-  heard,
-  held,
+  abortDecided,
+  callPart,
+  messageReceived,
+  holdDecided,
   intended,
   invoked,
-  lostSight,
+  outcomeLost,
   newState,
   paused,
   replied,
   resulted,
   view,
-} from "../support/build.ts";
-import { startedEvent } from "../support/build.ts";
+} from "../support/states/states-and-events.ts";
+import { startedEvent } from "../support/states/states-and-events.ts";
 
 const SEED = 20_262;
 
@@ -32,9 +32,15 @@ const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as
 /** A failed run with two effects, one possible effect, and one call that never started. */
 const FAILED = foldAll(newState(), [
   startedEvent,
-  replied([calls("a"), calls("b"), calls("c"), calls("d")]),
+  replied([callPart("a"), callPart("b"), callPart("c"), callPart("d")]),
   ...["c1", "c2", "c3"].flatMap((call) => [undoable(call), invoked(call)]),
-  ...[resulted("c2"), heard("not on a Friday", "1"), resulted("c1"), lostSight("c3", AT + 60), aborted],
+  ...[
+    resulted("c2"),
+    messageReceived("not on a Friday", "1"),
+    resulted("c1"),
+    outcomeLost("c3", AT + 60),
+    abortDecided,
+  ],
 ]);
 
 function holds(law: (walk: Walk) => void, numRuns = 300): void {
@@ -119,7 +125,7 @@ test("a call that never started is settled as such, and one that may have happen
 });
 
 test("a run that is paused before it begins to undo waits until it is resumed, because its agent may be missing", () => {
-  const aside = foldAll(FAILED, [held(null), paused]);
+  const aside = foldAll(FAILED, [holdDecided(null), paused]);
   expect(nextCommands(aside, view({ pause: true }))).toEqual([{ kind: "awaitAnswer" }]);
   expect(nextCommands(aside, view())).toEqual([{ kind: "resume" }]);
 });

@@ -8,8 +8,8 @@ import { promptOf } from "../../src/engine/model/prompt.ts";
 import type { State } from "../../src/core/state.ts";
 import { applyCompaction, visibleMessages } from "../../src/core/policy/window.ts";
 import { compactionRangeOf } from "../../src/engine/model/compaction-range.ts";
-import { walks } from "../support/arbitrary.ts";
-import { summed } from "../support/compacting.ts";
+import { walks } from "../support/walks/random-walks.ts";
+import { compactionEvent } from "../support/states/compactions.ts";
 
 /** The violations that a provider would refuse. Open calls have no result yet. */
 function wrongWith(state: State): readonly string[] {
@@ -47,7 +47,7 @@ test("every request is valid, however often its run was compacted", () => {
       if (compactionRangeOf(state) === null) continue;
       counts.could += 1;
       if (state.open.length > 0) counts.open += 1;
-      const made = summed(state);
+      const made = compactionEvent(state);
       if (made.kind === "Compacted") expect(wrongWith(applyCompaction(state, made))).toEqual([]);
     }
   };

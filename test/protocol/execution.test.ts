@@ -11,7 +11,7 @@ import {
 } from "../../src/protocol/execution.ts";
 import { beatDelayMs } from "../../src/protocol/chain.ts";
 import { RETRY_GROUP, sameEntry, sameGroup } from "../../src/protocol/entry.ts";
-import { BORN, RUN } from "../support/build.ts";
+import { BORN, RUN } from "../support/states/states-and-events.ts";
 
 const payload = { run: RUN, born: BORN, chain: 1, epoch: 3, agent: "deeds" };
 const NOW = 1_000_000;
@@ -22,7 +22,7 @@ const die = (execution: Execution, cause: string | null = null): Execution =>
 const rescue = (change: Partial<Execution> = {}): Execution => ({ ...first(), state: "Rescue", ...change });
 
 describe("an attempt", () => {
-  test("is counted, and only one that parks has a token", () => {
+  test("is counted, and has a token only when it parks", () => {
     expect(first()).toMatchObject({ state: "Beat", stage: "trying", attempt: 1, retry: 0, token: null });
     expect(beginAttempt({ ...first(), state: "Park", stage: "due" }, "token")).toMatchObject({
       attempt: 2,
@@ -30,21 +30,21 @@ describe("an attempt", () => {
     });
   });
 
-  test("of a new entry knows no death and begins to count anew; a retry keeps both", () => {
+  test("of a new entry has no death and restarts its count; a retry keeps both", () => {
     const dead = die(first(), "killed");
     expect(beginAttempt(dead, "t")).toMatchObject({ retry: RETRY_GROUP, died: 0, cause: "killed" });
     const next = beginAttempt({ ...dead, state: "Wait", stage: "waiting" }, "t");
     expect(next).toMatchObject({ state: "Beat", retry: 0, died: null, cause: null });
   });
 
-  test("to hand over keeps the death that led to it", () => {
+  test("to hand over keeps the death that caused it", () => {
     const next = beginAttempt({ ...die(first(), "killed"), state: "Backoff", stage: "waiting" }, "t");
     expect(next).toMatchObject({ state: "Rescue", retry: 0, died: 0, cause: "killed" });
   });
 });
 
 describe("the task of an attempt", () => {
-  test("to hand over names the death and its cause, where there was one", () => {
+  test("to hand over contains the death and its cause, when there was one", () => {
     const dead = { execution: "x", epoch: 3, retry: 2_000 };
     expect(taskOf(rescue({ died: 2_000, cause: "killed" }))).toEqual({
       kind: "rescue",
@@ -55,7 +55,7 @@ describe("the task of an attempt", () => {
     expect(taskOf(rescue())).toStrictEqual({ kind: "rescue", payload, dead: null });
   });
 
-  test("to beat does so as well", () => {
+  test("to beat contains them as well", () => {
     const attempt = { execution: "x", epoch: 3, retry: 0, died: null };
     expect(taskOf(first())).toStrictEqual({ kind: "beat", payload, attempt });
     expect(taskOf({ ...first(), died: 0, cause: "killed" })).toEqual({
@@ -64,7 +64,7 @@ describe("the task of an attempt", () => {
     });
   });
 
-  test("to park has the token that wakes it", () => {
+  test("to park contains the token that wakes it", () => {
     const attempt = { execution: "x", epoch: 3, retry: 2, died: null };
     const parking: Execution = { ...first(), state: "Park", retry: 2, died: 1, token: "token" };
     expect(taskOf(parking)).toEqual({ kind: "park", payload, attempt, token: "token" });
@@ -86,18 +86,18 @@ describe("after a beat", () => {
     ["wait", { state: "Wait", stage: "waiting", readyAt: NOW + 7_000 }],
     ["park", { state: "Park", stage: "due", readyAt: NOW }],
     ["done", { state: "End", stage: "ended", readyAt: null }],
-  ])("the route %s leads on", (route, to) => {
+  ])("the route %s leads to the next state", (route, to) => {
     expect(after(route)).toMatchObject({ ...moved, ...to });
   });
 
-  test("an execution that parked waits for as long as its beat said, and one that continued as new ends", () => {
+  test("an execution that parked waits for the time of its beat, and one that continued as new ends", () => {
     const parked = applyAnswer({ ...after("park"), stage: "trying" }, { answer: { kind: "park" }, now: NOW });
     expect(parked).toMatchObject({ state: "Park", stage: "waiting", readyAt: NOW + 7_000 });
     const renewed = applyAnswer({ ...first(), state: "Renew" }, { answer: { kind: "renew" }, now: NOW });
     expect(renewed).toMatchObject({ state: "End", stage: "ended" });
   });
 
-  test("an answer that belongs to no execution changes nothing", () => {
+  test("a response that belongs to no execution changes nothing", () => {
     for (const kind of ["sweep", "cleanUp", "orphans", "firing"]) {
       expect(applyAnswer(first(), { answer: { kind } as never, now: NOW })).toEqual(first());
     }
@@ -106,7 +106,7 @@ describe("after a beat", () => {
 });
 
 describe("after a hand-over", () => {
-  test("the execution ends, or comes back no sooner than it was told and never without a pause", () => {
+  test("the execution ends, or returns no sooner than requested and never without a pause", () => {
     const back = (until: number | null) =>
       applyAnswer(rescue({ died: 0, cause: "killed" }), { answer: { kind: "rescue", until } as never, now: NOW });
     expect(back(null)).toMatchObject({ state: "End", stage: "ended", readyAt: null });
@@ -120,7 +120,7 @@ describe("a failure", () => {
     expect([1, 2, 3, 4, 5].map((failures) => beatDelayMs(failures, 3_500))).toEqual([0, 1_000, 2_000, 3_500, 3_500]);
   });
 
-  test("names a death only where the process of a beat died, and keeps the one that is known", () => {
+  test("records a death only when the process of a beat died, and keeps an earlier one", () => {
     const end = (execution: Execution, isDeath: boolean) =>
       applyFailure(execution, { now: NOW, limits, atOnce: true, isDeath, cause: "killed" });
     expect(end(first(), true)).toMatchObject({ died: 0, cause: "killed", readyAt: NOW });
@@ -131,7 +131,7 @@ describe("a failure", () => {
     });
   });
 
-  test("of a beat that goes on failing pauses longer each time", () => {
+  test("of a beat that keeps failing pauses longer each time", () => {
     const pauses = [0, 1, 2, 3].map((failures) => die({ ...first(), retry: failures * RETRY_GROUP }).readyAt);
     expect(pauses).toEqual([NOW, NOW + 1_000, NOW + 2_000, NOW + 4_000]);
     const many = applyFailure(
@@ -143,7 +143,7 @@ describe("a failure", () => {
     expect(many).toMatchObject({ stage: "due", readyAt: NOW + 60_000 });
   });
 
-  test("of another task, beyond the table of pauses, waits for the hand-over however many attempts a beat has", () => {
+  test("of another task, beyond the table of pauses, waits for the hand-over despite the attempts of beats", () => {
     const last = applyFailure(rescue({ retry: 4 }), {
       ...{ now: NOW, atOnce: false, isDeath: false, limits: { ...limits, entryAttemptsMax: 100 } },
     });
@@ -157,7 +157,7 @@ describe("a failure", () => {
     expect(die({ ...first(), retry: 3 * RETRY_GROUP })).toMatchObject({ stage: "due", retry: 4 * RETRY_GROUP });
   });
 
-  test("of another task counts by one, and pauses as long as the table says", () => {
+  test("of another task counts by one, and pauses as the table states", () => {
     const retries = [0, 1, 2, 3, 4].map((retry) =>
       applyFailure(rescue({ retry }), { now: NOW, limits, atOnce: false, isDeath: false }),
     );
@@ -171,7 +171,7 @@ describe("a failure", () => {
   });
 });
 
-test("a wake-up begins a beat at once", () => {
+test("a wake-up starts a beat at once", () => {
   expect(wakeExecution({ ...first(), state: "Park", token: "token" }, NOW)).toMatchObject({
     state: "Beat",
     readyAt: NOW,

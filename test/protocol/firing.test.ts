@@ -14,19 +14,19 @@ test("the first firing is due, and so is one that is newer than the last", () =>
   expect(decideFiring(last(AT - 1), firing())).toEqual({ kind: "due" });
 });
 
-test("one that is older than the last is late, unless that one was decided by a clock more than an hour ahead", () => {
+test("a firing older than the last is late, unless a clock more than an hour ahead decided the last one", () => {
   expect(decideFiring(last(AT + 1), firing())).toEqual({ kind: "late" });
   expect(decideFiring(last(AT + HOUR), firing())).toEqual({ kind: "late" });
   expect(decideFiring(last(AT + HOUR + 1), firing())).toEqual({ kind: "due" });
 });
 
-test("an older one starts beside a newer one while its key is certain to be kept", () => {
+test("an older firing starts beside a newer one while its key is certainly kept", () => {
   const older = (ageMs: number) => decideFiring(last(AT + 1), firing({ overlap: "allow", now: AT + ageMs }));
   expect(older(CERTAIN_MS - 1)).toEqual({ kind: "aside" });
   expect(older(CERTAIN_MS)).toEqual({ kind: "late" });
 });
 
-test("one that comes later than the bound is missed where the schedule makes up for none", () => {
+test("a firing later than the bound is missed when the schedule makes up for none", () => {
   const after = (ms: number) => decideFiring(null, firing({ missed: "skip", now: AT + ms }));
   expect([after(LATE_MS), after(LATE_MS + 1)]).toEqual([{ kind: "due" }, { kind: "missed" }]);
 });

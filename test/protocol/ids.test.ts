@@ -6,19 +6,19 @@ import { bornFrom, executionName, gateId, intentKey } from "../../src/protocol/i
 import { wrongWithKey } from "../../src/core/ids.ts";
 import { reconcileId, runId } from "../../src/protocol/ids.ts";
 import { SIZES } from "../../src/codec/limits.ts";
-import { hash } from "../support/build.ts";
+import { hash } from "../support/states/states-and-events.ts";
 
 const run = (tenant: string, agent: string, idempotencyKey: string) => runId(hash, { tenant, agent, idempotencyKey });
 
 const INTENT = { run: run("local", "travel", "k"), born: "abc", attempt: 1, call: "c1", tool: "book", args: "{}" };
 
 describe("a run's id", () => {
-  test("is the tenant and 26 characters that say nothing", () => {
+  test("is the tenant and 26 characters without information", () => {
     expect(run("local", "travel", "trip-42")).toMatch(/^local-[a-z2-7]{26}$/);
     expect(isRunId(run("a".repeat(24), "travel", "x"))).toBe(true);
   });
 
-  test("is the same for the same key of the same agent, and another for any other", () => {
+  test("is equal for the same key of the same agent, and different for any other", () => {
     expect(run("local", "travel", "k")).toBe(run("local", "travel", "k"));
     const others = [
       run("local", "travel", "k"),
@@ -30,7 +30,7 @@ describe("a run's id", () => {
   });
 
   test.each(["", ",", '","', "-", "#", "/", " ", "\u0000", "\\"])(
-    "does not move %j from one part to the next",
+    "differs when %j moves from one part to the next",
     (between) => {
       expect(run("local", `a${between}b`, "c")).not.toBe(run("local", "a", `b${between}c`));
     },
@@ -47,7 +47,7 @@ describe("a run's id", () => {
     expect(isRunId(id)).toBe(false);
   });
 
-  test("is compared from its beginning to its end", () => {
+  test("matches a prefix only at its start", () => {
     const id = run("local", "travel", "k");
     expect(isRunId(`../${id}`)).toBe(false);
     expect(isRunId(`${id}/x`)).toBe(false);
@@ -56,7 +56,7 @@ describe("a run's id", () => {
 });
 
 describe("the name of an execution", () => {
-  test("has at most 80 characters, whatever the tenant and for as long as anyone can count", () => {
+  test("has at most 80 characters, whatever the tenant and the count", () => {
     const longest = executionName(run("a".repeat(SIZES.tenantCharactersMax), "travel", "k"), bornFrom(hash("x")), 1e9);
     expect(longest.length).toBeLessThanOrEqual(80);
     expect(longest).toMatch(/^[a-z0-9-]+$/);
@@ -73,14 +73,14 @@ describe("the name of an execution", () => {
   });
 });
 
-describe("an incarnation", () => {
-  test("is ten characters of the chance that it is given", () => {
+describe("an incarnation ID", () => {
+  test("consists of ten random characters", () => {
     expect(bornFrom(hash("one"))).toMatch(/^[a-z2-7]{10}$/);
     const many = new Set(Array.from({ length: 5_000 }, (_, index) => bornFrom(hash(String(index)))));
     expect(many.size).toBe(5_000);
   });
 
-  test("uses all of its alphabet, and none of its characters more than the others", () => {
+  test("uses all of its alphabet evenly", () => {
     const counts = new Map<string, number>();
     for (let index = 0; index < 2_000; index += 1) {
       for (const letter of bornFrom(hash(String(index)))) counts.set(letter, (counts.get(letter) ?? 0) + 1);
@@ -91,7 +91,7 @@ describe("an incarnation", () => {
 });
 
 describe("the key of a call", () => {
-  test("names tool and call for people, and the intent for machines", () => {
+  test("contains tool and call for people, and the intent for machines", () => {
     expect(intentKey(hash, INTENT)).toMatch(/^book-c1-[a-z2-7]{26}$/);
     expect(intentKey(hash, INTENT)).toBe(intentKey(hash, { ...INTENT }));
   });
@@ -103,12 +103,12 @@ describe("the key of a call", () => {
     ["call", { call: "c2" }],
     ["tool", { tool: "look" }],
     ["arguments", { args: '{"seat":3}' }],
-  ])("is another for another %s", (_, change) => {
+  ])("differs for another %s", (_, change) => {
     const secret = (key: string) => key.split("-").at(-1);
     expect(secret(intentKey(hash, { ...INTENT, ...change }))).not.toBe(secret(intentKey(hash, INTENT)));
   });
 
-  test.each(["", ",", '","', "-", "#"])("does not move %j from one part to the next", (between) => {
+  test.each(["", ",", '","', "-", "#"])("differs when %j moves from one part to the next", (between) => {
     const key = (tool: string, args: string) =>
       intentKey(hash, { ...INTENT, tool, args })
         .split("-")
@@ -117,16 +117,16 @@ describe("the key of a call", () => {
   });
 });
 
-describe("names", () => {
-  test.each(["travel", "book_flight", "a-1", "A".repeat(64)])("%s is one of an agent or a tool", (name) => {
+describe("a name", () => {
+  test.each(["travel", "book_flight", "a-1", "A".repeat(64)])("%s is valid for an agent or a tool", (name) => {
     expect(isName(name)).toBe(true);
   });
 
-  test.each(["", "1a", "-a", "a b", "a.b", "ä", "a".repeat(65), "a\n"])("%j is none", (name) => {
+  test.each(["", "1a", "-a", "a b", "a.b", "ä", "a".repeat(65), "a\n"])("%j is invalid", (name) => {
     expect(isName(name)).toBe(false);
   });
 
-  test("of tenants are short and lower case, so that they can begin a run's id", () => {
+  test("of a tenant is short and lower case, so that it can start a run ID", () => {
     expect(["local", "a", "t0"].every(isTenant)).toBe(true);
     expect(["", "A", "a-b", "a".repeat(25), "a\n"].some(isTenant)).toBe(false);
   });
@@ -139,12 +139,12 @@ test("an idempotency key is refused when it is empty or too long, with the reaso
   expect(wrongWithKey("x".repeat(257))).toBe("it has 257 characters, 256 are allowed");
 });
 
-test("an answer's id names the call and the question, so the first answer to each counts", () => {
+test("the ID of an answer contains the call and the question, so the first answer to each counts", () => {
   expect(reconcileId("c1", 1)).toBe("reconcile#c1#1");
   expect(new Set([reconcileId("c1", 1), reconcileId("c1", 2), reconcileId("c11", 1)]).size).toBe(3);
 });
 
-test("a gate has another id for each time that its call is asked about, and the first is without a number", () => {
+test("a gate has another ID each time that its call opens one, and the first has no number", () => {
   const of = { attempt: 1, call: "c1", planHash: "p", argsHash: "a" };
   const ids = [undefined, 1, 2].map((again) => gateId(hash, { ...of, again }));
   expect(new Set(ids).size).toBe(3);

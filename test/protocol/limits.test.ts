@@ -15,7 +15,7 @@ describe("limits for a beat", () => {
     expect(retentionMs).toBeGreaterThan(beatMs + skewMs + settleMs);
   });
 
-  test("of a minute are these", () => {
+  test("of a minute have these values", () => {
     expect(limitsFor(MINUTE)).toEqual({
       ...{
         beatMs: MINUTE,
@@ -41,7 +41,7 @@ describe("limits for a beat", () => {
     });
   });
 
-  test("may be changed where they still fit", () => {
+  test("may be changed when they still fit together", () => {
     expect(limitsFor(MINUTE, { toolMs: 1_000 })).toMatchObject({ toolMs: 1_000, modelMs: 45_000 });
     for (const change of [
       ...[{ retentionMs: 3_600_000 }, { keyRetentionMs: TIMES.keyMsMin }, { keyRetentionMs: TIMES.keyMsMax }],
@@ -52,13 +52,13 @@ describe("limits for a beat", () => {
   });
 });
 
-test("an ended run is kept as long as its agent says, and longer than an invocation and its requests may take", () => {
+test("an ended run is kept as long as its agent declares, and longer than an invocation and its requests may take", () => {
   const limits = limitsFor(MINUTE);
   const hot = (hotMs: number) => hotMsOf(limits, { hotMs } as never);
   expect([hotMsOf(limits, undefined), hot(100_000), hot(1)]).toEqual([86_400_000, 100_000, 91_001]);
 });
 
-describe("refused", () => {
+describe("limits are refused with", () => {
   const relations: readonly (readonly [string, Partial<Limits>])[] = [
     ["a beat may not take longer than an invocation may live", { beatMs: 900_001 }],
     ["a beat shorter than 500 ms", { beatMs: 499, toolMs: 10, modelMs: 10 }],
@@ -82,7 +82,7 @@ describe("refused", () => {
     expect(() => limitsFor(MINUTE, change)).toThrow(why);
   });
 
-  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("%s milliseconds of anything", (value) => {
+  test.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("%s milliseconds for any of them", (value) => {
     for (const name of Object.keys(limitsFor(MINUTE)) as (keyof Limits)[]) {
       expect(() => limitsFor(MINUTE, { [name]: value })).toThrow(`limit ${name} must be a positive whole number`);
     }
@@ -90,7 +90,7 @@ describe("refused", () => {
 });
 
 describe("bounds", () => {
-  test("of what is stored contain each other", () => {
+  test("of stored data contain each other", () => {
     expect(SIZES.journalBytesMax).toBeLessThan(SIZES.stateBytesMax);
     expect(SIZES.segmentBytes).toBeLessThan(SIZES.stateBytesMax);
     expect(SIZES.inlineBytesMax).toBeLessThan(SIZES.blobBytesMax);

@@ -19,11 +19,11 @@ test("the lease of another owner holds until it expires", () => {
   expect(bob(2_000)).toEqual({ kind: "taken", cursor: "page 3" });
 });
 
-test("a lease that nothing was taken under before is free, and begins without a cursor", () => {
+test("a lease that was never taken is free, and starts without a cursor", () => {
   expect(decideMutexLease(null, lease())).toEqual({ kind: "taken", cursor: null });
 });
 
-test("an owner that goes on gets only a lease that is still its own", () => {
+test("an owner may renew only a lease that is still its own", () => {
   expect(decideMutexLease(before, lease({ again: true, now: 9_000 }))).toEqual({ kind: "taken", cursor: "page 3" });
   expect(decideMutexLease(before, lease({ again: true, owner: "bob", now: 9_000 }))).toEqual({
     kind: "held",
@@ -32,14 +32,14 @@ test("an owner that goes on gets only a lease that is still its own", () => {
   expect(decideMutexLease(null, lease({ again: true }))).toEqual({ kind: "held", until: NOW });
 });
 
-test("the cursor stays unless the owner names another, or none", () => {
+test("the cursor stays unless the owner sets another, or none", () => {
   expect(storedMutexLease(before, lease()).cursor).toBe("page 3");
   expect(storedMutexLease(null, lease()).cursor).toBeNull();
   expect(storedMutexLease(before, lease({ cursor: "page 4" })).cursor).toBe("page 4");
   expect(storedMutexLease(before, lease({ cursor: null })).cursor).toBeNull();
 });
 
-test("a message is in conflict only with one that is known to have another text", () => {
+test("a message conflicts only with a message that has another known text", () => {
   expect(repetition("a", "b")).toBe("conflict");
   for (const [kept, given] of [
     ["a", "a"],

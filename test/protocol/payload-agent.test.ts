@@ -5,41 +5,41 @@ import type { Payload } from "../../src/protocol/chain.ts";
 import { applyAnswer, beginAttempt, newExecution, taskOf } from "../../src/protocol/execution.ts";
 import { startNextExecution } from "../../src/engine/loop/executions.ts";
 import { NOW, temporaryStore } from "../process/fixtures/store.ts";
-import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
-import { callsThenOver, actor, replyOf, rowOf, chainedStage } from "../support/stage.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { callsThenFinal, scriptedAgent, beatReply, rowOf, createChainHarness } from "../support/harness/harness.ts";
 
-const named = (name: string) => ({ ...actor({ reply: callsThenOver(1) }), name });
+const named = (name: string) => ({ ...scriptedAgent({ reply: callsThenFinal(1) }), name });
 
 /** What the executions of the chain carry now. */
-const agentsIn = (on: ReturnType<typeof chainedStage>) =>
-  [...on.world.chain.executions.values()].map(({ payload }) => payload.agent);
+const agentsIn = (harness: ReturnType<typeof createChainHarness>) =>
+  [...harness.world.chain.executions.values()].map(({ payload }) => payload.agent);
 
-test("the first execution of a run names the agent of its row, and so does the one to which the run is handed over", async () => {
-  const on = chainedStage();
-  const payload = await begin(on.world, named("clerk"), {});
-  expect(agentsIn(on)).toEqual(["clerk"]);
+test("the first execution of a run names the agent of its row, and so does its successor after a hand-over", async () => {
+  const harness = createChainHarness();
+  const payload = await beginRun(harness.world, named("clerk"), {});
+  expect(agentsIn(harness)).toEqual(["clerk"]);
   const { run, born, chain } = payload;
-  await startNextExecution(on.world, { run, born, chain });
-  expect(agentsIn(on)).toEqual(["clerk", "clerk"]);
+  await startNextExecution(harness.world, { run, born, chain });
+  expect(agentsIn(harness)).toEqual(["clerk", "clerk"]);
 });
 
-test.each(["", "another"])("a beat whose payload names %j answers with the agent of the row", async (agent) => {
-  const on = chainedStage();
-  const payload = await begin(on.world, named("clerk"), {});
-  const reply = await replyOf(attempt(runnerOf(on.world, named("clerk")), { ...payload, agent }));
+test.each(["", "another"])("a beat whose payload names %j responds with the agent of the row", async (agent) => {
+  const harness = createChainHarness();
+  const payload = await beginRun(harness.world, named("clerk"), {});
+  const reply = await beatReply(attemptBeat(runnerOf(harness.world, named("clerk")), { ...payload, agent }));
   expect(reply).toMatchObject({ route: "beat", agent: "clerk" });
-  expect(await drive(runnerOf(on.world, named("clerk")), reply)).toMatchObject({ route: "done", agent: "clerk" });
-  expect(rowOf(on, payload.run)).toMatchObject({ agent: "clerk", status: "completed" });
+  expect(await drive(runnerOf(harness.world, named("clerk")), reply)).toMatchObject({ route: "done", agent: "clerk" });
+  expect(rowOf(harness, payload.run)).toMatchObject({ agent: "clerk", status: "completed" });
 });
 
-test("a beat that finds no row answers with the agent of its payload", async () => {
-  const on = chainedStage();
+test("a beat without a row responds with the agent of its payload", async () => {
+  const harness = createChainHarness();
   const payload: Payload = { run: "local-aaaaaaaaaaaaaaaaaaaaaaaaaa", born: "x", chain: 1, epoch: 0, agent: "clerk" };
-  const reply = await replyOf(attempt(runnerOf(on.world, named("clerk")), payload));
+  const reply = await beatReply(attemptBeat(runnerOf(harness.world, named("clerk")), payload));
   expect(reply).toMatchObject({ route: "superseded", agent: "clerk" });
 });
 
-test("an execution hands on the agent that a beat answered", () => {
+test("an execution passes on the agent of a beat's response", () => {
   const payload: Payload = { run: "r", born: "b", chain: 1, epoch: 0, agent: "" };
   const execution = beginAttempt(newExecution({ name: "r-b-1", payload, now: 0 }), "token");
   const answer = { kind: "beat", reply: { ...payload, epoch: 2, agent: "clerk", route: "park", seconds: 5 } } as const;
@@ -47,7 +47,7 @@ test("an execution hands on the agent that a beat answered", () => {
   expect(taskOf(parked)).toMatchObject({ kind: "park", payload: { epoch: 2, agent: "clerk" } });
 });
 
-test("an execution that was stored before payloads named the agent goes on, and names none", () => {
+test("an execution stored before payloads named the agent continues and names none", () => {
   const store = temporaryStore();
   const executions = executionsOf(store);
   executions.start({ name: "old", payload: { run: "r", born: "b", chain: 1, epoch: 3, agent: "clerk" }, now: NOW });

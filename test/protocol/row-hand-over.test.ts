@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type Row } from "../../src/protocol/row.ts";
 import { decideClaim } from "../../src/protocol/row-claim.ts";
 import { type HandOver, decideHandOver } from "../../src/protocol/row-hand-over.ts";
-import { AT, BORN, RUN, row } from "../support/build.ts";
+import { AT, BORN, RUN, row } from "../support/states/states-and-events.ts";
 
 const LEASE = AT + 1_000;
 const entry = { execution: `${RUN}-${BORN}-1`, epoch: 0, retry: 0 };
@@ -17,7 +17,7 @@ const handOver = (change: Partial<HandOver> = {}): HandOver => ({
 });
 
 describe("a hand-over", () => {
-  test("begins the next chain with a fresh epoch, nobody's, and keeps what was counted of the run", () => {
+  test("starts the next chain with a fresh epoch and no owner, and keeps the counts of the run", () => {
     const parkedRow = held({ owner: null, leaseUntil: null, park: { token: "t", entry } });
     expect(decideHandOver(parkedRow, handOver())).toEqual({
       kind: "handed",
@@ -25,12 +25,12 @@ describe("a hand-over", () => {
     });
   });
 
-  test("is held while the owner's lease lives, to the millisecond, and changes nothing", () => {
+  test("is refused while the owner's lease lasts, to the millisecond, and changes nothing", () => {
     expect(decideHandOver(held(), handOver({ now: LEASE - 1 }))).toEqual({ kind: "held", row: held(), until: LEASE });
     expect(decideHandOver(held(), handOver({ now: LEASE })).kind).toBe("handed");
   });
 
-  test("over an owner counts a takeover, and a death only with evidence about its attempt", () => {
+  test("from an owner counts a takeover, and a death only with evidence about its attempt", () => {
     expect(decideHandOver(held(), handOver())).toMatchObject({ row: { takeovers: 1, deaths: 0 } });
     expect(decideHandOver(held(), handOver({ dead: entry }))).toMatchObject({ row: { takeovers: 1, deaths: 1 } });
     const other = { ...entry, retry: 1_000 };
@@ -39,7 +39,7 @@ describe("a hand-over", () => {
     expect(decideHandOver(free, handOver({ dead: entry }))).toMatchObject({ row: { takeovers: 0, deaths: 0 } });
   });
 
-  test("schedule 33: over an owner raises quiet to its lease, and never lowers it", () => {
+  test("schedule 33: from an owner raises effectsSettleAt to its lease, and never lowers it", () => {
     expect(decideHandOver(held(), handOver({ now: LEASE + 50 }))).toMatchObject({
       row: { effectsSettleAt: LEASE, owner: null },
     });
@@ -49,7 +49,7 @@ describe("a hand-over", () => {
     expect(decideHandOver(row(), handOver())).toMatchObject({ row: { effectsSettleAt: 0 } });
   });
 
-  test("schedule 24: lets the successor in, whose own attempt no dead one refuses; the dead ones stay out", () => {
+  test("schedule 24: accepts the successor's first attempt, and refuses the dead ones", () => {
     const outcome = decideHandOver(held(), handOver());
     const next = outcome.kind === "handed" ? outcome.row : row();
     const by = (chain: number, epoch: number, retry: number) =>
@@ -62,7 +62,7 @@ describe("a hand-over", () => {
     expect(by(1, next.epoch, 0)).toBe("superseded");
   });
 
-  test("schedule 39: whose answer was lost is refused to its own copy, with the row that shows the successor", () => {
+  test("schedule 39: with a lost response refuses its own copy with the row that shows the successor", () => {
     const outcome = decideHandOver(held(), handOver());
     const next = outcome.kind === "handed" ? outcome.row : row();
     expect(decideHandOver(next, handOver())).toEqual({ kind: "lost", row: next });

@@ -2,12 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { TIMES } from "../../src/protocol/limits.ts";
 import { FORMAT, hasEnded, isExpired, present } from "../../src/protocol/row.ts";
-import { AT, BORN, RUN, row } from "../support/build.ts";
+import { AT, BORN, RUN, row } from "../support/states/states-and-events.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
 
-describe("a row is there", () => {
-  test("for its own incarnation until its time is over, to the millisecond", () => {
+describe("a row exists", () => {
+  test("for its own incarnation until it expires, to the millisecond", () => {
     const ended = row({ expiresAtSec: AT / 1_000 });
     expect(isExpired(ended, AT - 1)).toBe(false);
     expect(isExpired(ended, AT)).toBe(true);
@@ -18,7 +18,7 @@ describe("a row is there", () => {
     expect(present(row(), { ...OF, born: "another" })).toEqual({ kind: "missing" });
   });
 
-  test("schedule 31: of a format that is not known it is left alone, older or newer", () => {
+  test("schedule 31: with an unknown format, older or newer, and stays unchanged", () => {
     expect(present(row({ format: FORMAT - 1 }), OF)).toEqual({ kind: "unreadable", why: "it has format 0" });
     const why = "it has format 2, and this version of cairn knows format 1";
     expect(present(row({ format: FORMAT + 1 }), OF)).toEqual({ kind: "newer", why, at: null });

@@ -9,7 +9,7 @@ import type { Entry } from "../../src/protocol/entry.ts";
 import { type Claim, decideClaim } from "../../src/protocol/row-claim.ts";
 import { markEndNotified } from "../../src/protocol/row-end-notification.ts";
 import { decideRedrive } from "../../src/protocol/row-redrive.ts";
-import { AT, BORN, RUN, SHA, row } from "../support/build.ts";
+import { AT, BORN, RUN, SHA, row } from "../support/states/states-and-events.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
 const EXECUTION = `${RUN}-${BORN}-1`;
@@ -62,7 +62,7 @@ const released = (change: Partial<Commit> = {}): Row =>
   rowOf(decideCommit(owned(), commit({ release: true, ...change })), "committed");
 
 describe("a claim", () => {
-  test("by the epoch of the payload raises the epoch, takes the lease and counts", () => {
+  test("under the payload's epoch raises the epoch, takes the lease and counts", () => {
     expect(decideClaim(row(), claim())).toEqual({
       kind: "granted",
       overtook: null,
@@ -78,7 +78,7 @@ describe("a claim", () => {
     expect(decideClaim(blocked, claim())).toMatchObject({ row: { status: "blocked", statusSince: 3 } });
   });
 
-  test("over an owner keeps quiet until that lease, lapsed or not, and counts a takeover", () => {
+  test("from an owner raises effectsSettleAt to its lease, expired or not, and counts a takeover", () => {
     const outcome = decideClaim(
       owned(),
       claim({ entry: entry(0, 1), owner: "B", now: LEASE + 5, leaseUntil: LEASE + 90_000 }),
@@ -87,7 +87,7 @@ describe("a claim", () => {
     expect(outcome).toMatchObject({ row: { epoch: 2, owner: "B", effectsSettleAt: LEASE, takeovers: 1, claims: 2 } });
   });
 
-  test("never lowers quiet, and a clean one does not raise it", () => {
+  test("never lowers effectsSettleAt, and one without an owner does not raise it", () => {
     const later = { ...owned(), effectsSettleAt: LEASE + 1 };
     expect(decideClaim(later, claim({ entry: entry(0, 1) }))).toMatchObject({ row: { effectsSettleAt: LEASE + 1 } });
     expect(decideClaim({ ...row(), effectsSettleAt: 7 }, claim())).toMatchObject({
@@ -106,7 +106,7 @@ describe("a claim", () => {
     expect(decideClaim(row(), claim({ chain: 2 }))).toEqual({ kind: "superseded", row: row() });
   });
 
-  test("schedule 1: an attempt that was frozen before its claim is refused when it thaws", () => {
+  test("schedule 1: is refused for an attempt that was frozen before it and thaws", () => {
     const byRetry = rowOf(decideClaim(row(), claim({ entry: entry(0, 1), owner: "B" })), "granted");
     const done = rowOf(decideCommit(byRetry, commit({ release: true })), "committed");
     expect(decideClaim(done, claim({ entry: entry(0, 0), owner: "A" }))).toEqual({ kind: "superseded", row: done });
@@ -115,7 +115,7 @@ describe("a claim", () => {
     expect(decideClaim(done, claim({ entry: entry(1), owner: "C" })).kind).toBe("granted");
   });
 
-  test("schedule 2: a duplicate execution does not take turns with the healthy one", () => {
+  test("schedule 2: is refused for a duplicate execution beside the healthy one", () => {
     const healthy = owned();
     const twin = claim({ entry: entry(0, 0, "twin"), owner: "T" });
     expect(decideClaim(healthy, twin)).toEqual({ kind: "superseded", row: healthy });
@@ -125,7 +125,7 @@ describe("a claim", () => {
 });
 
 describe("a commit", () => {
-  test("adds one version, replaces what is known and leaves the rest", () => {
+  test("adds one version, replaces the given fields and leaves the rest", () => {
     const journal = new Uint8Array([1]);
     const spent = { ...row().spent, beats: 1 };
     const outcome = decideCommit(
@@ -157,17 +157,17 @@ describe("a commit", () => {
     expect(released()).toMatchObject({ owner: null, leaseUntil: null, epoch: 1, effectsSettleAt: 0 });
   });
 
-  test("keeps since when the status is what it is", () => {
+  test("keeps the start time of an unchanged status", () => {
     const waiting = rowOf(decideCommit(owned(), commit({ now: AT + 5, status: "blocked" })), "committed");
     const again = commit({ now: AT + 9, version: 1, status: "blocked" });
     expect(decideCommit(waiting, again)).toMatchObject({ row: { statusSince: AT + 5 } });
   });
 
-  test("leaves model calls unaccounted that it does not debit, and marks where the next claim may make one", () => {
+  test("keeps model calls unaccounted that it does not debit, and marks where the next claim may make one", () => {
     expect(decideCommit(owned(), commit({ asks: 2, will: 1 }))).toMatchObject({ row: { asks: 2, will: 1 } });
   });
 
-  test("counts its own invocation at work until it releases the run", () => {
+  test("counts its own invocation as working until it releases the run", () => {
     expect(decideCommit(owned(), commit())).toMatchObject({ row: { claims: 1 } });
     expect(decideCommit(owned(), commit({ release: true }))).toMatchObject({ row: { claims: 0 } });
   });
@@ -179,7 +179,7 @@ describe("a commit", () => {
     expect(decideCommit(now, commit({ version: 1 }))).toEqual({ kind: "fenced", row: now });
   });
 
-  test("schedule 5: a zombie cannot write, and whoever took over knows until when it may still act", () => {
+  test("schedule 5: of a zombie is refused, and its successor knows until when the zombie may act", () => {
     const zombie = owned();
     const taken = rowOf(
       decideClaim(zombie, claim({ entry: entry(0, 1), owner: "B", leaseUntil: LEASE + 10 })),
@@ -189,7 +189,7 @@ describe("a commit", () => {
     expect(taken.effectsSettleAt).toBe(LEASE);
   });
 
-  test("schedule 34: after a call that outlived its timeout keeps quiet until its own lease", () => {
+  test("schedule 34: after a call that outlived its timeout raises effectsSettleAt to its own lease", () => {
     const outcome = decideCommit(owned(), commit({ release: true, raiseEffectsSettleAt: true }));
     expect(outcome).toMatchObject({ kind: "committed", row: { owner: null, effectsSettleAt: LEASE } });
     expect(decideClaim(rowOf(outcome, "committed"), claim({ entry: entry(0, 1) }))).toMatchObject({
@@ -198,20 +198,20 @@ describe("a commit", () => {
     });
   });
 
-  test("schedule 12: a message between the claim and the end stops the end, which then takes it in", () => {
+  test("schedule 12: to end the run is refused after a message since the claim, and absorbs it on the next try", () => {
     const end = { status: "completed", phase: "Completed", unlessWoken: true, release: true } as const;
     const stirredRow = wokenRow(owned(), 0);
     expect(decideCommit(stirredRow, commit(end))).toEqual({ kind: "woken", row: stirredRow });
     expect(decideCommit(stirredRow, commit({ ...end, wakeCountSeen: 1 })).kind).toBe("committed");
   });
 
-  test("schedule 13: what a timer decides is refused when an answer was acknowledged first; other commits go on", () => {
+  test("schedule 13: of a timer's decision is refused when an answer was acknowledged first; others succeed", () => {
     const stirredRow = wokenRow(wokenRow(owned(), 0), 0);
     expect(decideCommit(stirredRow, commit({ unlessWoken: true, wakeCountSeen: 1 })).kind).toBe("woken");
     expect(decideCommit(stirredRow, commit({ wakeCountSeen: 1 })).kind).toBe("committed");
   });
 
-  test("fenced comes before stirred: a zombie is not told to decide again", () => {
+  test("is fenced before it is refused because of a wake-up: a zombie is not asked to decide again", () => {
     expect(decideCommit(wokenRow(owned(), 0), commit({ epoch: 0, unlessWoken: true })).kind).toBe("fenced");
   });
 });
@@ -225,7 +225,7 @@ describe("a park", () => {
     });
   });
 
-  test("schedule 15: a zombie's dead token does not replace the one that is waited on", () => {
+  test("schedule 15: of a zombie's dead token does not replace the present one", () => {
     const waiting = rowOf(decidePark(released(), park({ entry: entry(1, 1), token: "t2" })), "parked");
     expect(decidePark(waiting, park({ entry: entry(1, 0), token: "t1" }))).toEqual({
       kind: "superseded",
@@ -237,7 +237,7 @@ describe("a park", () => {
     });
   });
 
-  test("is refused to another chain or epoch, while somebody owns the run, and after its end", () => {
+  test("is refused to another chain or epoch, while a process owns the run, and after its end", () => {
     const free = released();
     const refused = (from: Row, change: Partial<Park> = {}) => decidePark(from, park(change)).kind;
     expect(refused(free, { chain: 2 })).toBe("superseded");
@@ -246,7 +246,7 @@ describe("a park", () => {
     expect(refused({ ...free, status: "failed" })).toBe("superseded");
   });
 
-  test("goes round when something came since the inbox was read", () => {
+  test("is refused when a message arrived since the inbox was read", () => {
     const woken = wokenRow(released(), 0);
     expect(decidePark(woken, park())).toEqual({ kind: "woken", row: woken });
     expect(decidePark({ ...woken, wakeCountSeen: 1 }, park()).kind).toBe("parked");
@@ -254,14 +254,14 @@ describe("a park", () => {
 });
 
 describe("a message", () => {
-  test("wakeCount the run once, and is a sign of life that never shortens it", () => {
+  test("raises wakeCount once, and extends the deadline without ever shortening it", () => {
     const before = row({ deadline: AT + 100 });
     expect(wokenRow(before, AT + 500)).toEqual({ ...before, wakeCount: 1, deadline: AT + 500 });
     expect(wokenRow(before, AT + 50).deadline).toBe(AT + 100);
   });
 });
 
-describe("telling", () => {
+describe("notifying an end", () => {
   test("starts the time to live of an ended run, once", () => {
     const ended = row({ status: "completed" });
     expect(markEndNotified(ended, { expiresAtSec: 99 })).toEqual({ ...ended, endNotified: true, expiresAtSec: 99 });
@@ -270,19 +270,19 @@ describe("telling", () => {
     });
   });
 
-  test("says nothing of the end of another epoch", () => {
+  test("does not apply to the end of another epoch", () => {
     const ended = row({ status: "failed", epoch: 4 });
     expect(markEndNotified(ended, { epoch: 3, expiresAtSec: 99 })).toBe(ended);
     expect(markEndNotified(ended, { epoch: 4, expiresAtSec: 99 })).toMatchObject({ endNotified: true });
   });
 
-  test("does nothing to a run that goes on", () => {
+  test("does nothing to a live run", () => {
     expect(markEndNotified(row(), { expiresAtSec: 99 })).toEqual(row());
   });
 });
 
 describe("a checksum", () => {
-  test("is that of the write, and one that an older write left goes", () => {
+  test("is that of its write, and the checksum of an older write is dropped", () => {
     const old = { ...owned(), checksum: "old" };
     expect(decideCommit(old, commit({ checksum: "new" }))).toMatchObject({ row: { checksum: "new" } });
     expect(rowOf(decideCommit(old, commit()), "committed")).not.toHaveProperty("checksum");
@@ -293,7 +293,7 @@ describe("a checksum", () => {
   });
 });
 
-test("a commit records a redrive unless it keeps the phase of an end although the run goes on", () => {
+test("a commit records a redrive unless it keeps the phase of an end although the run continues", () => {
   expect(recordsRedrive({ phase: "AwaitingLLM", status: "running" })).toBe(true);
   expect(recordsRedrive({ phase: "Failed", status: "failed" })).toBe(true);
   expect(recordsRedrive({ phase: "Failed", status: "running" })).toBe(false);

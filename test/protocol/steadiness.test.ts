@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CLOCK, type ClockReading, type ClockRecord, followTime, judgeTime } from "../../src/protocol/steadiness.ts";
-import { AT } from "../support/build.ts";
+import { AT } from "../support/states/states-and-events.ts";
 
 const HOUR_MS = 3_600_000;
 const BEGUN: ClockReading = { wall: AT, uptime: 1_000_000, boot: "one" };
@@ -32,12 +32,12 @@ describe("a wall clock", () => {
     expect(judgeTime({ ...RECORD, trusted: after(20) }, after(0)).doubt).toBeNull();
   });
 
-  test("without a name for its boot is that of a new one where its count went back", () => {
+  test("without a boot ID is that of a new boot when its uptime fell", () => {
     const record = { ...RECORD, trusted: { ...BEGUN, boot: "" } };
     expect(judgeTime(record, { wall: AT + HOUR_MS, uptime: 9_000, boot: "" }).doubt?.kind).toBe("away");
   });
 
-  test("that keeps its new time is believed after an hour; each other jump begins it anew", () => {
+  test("that keeps its new time is trusted after an hour; each other jump restarts that hour", () => {
     const doubted = followTime(RECORD, after(0, HOUR_MS));
     expect(doubted).toEqual({ trusted: BEGUN, doubted: after(0, HOUR_MS) });
     expect(followTime(doubted, after(CLOCK.settleMs - 1, HOUR_MS))).toBe(doubted);
@@ -48,21 +48,21 @@ describe("a wall clock", () => {
     expect(followTime(doubted, after(CLOCK.settleMs, 2 * HOUR_MS)).doubted).toEqual(after(CLOCK.settleMs, 2 * HOUR_MS));
   });
 
-  test("says for how long it has kept its new time, also at the margin of what counts as the same", () => {
+  test("reports for how long it has kept its new time, also at the margin", () => {
     const doubted = followTime(RECORD, after(0, HOUR_MS));
     const forMs = (aheadMs: number) => judgeTime(doubted, after(9_000, aheadMs)).doubt?.forMs;
     expect([forMs(HOUR_MS), forMs(2 * HOUR_MS)]).toEqual([9_000, 0]);
     expect([forMs(HOUR_MS + CLOCK.marginMs), forMs(HOUR_MS - CLOCK.marginMs)]).toEqual([9_000, 9_000]);
   });
 
-  test("is of the boot that its machine names, and of the same one where its count went back by the margin", () => {
+  test("belongs to the boot that its machine names, and to the same one when its uptime fell by the margin", () => {
     const later = { wall: AT + 2 * HOUR_MS, uptime: BEGUN.uptime + 1_000, boot: "two" };
     expect(judgeTime(RECORD, later).doubt?.kind).toBe("away");
     const back = { wall: AT + HOUR_MS, uptime: BEGUN.uptime - CLOCK.marginMs, boot: "one" };
     expect(judgeTime(RECORD, back).doubt?.kind).toBe("ahead");
   });
 
-  test("that agrees again is believed at once, and is read again only now and then", () => {
+  test("that agrees again is trusted at once, and is then read only now and then", () => {
     const doubted = followTime(RECORD, after(0, HOUR_MS));
     expect(followTime(doubted, after(1_000))).toEqual({ trusted: after(1_000), doubted: null });
     expect(followTime(RECORD, after(CLOCK.refreshMs - 1))).toBe(RECORD);
@@ -71,7 +71,7 @@ describe("a wall clock", () => {
   });
 });
 
-test("whatever a clock is set to for less than an hour at a time, no time is certain before it has come", () => {
+test("no time is trusted before it has come, whatever a clock shows for less than an hour at a time", () => {
   const jump = fc.record({
     aheadMs: fc.integer({ min: -90 * 24 * HOUR_MS, max: 90 * 24 * HOUR_MS }),
     forMs: fc.integer({ min: 1, max: CLOCK.settleMs - 1 }),

@@ -12,23 +12,23 @@ const CREATION = {
 };
 const ROW: Row = { ...newRow(CREATION), epoch: 3 };
 const END = { status: "completed", at: NOW } as const;
-const STONE = tombstoneOf(ROW, { ...END, keptMs: 48 * HOUR_MS, expiresAtSec: (NOW + HOUR_MS) / 1_000 });
+const TOMBSTONE = tombstoneOf(ROW, { ...END, keptMs: 48 * HOUR_MS, expiresAtSec: (NOW + HOUR_MS) / 1_000 });
 
 describe("a tombstone", () => {
-  test("says of which run, input and end it is, under which epoch, and until when the key is kept", () => {
-    expect(STONE).toEqual({
+  test("contains run, input, end and epoch, and until when the key is kept", () => {
+    expect(TOMBSTONE).toEqual({
       ...{ run: ROW.run, born: ROW.born, agent: "a", inputDigest: "d", status: "completed", endedAt: NOW, epoch: 3 },
       expiresAtSec: (NOW + 48 * HOUR_MS) / 1_000,
     });
-    expect([isKept(STONE, NOW + 48 * HOUR_MS - 1), isKept(STONE, NOW + 48 * HOUR_MS)]).toEqual([true, false]);
+    expect([isKept(TOMBSTONE, NOW + 48 * HOUR_MS - 1), isKept(TOMBSTONE, NOW + 48 * HOUR_MS)]).toEqual([true, false]);
   });
 
-  test("never goes before its row, however long the agent keeps that", () => {
+  test("is never removed before its row, however long the agent keeps that", () => {
     const expiresAtSec = (NOW + 90 * 24 * HOUR_MS) / 1_000;
     expect(tombstoneOf(ROW, { ...END, keptMs: 48 * HOUR_MS, expiresAtSec })).toMatchObject({ expiresAtSec });
   });
 
-  test("of a row that goes on is none", () => {
+  test("is not made of a live run", () => {
     expect(endIn(ROW)).toBeNull();
     expect(endIn({ ...ROW, status: "failed", statusSince: 7 })).toEqual({ status: "failed", at: 7 });
   });
@@ -36,25 +36,28 @@ describe("a tombstone", () => {
 
 describe("of two tombstones", () => {
   const over = (change: Partial<Tombstone>): boolean =>
-    newerTombstone(STONE, { ...STONE, ...change, status: "failed" }) !== STONE;
+    newerTombstone(TOMBSTONE, { ...TOMBSTONE, ...change, status: "failed" }) !== TOMBSTONE;
 
-  test("that of the later epoch stands, and of one epoch the later one", () => {
+  test("that of the later epoch is kept, and of one epoch the later one", () => {
     expect([over({ epoch: 4, endedAt: 0 }), over({ epoch: 2, endedAt: NOW + 1 })]).toEqual([true, false]);
     expect([over({ endedAt: NOW }), over({ endedAt: NOW - 1 })]).toEqual([true, false]);
   });
 
-  test("that of another incarnation takes the place of what is there", () => {
-    expect([over({ born: "bbbbbbbbbb", epoch: 0, endedAt: 0 }), newerTombstone(null, STONE)]).toEqual([true, STONE]);
+  test("that of another incarnation replaces the present one", () => {
+    expect([over({ born: "bbbbbbbbbb", epoch: 0, endedAt: 0 }), newerTombstone(null, TOMBSTONE)]).toEqual([
+      true,
+      TOMBSTONE,
+    ]);
   });
 });
 
 describe("a creation", () => {
   const expired: Row = { ...ROW, status: "completed", endNotified: true, expiresAtSec: NOW / 1_000 };
 
-  test("is told of the end where the row has expired or is gone and the key is kept", () => {
+  test("returns the end when the row has expired or is removed and the key is kept", () => {
     for (const row of [null, expired]) {
-      expect(decideCreate(row, STONE, CREATION)).toEqual({ kind: "ended", tombstone: STONE });
-      expect(decideCreate(row, { ...STONE, expiresAtSec: NOW / 1_000 }, CREATION)).toMatchObject({
+      expect(decideCreate(row, TOMBSTONE, CREATION)).toEqual({ kind: "ended", tombstone: TOMBSTONE });
+      expect(decideCreate(row, { ...TOMBSTONE, expiresAtSec: NOW / 1_000 }, CREATION)).toMatchObject({
         kind: "created",
         over: row,
       });
@@ -62,8 +65,8 @@ describe("a creation", () => {
     }
   });
 
-  test("finds the run itself as long as its row is there, whatever a tombstone says", () => {
-    expect(decideCreate(ROW, STONE, CREATION)).toEqual({ kind: "exists", row: ROW });
-    expect(decideCreate(ROW, STONE, { ...CREATION, inputDigest: "x" })).toEqual({ kind: "conflict", row: ROW });
+  test("returns the run as long as its row exists, whatever a tombstone contains", () => {
+    expect(decideCreate(ROW, TOMBSTONE, CREATION)).toEqual({ kind: "exists", row: ROW });
+    expect(decideCreate(ROW, TOMBSTONE, { ...CREATION, inputDigest: "x" })).toEqual({ kind: "conflict", row: ROW });
   });
 });

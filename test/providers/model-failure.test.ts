@@ -7,7 +7,7 @@ import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import { text } from "../../src/core/message.ts";
-import { type ChatAnswer, startChatServer } from "../support/chat-completions.ts";
+import { type ChatAnswer, startChatServer } from "../support/processes/chat-completions.ts";
 
 const request = (signal: AbortSignal = new AbortController().signal) => ({
   instructions: "",
@@ -109,7 +109,7 @@ describe("a failure that is not retried", () => {
     ["Gemini", error(400, { message: "The input token count (1048577) exceeds the maximum number of tokens allowed" })],
     ["llama.cpp", error(500, { message: "the request exceeds the available context size, try increasing it" })],
     ["another shape of error", { kind: "raw", status: 400, body: '{"detail":"maximum context length is 8192"}' }],
-  ])("a context that is too long, in the words of %s", async (_, answer) => {
+  ])("a context that is too long, in the provider's message %s", async (_, answer) => {
     expect(await answered(answer)).toMatchObject({ failure: { code: "ContextTooLong" }, retryable: false });
   });
 

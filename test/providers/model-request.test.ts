@@ -6,7 +6,7 @@ import type { Model, ModelOutcome, ModelReply } from "../../src/ports/model.ts";
 import { modelOf } from "../../src/providers/model.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { type Message, type Part, inline, text } from "../../src/core/message.ts";
-import { type ChatAnswer, type ChatServer, startChatServer } from "../support/chat-completions.ts";
+import { type ChatAnswer, type ChatServer, startChatServer } from "../support/processes/chat-completions.ts";
 
 const searchFlights = tool({
   description: "Finds flights.",
@@ -110,7 +110,7 @@ describe("the request", () => {
     });
   });
 
-  test("describes failed calls and unknown outcomes in words", async () => {
+  test("describes failed calls and unknown outcomes as text", async () => {
     const body = await bodyOf([
       said("assistant", called("c1", {}), called("c2", {})),
       said("tool", result("c1", "failed", { code: "NoSeat" })),

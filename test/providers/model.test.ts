@@ -9,7 +9,7 @@ import { type Conversation, type ScriptedReply, check, defineAgent, scriptedMode
 import { executionName } from "../../src/protocol/ids.ts";
 import { beat } from "../../src/engine/loop/beat.ts";
 import { show, timeline } from "../../src/operations/views.ts";
-import { attempt, begin, bench, drive, mortal, runnerOf } from "../support/drive.ts";
+import { attemptBeat, beginRun, createLocalHarness, drive, killableWorld, runnerOf } from "../support/harness/drive.ts";
 
 type Options = Partial<Pick<Parameters<typeof defineAgent>[0], "budget" | "price" | "done" | "result" | "topology">>;
 
@@ -26,14 +26,14 @@ function talker(reply: (conversation: Conversation) => ScriptedReply, options: O
 }
 
 async function outcomeOf(agent: Agent) {
-  const { world } = bench();
+  const { world } = createLocalHarness();
   const runner = runnerOf(world, agent);
-  const reply = await drive(runner, await begin(world, agent, {}));
+  const reply = await drive(runner, await beginRun(world, agent, {}));
   const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
   return { shown: await show(world, reply.run), events };
 }
 
-describe("the model is told about", () => {
+describe("the model gets an error about", () => {
   test("a tool that does not exist", async () => {
     const agent = talker(({ calls }) => {
       const last = calls.at(-1);
@@ -44,7 +44,7 @@ describe("the model is told about", () => {
     expect(shown?.result).toContain("UnknownTool: there is no tool fly; the tools are add");
   });
 
-  test("arguments that do not fit, with the path of what is wrong", async () => {
+  test("arguments that do not fit, with the path of the problem", async () => {
     const agent = talker(({ calls }) => {
       const last = calls.at(-1);
       return last === undefined ? { calls: [{ tool: "add", args: { a: "x" } }] } : { text: JSON.stringify(last) };
@@ -79,7 +79,7 @@ describe("the model is told about", () => {
   });
 });
 
-test("a reply with too many calls is debited, the model is told, and the run continues", async () => {
+test("a reply with too many calls is debited, the model gets an error, and the run continues", async () => {
   const call = { tool: "add", args: { a: 1 } };
   const agent = talker(
     ({ turn, messages }) => {
@@ -120,9 +120,9 @@ describe("a model that fails", () => {
 
   test("to reply in time is called again later", async () => {
     const agent = talker(() => ({ delayMs: 60_000, text: "late" }));
-    const { world } = bench({ modelMs: 30 });
+    const { world } = createLocalHarness({ modelMs: 30 });
     const runner = runnerOf(world, agent);
-    const reply = await drive(runner, await begin(world, agent, {}));
+    const reply = await drive(runner, await beginRun(world, agent, {}));
     expect(reply.route).toBe("wait");
     const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
     expect(events.find(({ kind }) => kind === "ModelCallLost")).toMatchObject({ calls: 1 });
@@ -131,8 +131,8 @@ describe("a model that fails", () => {
 
   test("a process that is asked to end aborts the model call and releases the run at once", async () => {
     const agent = talker(() => ({ delayMs: 60_000, text: "late" }));
-    const { world } = bench();
-    const payload = await begin(world, agent, {});
+    const { world } = createLocalHarness();
+    const payload = await beginRun(world, agent, {});
     const stop = new AbortController();
     const invocation = { deadline: Date.now() + world.limits.beatMs, drain: stop.signal };
     const first = { execution: "e", epoch: 0, retry: 0 };
@@ -153,22 +153,22 @@ describe("budgets", () => {
     ["money", { usd: 0.025 }, 3],
     ["tokens", { tokens: 2_000 }, 2],
     ["beats", { beats: 5 }, 5],
-  ])("%s stop the run before another call and keep what was spent", async (_, budget, beats) => {
+  ])("%s stop the run before another call and keep the amount spent", async (_, budget, beats) => {
     const { shown } = await outcomeOf(talker(chatty, { budget, price: { inUsd: 10, outUsd: 10 } }));
     expect(shown).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" }, beats });
     expect(shown?.spent).toEqual({ usd: beats / 100, tokensIn: beats * 1_000, tokensOut: 0 });
   });
 
   test("debit calls whose process died at their estimate before the next call", async () => {
-    const { world } = bench();
+    const { world } = createLocalHarness();
     const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
-    const payload = await begin(world, agent, {});
+    const payload = await beginRun(world, agent, {});
     const never = talker(() => ({ text: "never", delayMs: 1e9 }));
-    const mortals = mortal(world);
-    for (const retry of [0, 1]) void attempt(runnerOf(mortals.world, never), payload, retry);
+    const mortals = killableWorld(world);
+    for (const retry of [0, 1]) void attemptBeat(runnerOf(mortals.world, never), payload, retry);
     await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.claims).toBe(2);
     mortals.kill();
-    expect(await attempt(runnerOf(world, agent), payload, 2)).toMatchObject({ reply: { route: "done" } });
+    expect(await attemptBeat(runnerOf(world, agent), payload, 2)).toMatchObject({ reply: { route: "done" } });
     const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
     const lost = events.findIndex(({ kind }) => kind === "ModelCallLost");
     expect(events[lost]).toMatchObject({ calls: 2 });
@@ -182,11 +182,11 @@ describe("budgets", () => {
 });
 
 test("a lost call is debited even if the next invocation must end before it can call the model", async () => {
-  const { world } = bench();
+  const { world } = createLocalHarness();
   const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
-  const payload = await begin(world, agent, {});
-  const mortals = mortal(world);
-  void attempt(
+  const payload = await beginRun(world, agent, {});
+  const mortals = killableWorld(world);
+  void attemptBeat(
     runnerOf(
       mortals.world,
       talker(() => ({ text: "never", delayMs: 1e9 })),
@@ -205,7 +205,7 @@ test("a lost call is debited even if the next invocation must end before it can 
 });
 
 describe("definition of done", () => {
-  test("tells the model what is missing, and the run completes when it is there", async () => {
+  test("reports the missing parts to the model, and the run completes when they are present", async () => {
     const agent = talker(
       ({ turn, calls }) => {
         if (turn === 1) return { calls: [{ tool: "add", args: { a: 41 } }] };

@@ -2,7 +2,17 @@
 import { expect, test } from "vitest";
 import { promptOf } from "../../src/engine/model/prompt.ts";
 import { foldAll } from "../../src/core/transition.ts";
-import { after, calls, heard, intended, invoked, replied, resulted, says, startedEvent } from "../support/build.ts";
+import {
+  stateAfter,
+  callPart,
+  messageReceived,
+  intended,
+  invoked,
+  replied,
+  resulted,
+  textPart,
+  startedEvent,
+} from "../support/states/states-and-events.ts";
 
 const shape = (messages: Parameters<typeof promptOf>[1]): readonly string[] =>
   promptOf("", messages).map(({ role, content }) => {
@@ -16,7 +26,7 @@ const shape = (messages: Parameters<typeof promptOf>[1]): readonly string[] =>
 const TASK = 'user: {"to":"Lisbon"}';
 const released = [
   startedEvent,
-  replied([calls("a"), calls("b")]),
+  replied([callPart("a"), callPart("b")]),
   intended("c1"),
   invoked("c1"),
   intended("c2"),
@@ -24,16 +34,22 @@ const released = [
 ];
 
 test("puts all results of a reply in one message after it, and user messages after the results", () => {
-  const state = after(...released, heard("first", "u1"), resulted("c2"), heard("second", "u2"), resulted("c1"));
+  const state = stateAfter(
+    ...released,
+    messageReceived("first", "u1"),
+    resulted("c2"),
+    messageReceived("second", "u2"),
+    resulted("c1"),
+  );
   expect(state.messages.map(({ role }) => role)).toEqual(["user", "assistant", "user", "tool", "user", "tool"]);
   expect(shape(state.messages)).toEqual([TASK, "assistant: c1 c2", "tool: c2 c1", "user: first", "user: second"]);
 });
 
 test("keeps user messages after earlier results, and the next reply's results after the next reply", () => {
-  const state = after(...released, resulted("c1"), resulted("c2"), heard("then", "u1"));
+  const state = stateAfter(...released, resulted("c1"), resulted("c2"), messageReceived("then", "u1"));
   const next = foldAll(state, [
-    replied([says("well"), calls("c")]),
-    heard("late", "u2"),
+    replied([textPart("well"), callPart("c")]),
+    messageReceived("late", "u2"),
     intended("c3"),
     resulted("c3"),
   ]);
@@ -44,7 +60,7 @@ test("keeps user messages after earlier results, and the next reply's results af
 });
 
 test("keeps user messages before any call where they are", () => {
-  expect(shape(after(startedEvent, heard("hello"), replied([says("hi")])).messages)).toEqual([
+  expect(shape(stateAfter(startedEvent, messageReceived("hello"), replied([textPart("hi")])).messages)).toEqual([
     ...[TASK, "user: hello", "assistant: hi"],
   ]);
 });

@@ -16,19 +16,19 @@ import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 import { ledger, show, timeline } from "../../src/operations/views.ts";
-import { AT } from "../support/build.ts";
-import { AWS_ID, TOKEN, formsOf, leaksIn, play } from "../support/leaks.ts";
+import { AT } from "../support/states/states-and-events.ts";
+import { AWS_ID, TOKEN, formsOf, leaksIn, runWithSecret } from "../support/runs/secret-leaks.ts";
 
 const limits = limitsFor(10_000, { settleMs: 20, skewMs: 20 });
 
-interface Room {
+interface Folder {
   readonly world: World;
   readonly records: TelemetryRecord[];
   /** Everything that is stored, by a name for people. */
   readonly stored: () => Readonly<Record<string, Uint8Array>>;
 }
 
-function local(): Room {
+function local(): Folder {
   const dir = mkdtempSync(join(tmpdir(), "cairn-leaks-"));
   const store = openStore({ dir, create: true });
   onTestFinished(() => {
@@ -66,7 +66,7 @@ function cellsIn(file: string): Readonly<Record<string, Uint8Array>> {
   return cells;
 }
 
-function memory(): Room {
+function memory(): Folder {
   const records: TelemetryRecord[] = [];
   const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
   const secrets = memorySecrets({ AIRLINE_TOKEN: TOKEN });
@@ -84,10 +84,10 @@ describe.each([
   ["the embedded world", local],
   ["the world in memory", memory],
 ])("in %s", (_, room) => {
-  test("no byte and no line holds a secret, whatever becomes of the run", async () => {
+  test("no byte and no output line contains a secret, whatever the outcome of the run", async () => {
     const { world, records, stored } = room();
     const seen = { tokens: [], inputs: [] };
-    const { run, routes, edit, input } = await play(world, seen);
+    const { run, routes, edit, input } = await runWithSecret(world, seen);
     // It went all the way, and its tools had the secret.
     expect(routes).toEqual(["park", "park", "done"]);
     expect(seen.tokens).toEqual([TOKEN, TOKEN]);
@@ -114,7 +114,7 @@ describe.each([
 
 const REFERENCE = "[secret AIRLINE_TOKEN]";
 
-test("what is planted is found, in each of its forms", () => {
+test("planted secrets are found in each of their forms", () => {
   const forms = formsOf(TOKEN);
   const plain = [TOKEN, JSON.stringify({ TOKEN }), `?t=${encodeURIComponent(TOKEN)}`];
   const coded = ["", "u", "us", "use"].map((before) => Buffer.from(`${before}${TOKEN} now`).toString("base64"));

@@ -38,7 +38,7 @@ esac
 const instance = instanceOf("/tmp/cairn", 4577);
 
 describe("Docker", () => {
-  test("is used where an engine answers, and not where there is only its client", () => {
+  test("is used when an engine responds, not when only its client exists", () => {
     dockerSaying({ version: "28.2.2\n" });
     expect(hasEngine()).toBe(true);
     dockerSaying({ version: "\n" });
@@ -58,14 +58,14 @@ describe("Docker", () => {
     expect(run).toMatch(/ localstack\/localstack:4\.14\.0$/);
   });
 
-  test("ends its container and those of the functions, which outlive it", () => {
+  test("ends its container and the containers of the functions, which outlive it", () => {
     const names = ["cairn-localstack-4577", "cairn-localstack-4577-lambda-cairn-beat-1"];
     const notes = dockerSaying({ version: "28.2.2", ps: names.join("\n") });
     expect(removeContainers(instance)).toBe(2);
     expect(notes().at(-1)).toBe(`rm --force --volumes ${names.join(" ")}`);
   });
 
-  test("says what it could not do", () => {
+  test("reports what it could not do", () => {
     dockerSaying({ version: "28.2.2", fails: "run" });
     expect(() => startContainer(instance, "/tmp/x")).toThrow("docker run failed: no space left");
   });

@@ -7,7 +7,7 @@ import { storedState } from "../../src/codec/schema/state.ts";
 
 const PAGE = readFileSync(join(import.meta.dirname, "..", "..", "docs", "persistence.md"), "utf8");
 
-test("the page about what is kept names each field of the state", () => {
+test("the page about stored data names each field of the state", () => {
   const rows = PAGE.split("\n").filter((line) => /^\| (?!what|-)/.test(line));
   const named = rows.flatMap((row) => [...(row.split("|")[2] ?? "").matchAll(/`(\w+)`/g)].map(([, field]) => field));
   const { properties = {} } = z.toJSONSchema(storedState, { unrepresentable: "any" });

@@ -27,16 +27,16 @@ const tests: readonly Played[] = readdirSync(join(ROOT, "test/schedules")).flatM
 const byRow = (played: readonly Played[]): readonly Played[] =>
   played.toSorted((one, other) => one.row - other.row || one.file.localeCompare(other.file));
 
-test("the document has every number once, in order", () => {
+test("docs/schedules.md has every number once, in order", () => {
   expect(rows.length).toBeGreaterThanOrEqual(47);
   expect(rows.map(({ row }) => row)).toEqual(rows.map((_, index) => index + 1));
 });
 
-test("each row has exactly one test, in the file that it names", () => {
+test("each schedule has exactly one test, in the file that it names", () => {
   expect(byRow(tests)).toEqual(rows);
 });
 
-test("no other test calls itself the one of a schedule in that room", () => {
+test("no other test in test/schedules begins with a schedule number", () => {
   for (const name of readdirSync(join(ROOT, "test/schedules"))) {
     const source = read(`test/schedules/${name}`);
     expect([name, source.match(/^\s*(test|it)(\.each)?\(/gm)?.length]).toEqual([
@@ -46,7 +46,7 @@ test("no other test calls itself the one of a schedule in that room", () => {
   }
 });
 
-test("each row has a mutant that its own test kills", () => {
+test("each schedule has a mutant that its own test kills", () => {
   const switchedOff = mutants.flatMap(({ name, killedBy }) => {
     const row = Number(/^schedule (\d+): /.exec(name)?.[1]);
     return killedBy.kind === "schedule" && killedBy.row === row ? [row] : [];
@@ -54,7 +54,7 @@ test("each row has a mutant that its own test kills", () => {
   expect([...new Set(switchedOff)].toSorted((one, other) => one - other)).toEqual(rows.map(({ row }) => row));
 });
 
-test("the mistakes that the proof names are among them", () => {
+test("the mistakes that the proof names are among the mutants", () => {
   const named = [
     ...["no epoch condition", "last writer wins", "lease time as fence", "act before intent", "pointer before payload"],
     ...[

@@ -5,9 +5,19 @@ import type { Agent, ToolContext } from "../../src/ports/agent.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { beat } from "../../src/engine/loop/beat.ts";
 import { ledger } from "../../src/operations/views.ts";
-import { attempt, begin, mortal, runnerOf } from "../support/drive.ts";
-import { OVER, type Part, type Stage, actor, chainedStage, never, passing, rowOf, stage } from "../support/stage.ts";
-import { lose, meeting, playOut, rest } from "../support/steps.ts";
+import { attemptBeat, beginRun, killableWorld, runnerOf } from "../support/harness/drive.ts";
+import {
+  FINAL_REPLY,
+  type ScriptedAgentOptions,
+  type Harness,
+  scriptedAgent,
+  createChainHarness,
+  neverSettles,
+  advanceUntilSettled,
+  rowOf,
+  createHarness,
+} from "../support/harness/harness.ts";
+import { loseAttempt, wrapTableCall, runUntilIdle, flushPromises } from "../support/harness/chain-steps.ts";
 
 type Run = (context: ToolContext<unknown>) => unknown;
 
@@ -20,36 +30,37 @@ function twoCalls(first: Run, second: Run): { readonly agent: Agent; readonly st
     starts += 1;
     return starts === 1 ? first(context) : second(context);
   };
-  const reply: Part["reply"] = ({ calls }) => (calls.length === 0 ? { calls: [CALL, CALL] } : OVER);
-  return { agent: actor({ effect: "unsafe", run, reply, timeoutMs: 400 }), starts: () => starts };
+  const reply: ScriptedAgentOptions["reply"] = ({ calls }) =>
+    calls.length === 0 ? { calls: [CALL, CALL] } : FINAL_REPLY;
+  return { agent: scriptedAgent({ effect: "unsafe", run, reply, timeoutMs: 400 }), starts: () => starts };
 }
 
 /** A table that takes no commit while it is away. */
 const awayWhen = (world: World, isAway: () => boolean): World =>
-  meeting(world, "commit", (commit) => async (asked) => {
+  wrapTableCall(world, "commit", (commit) => async (asked) => {
     if (isAway()) throw new StoreUnreachable("the table does not answer");
     return commit(asked);
   });
 
-async function dieWaiting(on: Stage, agent: Agent): Promise<void> {
-  const { world, kill } = mortal(on.world);
-  await lose(on, agent, world);
+async function dieWaiting(harness: Harness, agent: Agent): Promise<void> {
+  const { world, kill } = killableWorld(harness.world);
+  await loseAttempt(harness, agent, world);
   kill();
 }
 
-test("schedule 76: one call of two returns, and the process dies in the other; the result of the first is kept", async () => {
-  const on = chainedStage();
-  const { agent, starts } = twoCalls(() => "sent", never);
-  const { run } = await begin(on.world, agent, {});
-  await dieWaiting(on, agent);
-  await playOut(on, agent);
+test("schedule 76: one call of two returns and the process dies in the other; the result of the first is kept", async () => {
+  const harness = createChainHarness();
+  const { agent, starts } = twoCalls(() => "sent", neverSettles);
+  const { run } = await beginRun(harness.world, agent, {});
+  await dieWaiting(harness, agent);
+  await runUntilIdle(harness, agent);
   // A human is asked about the call that gave no answer, and about no other.
-  expect(await ledger(on.world, run)).toMatchObject([{ status: "succeeded" }, { status: "unknown" }]);
-  expect([rowOf(on, run).status, starts()]).toEqual(["blocked", 2]);
+  expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }, { status: "unknown" }]);
+  expect([rowOf(harness, run).status, starts()]).toEqual(["blocked", 2]);
 });
 
 test("schedule 77: the commit between two results fails while a call runs; the invocation ends when that call has ended", async () => {
-  const on = stage();
+  const harness = createHarness();
   const returned = Promise.withResolvers<string>();
   let isAway = false;
   const { agent, starts } = twoCalls(
@@ -59,11 +70,11 @@ test("schedule 77: the commit between two results fails while a call runs; the i
     },
     () => returned.promise,
   );
-  const payload = await begin(on.world, agent, {});
+  const payload = await beginRun(harness.world, agent, {});
   let isOver = false;
-  const done = attempt(
+  const done = attemptBeat(
     runnerOf(
-      awayWhen(on.world, () => isAway),
+      awayWhen(harness.world, () => isAway),
       agent,
     ),
     payload,
@@ -71,14 +82,14 @@ test("schedule 77: the commit between two results fails while a call runs; the i
     isOver = true;
   });
   done.catch(() => undefined);
-  await rest();
+  await flushPromises();
   expect([starts(), isOver]).toEqual([2, false]);
   returned.resolve("sent as well");
   await expect(done).rejects.toThrow(StoreUnreachable);
 });
 
 test("schedule 78: a call outlives its timeout, and the run cannot be released; the process ends before the call acts", async () => {
-  const on = stage();
+  const harness = createHarness();
   const effects: string[] = [];
   const thawed = Promise.withResolvers<void>();
   let isAway = false;
@@ -88,23 +99,24 @@ test("schedule 78: a call outlives its timeout, and the run cannot be released; 
     effects.push(key);
   };
   const { agent } = twoCalls(late, late);
-  const payload = await begin(on.world, agent, {});
+  const payload = await beginRun(harness.world, agent, {});
   const runner = runnerOf(
-    awayWhen(on.world, () => isAway),
+    awayWhen(harness.world, () => isAway),
     agent,
   );
   const task = { payload, attempt: { execution: "warm", epoch: 0, retry: 0 } };
-  const { limits, clock } = on.world;
+  const { limits, clock } = harness.world;
   vi.spyOn(process.stderr, "write").mockReturnValue(true);
   const exit = vi.spyOn(process, "exit").mockImplementation(() => {
     throw new Error("this process is gone");
   });
   try {
     // A warm process of Lambda serves the next invocation after one that threw, unless it ends.
-    const warm = invocation({ world: on.world, context: { getRemainingTimeInMillis: () => limits.beatMs } }, (own) =>
-      beat(runner, task, { ...own, deadline: clock.now() + limits.beatMs }),
+    const warm = invocation(
+      { world: harness.world, context: { getRemainingTimeInMillis: () => limits.beatMs } },
+      (own) => beat(runner, task, { ...own, deadline: clock.now() + limits.beatMs }),
     );
-    await expect(passing(on, warm)).rejects.toThrow("this process is gone");
+    await expect(advanceUntilSettled(harness, warm)).rejects.toThrow("this process is gone");
     expect([exit.mock.calls, effects]).toEqual([[[1]], []]);
   } finally {
     vi.restoreAllMocks();

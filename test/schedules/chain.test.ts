@@ -4,168 +4,188 @@ import { RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { ledger, show } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
-import { begin, runnerOf } from "../support/drive.ts";
-import { BEAT_MS, type Stage, actor, chainedStage, never, passing, replyOf, rowOf } from "../support/stage.ts";
-import { dieInTool, dyingAfter, frozenBefore, hear, leave, lose } from "../support/steps.ts";
-import { perform, playOut, step, sweep, withTakeovers } from "../support/steps.ts";
+import { beginRun, runnerOf } from "../support/harness/drive.ts";
+import {
+  BEAT_MS,
+  type Harness,
+  scriptedAgent,
+  createChainHarness,
+  neverSettles,
+  advanceUntilSettled,
+  beatReply,
+  rowOf,
+} from "../support/harness/harness.ts";
+import {
+  dieInTool,
+  crashAfterCall,
+  freezeBeforeCall,
+  endAttempt,
+  startAttempt,
+  loseAttempt,
+} from "../support/harness/chain-steps.ts";
+import { performTask, runUntilIdle, runAttempt, sweep, withTakeovers } from "../support/harness/chain-steps.ts";
 
 const ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 /** So many attempts of an entry, and its run is handed over. */
 const FEW = { entryAttemptsMax: ATTEMPTS };
 
-const happened = ({ world }: Stage, run: string) =>
+const happened = ({ world }: Harness, run: string) =>
   reconcile(world, { run, call: "c1", as: "succeeded", result: null, by: "ann", note: null });
 
-const stagesOf = ({ world }: Stage): readonly string[] =>
+const stagesOf = ({ world }: Harness): readonly string[] =>
   [...world.chain.executions.values()].map(({ state, stage }) => `${state} ${stage}`);
 
-test("schedule 9: the commit that moves a run to its next execution lands, its answer is lost with its process", async () => {
-  const on = chainedStage({ chainClaimsMax: 1 });
-  const agent = actor({});
-  const { run } = await begin(on.world, agent, {});
-  await lose(
-    on,
+test("schedule 9: the commit that moves a run to its next execution is applied, and its process dies before the response", async () => {
+  const harness = createChainHarness({ chainClaimsMax: 1 });
+  const agent = scriptedAgent({});
+  const { run } = await beginRun(harness.world, agent, {});
+  await loseAttempt(
+    harness,
     agent,
-    dyingAfter(on.world, "commit", ({ nextChain }) => nextChain),
+    crashAfterCall(harness.world, "commit", ({ nextChain }) => nextChain),
   );
-  expect(rowOf(on, run)).toMatchObject({ chain: 2, owner: null });
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "renew", chain: 2 });
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 0 });
-  expect(new Set(stagesOf(on))).toEqual(new Set(["End ended"]));
+  expect(rowOf(harness, run)).toMatchObject({ chain: 2, owner: null });
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "renew", chain: 2 });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
+  expect(new Set(stagesOf(harness))).toEqual(new Set(["End ended"]));
 });
 
-test("schedule 15: attempt 1 of a park stores its token, and a zombie attempt 0 comes with a dead one", async () => {
-  const on = chainedStage();
-  const agent = actor({ effect: "unsafe" });
-  const { run } = await begin(on.world, agent, {});
-  await dieInTool(on, agent);
-  await step(on, agent);
-  const zombie = leave(on);
-  const frozen = frozenBefore(on.world, "park");
-  const parking = perform(zombie.task, { world: frozen.world, agent });
-  hear(on, zombie, null);
-  await step(on, agent);
-  const { park } = rowOf(on, run);
+test("schedule 15: attempt 1 of a park stores its token, and a zombie attempt 0 arrives with a dead one", async () => {
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ effect: "unsafe" });
+  const { run } = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, agent);
+  await runAttempt(harness, agent);
+  const zombie = startAttempt(harness);
+  const frozen = freezeBeforeCall(harness.world, "park");
+  const parking = performTask(zombie.task, { world: frozen.world, agent });
+  endAttempt(harness, zombie, null);
+  await runAttempt(harness, agent);
+  const { park } = rowOf(harness, run);
   expect(park?.entry.retry).toBe(1);
   frozen.thaw();
   await parking;
-  expect(rowOf(on, run).park).toEqual(park);
-  expect(await happened(on, run)).toEqual({ kind: "accepted" });
-  await playOut(on, agent);
-  expect(rowOf(on, run).status).toBe("completed");
+  expect(rowOf(harness, run).park).toEqual(park);
+  expect(await happened(harness, run)).toEqual({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("completed");
 });
 
-test("schedule 24: all attempts of a beat die; its successor is not refused by the last dead one", async () => {
-  const on = chainedStage(FEW);
+test("schedule 24: all attempts of a beat die; their successor is not refused because of the last one", async () => {
+  const harness = createChainHarness(FEW);
   const keys: string[] = [];
-  const agent = actor({ run: ({ key }) => keys.push(key) });
-  const { run } = await begin(on.world, agent, {});
-  for (let retry = 0; retry < ATTEMPTS; retry += 1) keys.push(await dieInTool(on, agent));
-  expect(stagesOf(on)).toEqual(["Backoff waiting"]);
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 2, takeovers: ATTEMPTS });
+  const agent = scriptedAgent({ run: ({ key }) => keys.push(key) });
+  const { run } = await beginRun(harness.world, agent, {});
+  for (let retry = 0; retry < ATTEMPTS; retry += 1) keys.push(await dieInTool(harness, agent));
+  expect(stagesOf(harness)).toEqual(["Backoff waiting"]);
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 2, takeovers: ATTEMPTS });
   expect(new Set(keys).size).toBe(1);
-  expect(stagesOf(on)).toEqual(["End ended", "End ended"]);
+  expect(stagesOf(harness)).toEqual(["End ended", "End ended"]);
 });
 
 test("schedule 25: every beat dies before it claims; no death is counted, and the deadline ends the run", async () => {
-  const on = chainedStage(FEW);
-  const agent = withTakeovers(actor({}), 2);
-  const { run } = await begin(on.world, agent, {});
-  const { deadline } = rowOf(on, run);
+  const harness = createChainHarness(FEW);
+  const agent = withTakeovers(scriptedAgent({}), 2);
+  const { run } = await beginRun(harness.world, agent, {});
+  const { deadline } = rowOf(harness, run);
   for (let tasks = 0; tasks < 60; tasks += 1) {
-    const out = leave(on);
-    hear(on, out, out.task.kind === "beat" ? null : await perform(out.task, { world: on.world, agent }));
-    expect(rowOf(on, run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, deadline });
+    const out = startAttempt(harness);
+    endAttempt(
+      harness,
+      out,
+      out.task.kind === "beat" ? null : await performTask(out.task, { world: harness.world, agent }),
+    );
+    expect(rowOf(harness, run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, deadline });
   }
-  expect(rowOf(on, run).chain).toBeGreaterThan(5);
-  on.clock.moveTo(deadline);
-  await sweep(on.world);
-  expect(await show(on.world, run)).toMatchObject({ status: "failed", failure: { code: "Expired" } });
+  expect(rowOf(harness, run).chain).toBeGreaterThan(5);
+  harness.clock.moveTo(deadline);
+  await sweep(harness.world);
+  expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "Expired" } });
 });
 
-test("schedule 26: every beat dies after its claim and keeps the lease fresh; a claim over the budget ends the run", async () => {
-  const on = chainedStage({ overdueMs: 1 });
-  const agent = withTakeovers(actor({}), 1);
-  const { run } = await begin(on.world, agent, {});
+test("schedule 26: every beat dies after its claim and renews the lease; a claim over the budget ends the run", async () => {
+  const harness = createChainHarness({ overdueMs: 1 });
+  const agent = withTakeovers(scriptedAgent({}), 1);
+  const { run } = await beginRun(harness.world, agent, {});
   for (let retry = 0; retry < 2; retry += 1) {
-    await lose(on, agent, dyingAfter(on.world, "claim"));
-    const held = rowOf(on, run);
-    await sweep(on.world);
-    expect(rowOf(on, run)).toEqual(held);
+    await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
+    const held = rowOf(harness, run);
+    await sweep(harness.world);
+    expect(rowOf(harness, run)).toEqual(held);
   }
   const loaded: string[] = [];
   const agentOf = async (name: string) => {
     loaded.push(name);
     return { kind: "absent", why: "its bundle kills the process" } as const;
   };
-  const runner = { ...runnerOf(on.world, agent), agentOf };
+  const runner = { ...runnerOf(harness.world, agent), agentOf };
   let quiet = 0;
-  for (let beats = 0; !rowOf(on, run).endNotified && beats < 9; beats += 1) {
-    const out = leave(on);
-    quiet = Math.max(quiet, rowOf(on, run).leaseUntil ?? 0);
-    const invocation = { deadline: on.clock.now() + BEAT_MS, drain: new AbortController().signal };
-    hear(on, out, await runTask(runner)(out.task, invocation));
+  for (let beats = 0; !rowOf(harness, run).endNotified && beats < 9; beats += 1) {
+    const out = startAttempt(harness);
+    quiet = Math.max(quiet, rowOf(harness, run).leaseUntil ?? 0);
+    const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal };
+    endAttempt(harness, out, await runTask(runner)(out.task, invocation));
   }
   expect(loaded).toEqual([]);
-  expect(on.clock.now()).toBeGreaterThanOrEqual(quiet);
-  expect(rowOf(on, run)).toMatchObject({ status: "failed", takeovers: 2 });
-  expect(await show(on.world, run)).toMatchObject({ failure: { code: "CrashLoop" } });
+  expect(harness.clock.now()).toBeGreaterThanOrEqual(quiet);
+  expect(rowOf(harness, run)).toMatchObject({ status: "failed", takeovers: 2 });
+  expect(await show(harness.world, run)).toMatchObject({ failure: { code: "CrashLoop" } });
 });
 
 test("schedule 38: all attempts of a park die, then all attempts of the rescue; they are tried like a beat", async () => {
-  const on = chainedStage();
-  const agent = actor({ effect: "unsafe" });
-  const { run } = await begin(on.world, agent, {});
-  await dieInTool(on, agent);
-  await step(on, agent);
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ effect: "unsafe" });
+  const { run } = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, agent);
+  await runAttempt(harness, agent);
   for (const kind of ["park", "rescue"] as const) {
     for (let retry = 0; retry < ATTEMPTS; retry += 1) {
-      const out = leave(on);
+      const out = startAttempt(harness);
       expect(out.task.kind).toBe(kind);
-      hear(on, out, null);
+      endAttempt(harness, out, null);
     }
-    expect(stagesOf(on)).toEqual(["Backoff waiting"]);
+    expect(stagesOf(harness)).toEqual(["Backoff waiting"]);
   }
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "blocked", chain: 2 });
-  expect(await happened(on, run)).toEqual({ kind: "accepted" });
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", endNotified: true });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "blocked", chain: 2 });
+  expect(await happened(harness, run)).toEqual({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
 });
 
 test("schedule 39: the hand-over of a rescue is applied and its process dies; the retry finds the successor", async () => {
-  const on = chainedStage(FEW);
-  const agent = actor({});
-  const { run } = await begin(on.world, agent, {});
-  for (let retry = 0; retry < ATTEMPTS; retry += 1) await dieInTool(on, agent);
-  await lose(on, agent, dyingAfter(on.world, "handOver"));
-  expect(rowOf(on, run)).toMatchObject({ chain: 2, takeovers: ATTEMPTS });
-  expect(stagesOf(on)).toEqual(["Rescue due"]);
-  expect(await step(on, agent)).toEqual({ kind: "rescue", until: null });
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", chain: 2, takeovers: ATTEMPTS });
+  const harness = createChainHarness(FEW);
+  const agent = scriptedAgent({});
+  const { run } = await beginRun(harness.world, agent, {});
+  for (let retry = 0; retry < ATTEMPTS; retry += 1) await dieInTool(harness, agent);
+  await loseAttempt(harness, agent, crashAfterCall(harness.world, "handOver"));
+  expect(rowOf(harness, run)).toMatchObject({ chain: 2, takeovers: ATTEMPTS });
+  expect(stagesOf(harness)).toEqual(["Rescue due"]);
+  expect(await runAttempt(harness, agent)).toEqual({ kind: "rescue", until: null });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", chain: 2, takeovers: ATTEMPTS });
 });
 
-test("schedule 45: a keyed call always outlives its timeout, each time its process ends; that is no crash loop", async () => {
-  const on = chainedStage();
+test("schedule 45: a keyed call always outlives its timeout and ends its process; that is no crash loop", async () => {
+  const harness = createChainHarness();
   const keys: string[] = [];
   const run = ({ key }: { readonly key: string }): Promise<never> => {
     keys.push(key);
-    return never();
+    return neverSettles();
   };
-  const agent = withTakeovers(actor({ run, timeoutMs: 400 }), 1);
-  const payload = await begin(on.world, agent, {});
+  const agent = withTakeovers(scriptedAgent({ run, timeoutMs: 400 }), 1);
+  const payload = await beginRun(harness.world, agent, {});
   let exits = 0;
-  for (let count = 0; on.world.chain.next() !== null && count < 20; count += 1) {
-    const out = leave(on);
-    const result = await passing(on, perform(out.task, { world: on.world, agent }));
+  for (let count = 0; harness.world.chain.next() !== null && count < 20; count += 1) {
+    const out = startAttempt(harness);
+    const result = await advanceUntilSettled(harness, performTask(out.task, { world: harness.world, agent }));
     if (result.kind === "exit") exits += 1;
     // Where a process cannot answer and end, nobody hears of it, and the retry finds what it committed.
-    hear(on, out, result.kind === "exit" ? null : result);
+    endAttempt(harness, out, result.kind === "exit" ? null : result);
   }
   expect([exits, keys.length, new Set(keys).size]).toEqual([3, 3, 1]);
-  expect(rowOf(on, payload.run)).toMatchObject({ status: "completed", takeovers: 0 });
-  expect(await ledger(on.world, payload.run)).toMatchObject([{ status: "unknown", attempts: 3 }]);
+  expect(rowOf(harness, payload.run)).toMatchObject({ status: "completed", takeovers: 0 });
+  expect(await ledger(harness.world, payload.run)).toMatchObject([{ status: "unknown", attempts: 3 }]);
 });

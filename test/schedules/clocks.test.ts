@@ -6,14 +6,21 @@ import { collectOrphans } from "../../src/maintenance/orphans.ts";
 import { show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { asked, gatesOf } from "../support/asking.ts";
-import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
-import { DAY_MS, HOUR_MS, machineOn } from "../support/set-clock.ts";
-import { OVER, type Stage, actor, replyOf, rowOf, stage } from "../support/stage.ts";
-import { sweep } from "../support/supervise.ts";
+import { runUntilGate, gatesOf } from "../support/agents/approval-agent.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { DAY_MS, HOUR_MS, createClockedMachine } from "../support/harness/clocked-machine.ts";
+import {
+  FINAL_REPLY,
+  type Harness,
+  scriptedAgent,
+  beatReply,
+  rowOf,
+  createHarness,
+} from "../support/harness/harness.ts";
+import { sweep } from "../support/harness/supervised-harness.ts";
 
 const ORPHAN = segmentKey({ run: `local-${"z".repeat(26)}`, born: "bbbbbbbbbb" }, "x");
-const talker = actor({ reply: () => OVER });
+const talker = scriptedAgent({ reply: () => FINAL_REPLY });
 
 const startUnder = (world: World, idempotencyKey: string) =>
   startRun(world, { agent: talker, input: {}, tenant: "local", idempotencyKey });
@@ -30,66 +37,66 @@ async function ended(world: World): Promise<string> {
 }
 
 /** What can be lost: a gate that waits for a person, a run that is paused, one that has ended, an object without a row. */
-async function precious(on: Stage, world: World) {
-  const gated = await asked({ ...on, world: { ...on.world, clock: world.clock } });
-  const idler = actor({});
-  const paused = await begin(world, idler, {});
+async function keptRun(harness: Harness, world: World) {
+  const gated = await runUntilGate({ ...harness, world: { ...harness.world, clock: world.clock } });
+  const idler = scriptedAgent({});
+  const paused = await beginRun(world, idler, {});
   await sendRequest(world, { run: paused.run, want: "pause" });
-  const parked = await replyOf(attempt(runnerOf(world, idler), paused));
+  const parked = await beatReply(attemptBeat(runnerOf(world, idler), paused));
   expect(parked.route).toBe("park");
   const gone = await ended(world);
-  await on.world.objects.put(ORPHAN, new Uint8Array(1));
+  await harness.world.objects.put(ORPHAN, new Uint8Array(1));
   return { gated, idler, parked, gone };
 }
 
-type Precious = Awaited<ReturnType<typeof precious>>;
+type KeptRun = Awaited<ReturnType<typeof keptRun>>;
 
 /** Everything that may decide what cannot be taken back has its turn. */
-async function judgeAll(on: Stage, world: World, { gated, idler, parked }: Precious) {
-  const here = { ...on, world: { ...on.world, clock: world.clock } };
-  const gate = await replyOf(attempt(runnerOf(world, gated.agent), gated.payload));
-  const idle = await replyOf(attempt(runnerOf(world, idler), parked));
+async function judgeAll(harness: Harness, world: World, { gated, idler, parked }: KeptRun) {
+  const here = { ...harness, world: { ...harness.world, clock: world.clock } };
+  const gate = await beatReply(attemptBeat(runnerOf(world, gated.agent), gated.payload));
+  const idle = await beatReply(attemptBeat(runnerOf(world, idler), parked));
   await sweep(here);
   expect(await collectOrphans(world, null)).toBeNull();
   return { gate, idle, again: (await startUnder(world, "k")).kind };
 }
 
-const hasOrphan = ({ world }: Stage): boolean => world.store.objects.has(ORPHAN);
+const hasOrphan = ({ world }: Harness): boolean => world.store.objects.has(ORPHAN);
 
-async function expectAllKept(on: Stage, { gated, parked, gone }: Precious): Promise<void> {
-  expect(await gatesOf(on.world, gated.run)).toMatchObject([{ decision: null }]);
-  expect(rowOf(on, gated.run)).toMatchObject({ status: "waiting" });
-  expect(rowOf(on, parked.run)).toMatchObject({ status: "paused" });
-  expect(await show(on.world, gone)).toMatchObject({ status: "completed" });
-  expect(hasOrphan(on)).toBe(true);
+async function expectAllKept(harness: Harness, { gated, parked, gone }: KeptRun): Promise<void> {
+  expect(await gatesOf(harness.world, gated.run)).toMatchObject([{ decision: null }]);
+  expect(rowOf(harness, gated.run)).toMatchObject({ status: "waiting" });
+  expect(rowOf(harness, parked.run)).toMatchObject({ status: "paused" });
+  expect(await show(harness.world, gone)).toMatchObject({ status: "completed" });
+  expect(hasOrphan(harness)).toBe(true);
 }
 
-test("schedule 104: the clock is put 40 days ahead and comes back: nothing has expired, and nothing is started again", async () => {
-  const on = stage();
-  const machine = machineOn(on);
+test("schedule 104: the clock is set 40 days ahead and back: nothing has expired, and nothing is started again", async () => {
+  const harness = createHarness();
+  const machine = createClockedMachine(harness);
   const { world, clock } = machine.process();
-  const all = await precious(on, world);
+  const all = await keptRun(harness, world);
   machine.pass(HOUR_MS);
   machine.aheadMs = 40 * DAY_MS;
   machine.follow();
   expect(clock.doubt()).toMatchObject({ kind: "ahead", byMs: 40 * DAY_MS });
-  const { gate, idle, again } = await judgeAll(on, world, all);
+  const { gate, idle, again } = await judgeAll(harness, world, all);
   expect([gate.route, idle.route, again]).toEqual(["park", "park", "exists"]);
-  await expectAllKept(on, all);
+  await expectAllKept(harness, all);
   machine.pass(60_000);
   machine.aheadMs = 0;
   machine.follow();
   expect(clock.doubt()).toBeNull();
-  await expectAllKept(on, all);
+  await expectAllKept(harness, all);
   // What is over in truth still ends.
   machine.pass(DAY_MS);
-  await attempt(runnerOf(world, all.gated.agent), gate);
-  expect(rowOf(on, all.gated.run)).toMatchObject({ status: "completed" });
+  await attemptBeat(runnerOf(world, all.gated.agent), gate);
+  expect(rowOf(harness, all.gated.run)).toMatchObject({ status: "completed" });
 });
 
-test("schedule 105: a run that ends while the clock is two days back is kept for its whole time", async () => {
-  const on = stage();
-  const machine = machineOn(on);
+test("schedule 105: a run that ends while the clock is two days behind is kept for its whole time", async () => {
+  const harness = createHarness();
+  const machine = createClockedMachine(harness);
   const { world, clock } = machine.process();
   machine.aheadMs = -2 * DAY_MS;
   machine.follow();
@@ -111,45 +118,45 @@ test("schedule 105: a run that ends while the clock is two days back is kept for
   expect(await show(world, run)).toBeNull();
 });
 
-test("schedule 106: a machine comes back and its clock says that 40 days have passed: nothing is over before an hour", async () => {
-  const on = stage();
-  const machine = machineOn(on);
-  const all = await precious(on, machine.process().world);
+test("schedule 106: a machine restarts and its clock shows 40 days later: nothing expires within an hour", async () => {
+  const harness = createHarness();
+  const machine = createClockedMachine(harness);
+  const all = await keptRun(harness, machine.process().world);
   machine.restart(40 * DAY_MS);
   machine.follow();
   const { world, clock } = machine.process();
   expect(clock.doubt()).toMatchObject({ kind: "away" });
   // What is new is written by the wall clock.
-  expect(clock.now()).toBe(on.clock.now());
-  const { gate, idle, again } = await judgeAll(on, world, all);
+  expect(clock.now()).toBe(harness.clock.now());
+  const { gate, idle, again } = await judgeAll(harness, world, all);
   // It looks again soon, and does not wait for another month.
   expect([gate, idle]).toMatchObject([
     { route: "park", seconds: 600 },
     { route: "park", seconds: 600 },
   ]);
   expect(again).toBe("exists");
-  expect(hasOrphan(on)).toBe(true);
-  expect(rowOf(on, all.gated.run)).toMatchObject({ status: "waiting" });
-  expect(rowOf(on, all.parked.run)).toMatchObject({ status: "paused" });
+  expect(hasOrphan(harness)).toBe(true);
+  expect(rowOf(harness, all.gated.run)).toMatchObject({ status: "waiting" });
+  expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "paused" });
   machine.pass(HOUR_MS / 2);
-  await sweep(on, world);
-  expect(rowOf(on, all.parked.run)).toMatchObject({ status: "paused" });
+  await sweep(harness, world);
+  expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "paused" });
   machine.pass(HOUR_MS);
   expect(clock.doubt()).toBeNull();
-  await attempt(runnerOf(world, all.gated.agent), gate);
-  await attempt(runnerOf(world, all.idler), idle);
-  expect(rowOf(on, all.gated.run)).toMatchObject({ status: "completed" });
-  expect(rowOf(on, all.parked.run)).toMatchObject({ status: "failed" });
+  await attemptBeat(runnerOf(world, all.gated.agent), gate);
+  await attemptBeat(runnerOf(world, all.idler), idle);
+  expect(rowOf(harness, all.gated.run)).toMatchObject({ status: "completed" });
+  expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "failed" });
 });
 
-test("schedule 107: a worker that begins after the jump goes by the time that the supervisor believes", async () => {
-  const on = stage();
-  const machine = machineOn(on);
-  const all = await precious(on, machine.process().world);
+test("schedule 107: a worker that starts after the jump uses the time that the supervisor trusts", async () => {
+  const harness = createHarness();
+  const machine = createClockedMachine(harness);
+  const all = await keptRun(harness, machine.process().world);
   machine.aheadMs = 40 * DAY_MS;
   const { world, clock } = machine.process();
-  expect(clock.now()).toBe(on.clock.now());
-  const { gate, idle, again } = await judgeAll(on, world, all);
+  expect(clock.now()).toBe(harness.clock.now());
+  const { gate, idle, again } = await judgeAll(harness, world, all);
   expect([gate.route, idle.route, again]).toEqual(["park", "park", "exists"]);
-  await expectAllKept(on, all);
+  await expectAllKept(harness, all);
 });

@@ -3,9 +3,16 @@ import { expect, test } from "vitest";
 import type { Agent, Tool } from "../../src/ports/agent.ts";
 import type { Conversation, ScriptedReply } from "../../src/index.ts";
 import { ledger, timeline } from "../../src/operations/views.ts";
-import { begin, mortal } from "../support/drive.ts";
-import { OVER, type Stage, actor, chainedStage, never, rowOf } from "../support/stage.ts";
-import { dieInTool, lose, playOut, step } from "../support/steps.ts";
+import { beginRun, killableWorld } from "../support/harness/drive.ts";
+import {
+  FINAL_REPLY,
+  type Harness,
+  scriptedAgent,
+  createChainHarness,
+  neverSettles,
+  rowOf,
+} from "../support/harness/harness.ts";
+import { dieInTool, loseAttempt, runUntilIdle, runAttempt } from "../support/harness/chain-steps.ts";
 
 /** How often its model was asked. */
 interface Asked {
@@ -21,7 +28,7 @@ function dialled(script: Script): { readonly agent: Agent; readonly asked: Asked
     asked.replies += 1;
     return script(conversation, asked);
   };
-  const made = actor({ effect: "keyed", reply });
+  const made = scriptedAgent({ effect: "keyed", reply });
   const act = made.tools["act"] as Tool;
   return { agent: { ...made, dial: "auto", tools: { act, look: { ...act, effect: "none" } } }, asked };
 }
@@ -30,17 +37,17 @@ const call = (tool: string): ScriptedReply => ({ calls: [{ tool, args: {} }] });
 
 const stuckIn = (agent: Agent, name: string): Agent => ({
   ...agent,
-  tools: { ...agent.tools, [name]: { ...(agent.tools[name] as Tool), run: never } },
+  tools: { ...agent.tools, [name]: { ...(agent.tools[name] as Tool), run: neverSettles } },
 });
 
-async function die(on: Stage, agent: Agent): Promise<void> {
-  const { world, kill } = mortal(on.world);
-  await lose(on, agent, world);
+async function die(harness: Harness, agent: Agent): Promise<void> {
+  const { world, kill } = killableWorld(harness.world);
+  await loseAttempt(harness, agent, world);
   kill();
 }
 
 /** The replies that a run knows of: its own, and those that it counts as lost. */
-async function knownIn({ world }: Stage, run: string): Promise<{ readonly own: number; readonly lost: number }> {
+async function knownIn({ world }: Harness, run: string): Promise<{ readonly own: number; readonly lost: number }> {
   const events = (await timeline(world, { run, after: 0 })) ?? [];
   const lost = events.map((event) => (event.kind === "ModelCallLost" ? event.calls : 0));
   return {
@@ -50,49 +57,52 @@ async function knownIn({ world }: Stage, run: string): Promise<{ readonly own: n
 }
 
 test("schedule 70: a process dies in a call whose plan waits for its result; the reply counts as lost, once", async () => {
-  const on = chainedStage();
-  const { agent, asked } = dialled(({ calls }) => (calls.length === 0 ? call("look") : OVER));
-  const { run } = await begin(on.world, agent, {});
-  await die(on, stuckIn(agent, "look"));
-  expect(rowOf(on, run)).toMatchObject({ version: 0, phase: "Preparing", claims: 1 });
-  await playOut(on, agent);
-  expect([rowOf(on, run).status, asked.replies]).toEqual(["completed", 3]);
-  expect(await knownIn(on, run)).toEqual({ own: 2, lost: 1 });
-  expect(await ledger(on.world, run)).toMatchObject([{ tool: "look", status: "succeeded", attempts: 1 }]);
+  const harness = createChainHarness();
+  const { agent, asked } = dialled(({ calls }) => (calls.length === 0 ? call("look") : FINAL_REPLY));
+  const { run } = await beginRun(harness.world, agent, {});
+  await die(harness, stuckIn(agent, "look"));
+  expect(rowOf(harness, run)).toMatchObject({ version: 0, phase: "Preparing", claims: 1 });
+  await runUntilIdle(harness, agent);
+  expect([rowOf(harness, run).status, asked.replies]).toEqual(["completed", 3]);
+  expect(await knownIn(harness, run)).toEqual({ own: 2, lost: 1 });
+  expect(await ledger(harness.world, run)).toMatchObject([{ tool: "look", status: "succeeded", attempts: 1 }]);
   // Behind a call that acts outside nobody could tell that the model was asked again: there the plan is committed.
-  const other = chainedStage({ beatsPerInvocation: 2 });
-  const next = dialled(({ calls }) => [call("act"), call("look")][calls.length] ?? OVER);
-  const begun = await begin(other.world, next.agent, {});
+  const other = createChainHarness({ beatsPerInvocation: 2 });
+  const next = dialled(({ calls }) => [call("act"), call("look")][calls.length] ?? FINAL_REPLY);
+  const begun = await beginRun(other.world, next.agent, {});
   await die(other, stuckIn(next.agent, "look"));
   expect(rowOf(other, begun.run)).toMatchObject({ phase: "ExecutingTools" });
-  await playOut(other, next.agent);
+  await runUntilIdle(other, next.agent);
   expect([rowOf(other, begun.run).status, next.asked.replies]).toEqual(["completed", 3]);
   expect(await knownIn(other, begun.run)).toEqual({ own: 3, lost: 0 });
 });
 
-test("schedule 71: an invocation asks its model once more and dies, and its reply before that waits; neither is forgotten", async () => {
-  const on = chainedStage({ beatsPerInvocation: 3 });
+test("schedule 71: an invocation calls its model once more and dies while an earlier reply is uncommitted; both are debited", async () => {
+  const harness = createChainHarness({ beatsPerInvocation: 3 });
   const { agent, asked } = dialled(({ calls }, { replies }) => {
     if (calls.length === 0) return call("look");
-    return replies === 2 ? never() : OVER;
+    return replies === 2 ? neverSettles() : FINAL_REPLY;
   });
-  const { run } = await begin(on.world, agent, {});
-  await die(on, agent);
+  const { run } = await beginRun(harness.world, agent, {});
+  await die(harness, agent);
   expect(asked.replies).toBe(2);
-  await playOut(on, agent);
-  expect(rowOf(on, run).status).toBe("completed");
-  const { own, lost } = await knownIn(on, run);
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("completed");
+  const { own, lost } = await knownIn(harness, run);
   expect([own + lost, lost]).toEqual([asked.replies, 1]);
 });
 
-test("schedule 72: a call kills its process each time; its plan waits no more, and no death costs another reply", async () => {
-  const on = chainedStage();
-  const agent: Agent = { ...actor({ effect: "none", reply: () => (asked.push("asked"), call("act")) }), dial: "auto" };
+test("schedule 72: a call kills its process each time; its plan is committed at once, and no death costs another reply", async () => {
+  const harness = createChainHarness();
+  const agent: Agent = {
+    ...scriptedAgent({ effect: "none", reply: () => (asked.push("asked"), call("act")) }),
+    dial: "auto",
+  };
   const asked: string[] = [];
-  const { run } = await begin(on.world, agent, {});
-  for (let deaths = 0; deaths < 4; deaths += 1) await dieInTool(on, agent);
+  const { run } = await beginRun(harness.world, agent, {});
+  for (let deaths = 0; deaths < 4; deaths += 1) await dieInTool(harness, agent);
   expect(asked).toHaveLength(2);
-  expect(rowOf(on, run)).toMatchObject({ phase: "ExecutingTools", takeovers: 3 });
-  await step(on, agent);
-  expect((await ledger(on.world, run))?.[0]).toMatchObject({ status: "succeeded", attempts: 4 });
+  expect(rowOf(harness, run)).toMatchObject({ phase: "ExecutingTools", takeovers: 3 });
+  await runAttempt(harness, agent);
+  expect((await ledger(harness.world, run))?.[0]).toMatchObject({ status: "succeeded", attempts: 4 });
 });

@@ -1,43 +1,59 @@
 /** Two versions of cairn take beats of one run: during a rollout, and after a rollback. */
 import { expect, test } from "vitest";
 import { LEVEL } from "../../src/core/levels.ts";
-import { actor, callsThenOver, passing, replyOf, rowOf, stage } from "../support/stage.ts";
-import { begin } from "../support/drive.ts";
-import { dyingAfter, frozenBefore, hear, leave, lose, perform, playOut, step } from "../support/steps.ts";
-import { rewritten } from "../support/rewritten.ts";
+import {
+  scriptedAgent,
+  callsThenFinal,
+  advanceUntilSettled,
+  beatReply,
+  rowOf,
+  createHarness,
+} from "../support/harness/harness.ts";
+import { beginRun } from "../support/harness/drive.ts";
+import {
+  crashAfterCall,
+  freezeBeforeCall,
+  endAttempt,
+  startAttempt,
+  loseAttempt,
+  performTask,
+  runUntilIdle,
+  runAttempt,
+} from "../support/harness/chain-steps.ts";
+import { rewriteRow } from "../support/runs/rewrite-row.ts";
 
-test("schedule 102: an older process claims a run that a newer one has taken on: it is left as it is, and goes on later", async () => {
-  const on = stage();
-  const agent = actor({ reply: callsThenOver(2) });
-  const { run } = await begin(on.world, agent, {});
-  await step(on, agent);
+test("schedule 102: an older process claims a run of a newer one: the run stays unchanged and continues later", async () => {
+  const harness = createHarness();
+  const agent = scriptedAgent({ reply: callsThenFinal(2) });
+  const { run } = await beginRun(harness.world, agent, {});
+  await runAttempt(harness, agent);
   // It was about to claim at a time at which every process could go on with the run.
-  const older = frozenBefore(on.world, "claim");
-  const out = leave(on);
-  const late = perform(out.task, { world: older.world, agent });
-  const newer = rewritten(rowOf(on, run), { level: LEVEL + 1 });
-  on.world.store.rows.set(run, newer);
+  const older = freezeBeforeCall(harness.world, "claim");
+  const out = startAttempt(harness);
+  const late = performTask(out.task, { world: older.world, agent });
+  const newer = rewriteRow(rowOf(harness, run), { level: LEVEL + 1 });
+  harness.world.store.rows.set(run, newer);
   older.thaw();
-  const result = await passing(on, late);
-  expect(await replyOf(Promise.resolve(result))).toMatchObject({ route: "wait", behind: true, epoch: newer.epoch });
-  expect(rowOf(on, run)).toEqual(newer);
-  hear(on, out, result);
+  const result = await advanceUntilSettled(harness, late);
+  expect(await beatReply(Promise.resolve(result))).toMatchObject({ route: "wait", behind: true, epoch: newer.epoch });
+  expect(rowOf(harness, run)).toEqual(newer);
+  endAttempt(harness, out, result);
   // The newer version is deployed: here, the level is one that every process knows.
-  on.world.store.rows.set(run, rewritten(newer, { level: LEVEL }));
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 0, chain: 1 });
+  harness.world.store.rows.set(run, rewriteRow(newer, { level: LEVEL }));
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0, chain: 1 });
 });
 
-test("schedule 103: a newer process dies with the run, and its retry is too old: the entry after its wait is not refused", async () => {
-  const on = stage();
-  const agent = actor({});
-  const { run } = await begin(on.world, agent, {});
-  await lose(on, agent, dyingAfter(on.world, "claim"));
-  const claimed = rowOf(on, run);
-  const newer = rewritten(claimed, { level: LEVEL + 1 });
-  on.world.store.rows.set(run, newer);
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait", epoch: claimed.epoch });
-  on.world.store.rows.set(run, rewritten(newer, { level: LEVEL }));
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1 });
+test("schedule 103: a newer process dies with the run and its retry is too old: the entry after its wait is accepted", async () => {
+  const harness = createHarness();
+  const agent = scriptedAgent({});
+  const { run } = await beginRun(harness.world, agent, {});
+  await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
+  const claimed = rowOf(harness, run);
+  const newer = rewriteRow(claimed, { level: LEVEL + 1 });
+  harness.world.store.rows.set(run, newer);
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait", epoch: claimed.epoch });
+  harness.world.store.rows.set(run, rewriteRow(newer, { level: LEVEL }));
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1 });
 });

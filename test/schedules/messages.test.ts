@@ -13,34 +13,34 @@ import { reconcile } from "../../src/operations/reconcile.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { begin } from "../support/drive.ts";
+import { beginRun } from "../support/harness/drive.ts";
 import {
-  OVER,
-  type Stage,
-  actor,
+  FINAL_REPLY,
+  type Harness,
+  scriptedAgent,
   beforeCommit,
-  callsThenOver,
-  chainedStage,
-  never,
-  replyOf,
+  callsThenFinal,
+  createChainHarness,
+  neverSettles,
+  beatReply,
   rowOf,
-} from "../support/stage.ts";
+} from "../support/harness/harness.ts";
 import {
   dieInTool,
-  dyingAfter,
-  frozenBefore,
-  hear,
-  leave,
-  meeting,
-  lose,
-  perform,
-  playOut,
-  rest,
-  step,
+  crashAfterCall,
+  freezeBeforeCall,
+  endAttempt,
+  startAttempt,
+  wrapTableCall,
+  loseAttempt,
+  performTask,
+  runUntilIdle,
+  flushPromises,
+  runAttempt,
   sweep,
-} from "../support/steps.ts";
+} from "../support/harness/chain-steps.ts";
 
-const say = (world: World, run: string, as: Answer["as"], by = "ann") =>
+const reconcileAs = (world: World, run: string, as: Answer["as"], by = "ann") =>
   reconcile(world, { run, call: "c1", as, result: null, by, note: null });
 
 const words = (run: string, id = "w1") => ({ run, text: `words ${id}`, by: "ann", id });
@@ -49,235 +49,241 @@ const away = async (): Promise<never> => {
   throw new StoreUnreachable("the table is away");
 };
 
-const heard = async ({ world }: Stage, run: string): Promise<readonly string[]> =>
+const heard = async ({ world }: Harness, run: string): Promise<readonly string[]> =>
   ((await transcript(world, run)) ?? []).flatMap(({ source, parts }) =>
     source === "user:ann" ? parts.map((part) => (part.kind === "text" ? part.text : "")) : [],
   );
 
 /** A run that is parked until somebody says what became of its unsafe call, and can be believed. */
-async function blocked(on: Stage) {
+async function blocked(harness: Harness) {
   let runs = 1;
-  const agent = actor({ effect: "unsafe", run: () => (runs += 1) });
-  const { run, born } = await begin(on.world, agent, {});
-  const key = await dieInTool(on, agent);
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "blocked" });
-  expect(rowOf(on, run).park).not.toBeNull();
-  on.clock.moveTo(rowOf(on, run).effectsSettleAt + on.world.limits.settleMs);
+  const agent = scriptedAgent({ effect: "unsafe", run: () => (runs += 1) });
+  const { run, born } = await beginRun(harness.world, agent, {});
+  const key = await dieInTool(harness, agent);
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "blocked" });
+  expect(rowOf(harness, run).park).not.toBeNull();
+  harness.clock.moveTo(rowOf(harness, run).effectsSettleAt + harness.world.limits.settleMs);
   return { run, born, agent, key, runs: () => runs };
 }
 
 /** A run that waits at a gate. */
-async function gated(on: Stage) {
+async function gated(harness: Harness) {
   let runs = 0;
-  const agent = actor({ approval: "always", run: () => (runs += 1) });
-  const { run, born } = await begin(on.world, agent, {});
-  await playOut(on, agent);
-  const { state } = await load(on.world.objects, rowOf(on, run), new SegmentCache());
+  const agent = scriptedAgent({ approval: "always", run: () => (runs += 1) });
+  const { run, born } = await beginRun(harness.world, agent, {});
+  await runUntilIdle(harness, agent);
+  const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
   const gate = state.open[0]?.gate;
   if (!gate) throw new Error("it waits at no gate");
   const decideAs = (as: Decision["as"], id = gate.gate) =>
-    decide(on.world, { run, gate: id, as, args: null, by: "ann", note: null });
+    decide(harness.world, { run, gate: id, as, args: null, by: "ann", note: null });
   return { run, born, agent, gate, decideAs, runs: () => runs };
 }
 
 test("schedule 10: a sender dies between its message and the wake; its retry counts nothing, and wakes", async () => {
-  const on = chainedStage();
-  const { run, agent } = await blocked(on);
-  void say(dyingAfter(on.world, "deliver"), run, "succeeded");
-  await rest();
-  expect(rowOf(on, run).wakeCount).toBe(1);
-  expect(on.wakes).toEqual([]);
-  expect(await say(on.world, run, "succeeded")).toMatchObject({ kind: "duplicate" });
-  expect(rowOf(on, run).wakeCount).toBe(1);
-  await playOut(on, agent);
-  expect(rowOf(on, run).status).toBe("completed");
+  const harness = createChainHarness();
+  const { run, agent } = await blocked(harness);
+  void reconcileAs(crashAfterCall(harness.world, "deliver"), run, "succeeded");
+  await flushPromises();
+  expect(rowOf(harness, run).wakeCount).toBe(1);
+  expect(harness.wakes).toEqual([]);
+  expect(await reconcileAs(harness.world, run, "succeeded")).toMatchObject({ kind: "duplicate" });
+  expect(rowOf(harness, run).wakeCount).toBe(1);
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("completed");
   // Before the run is parked there is nobody to wake: the park itself sees that somebody stirred.
-  const payload = await begin(on.world, agent, {});
-  await dieInTool(on, agent);
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "park" });
-  void say(dyingAfter(on.world, "deliver"), payload.run, "succeeded");
-  await rest();
-  await playOut(on, agent);
-  expect(rowOf(on, payload.run).status).toBe("completed");
+  const payload = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, agent);
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "park" });
+  void reconcileAs(crashAfterCall(harness.world, "deliver"), payload.run, "succeeded");
+  await flushPromises();
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, payload.run).status).toBe("completed");
 });
 
-test("schedule 11: a pause and a resume stir a blocked run without a message; it is not stirred for ever", async () => {
-  const on = chainedStage();
-  const { run, agent } = await blocked(on);
-  for (const want of ["pause", "resume"] as const) expect(await sendRequest(on.world, { run, want })).toBe("requested");
-  expect(rowOf(on, run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 0 });
+test("schedule 11: a pause and a resume raise wakeCount of a blocked run without a message; it wakes only once", async () => {
+  const harness = createChainHarness();
+  const { run, agent } = await blocked(harness);
+  for (const want of ["pause", "resume"] as const)
+    expect(await sendRequest(harness.world, { run, want })).toBe("requested");
+  expect(rowOf(harness, run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 0 });
   // One beat sees both and parks again.
-  expect(await playOut(on, agent)).toBe(2);
-  expect(rowOf(on, run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 2, status: "blocked" });
-  expect(rowOf(on, run).park).not.toBeNull();
+  expect(await runUntilIdle(harness, agent)).toBe(2);
+  expect(rowOf(harness, run)).toMatchObject({ wakeCount: 2, wakeCountSeen: 2, status: "blocked" });
+  expect(rowOf(harness, run).park).not.toBeNull();
 });
 
 test("schedule 12: a message is acknowledged after the inbox is read and before the end commits", async () => {
-  const on = chainedStage();
-  const agent = actor({ reply: () => OVER });
-  const { run } = await begin(on.world, agent, {});
-  const act = async () => expect(await send(on.world, words(run))).toEqual({ kind: "delivered" });
-  await step(on, agent, beforeCommit(on, { when: () => true, act }));
-  expect(rowOf(on, run).status).toBe("running");
-  await playOut(on, agent);
-  expect(rowOf(on, run).status).toBe("completed");
-  expect(await heard(on, run)).toEqual(["words w1"]);
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+  const { run } = await beginRun(harness.world, agent, {});
+  const act = async () => expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
+  await runAttempt(harness, agent, beforeCommit(harness, { when: () => true, act }));
+  expect(rowOf(harness, run).status).toBe("running");
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("completed");
+  expect(await heard(harness, run)).toEqual(["words w1"]);
 });
 
 test("schedule 13: time is up at a gate, an approval is acknowledged, the denial by expiry would commit", async () => {
-  const on = chainedStage();
-  const { run, gate, agent, decideAs, runs } = await gated(on);
-  on.clock.moveTo(gate.expiresAt);
+  const harness = createChainHarness();
+  const { run, gate, agent, decideAs, runs } = await gated(harness);
+  harness.clock.moveTo(gate.expiresAt);
   const act = async () => expect(await decideAs("approve")).toMatchObject({ kind: "accepted" });
-  await step(on, agent, beforeCommit(on, { when: () => true, act }));
-  await playOut(on, agent);
+  await runAttempt(harness, agent, beforeCommit(harness, { when: () => true, act }));
+  await runUntilIdle(harness, agent);
   expect(runs()).toBe(1);
-  expect(await ledger(on.world, run)).toMatchObject([{ status: "succeeded" }]);
+  expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }]);
 });
 
 test("schedule 14: a paused run parks although it is paused, and resuming clears the pause and wakes it", async () => {
-  const on = chainedStage();
-  const agent = actor({});
-  const { run } = await begin(on.world, agent, {});
-  await sendRequest(on.world, { run, want: "pause" });
-  expect(await playOut(on, agent)).toBe(2);
-  const { park, status } = rowOf(on, run);
-  expect([status, on.wakes]).toEqual(["paused", []]);
-  expect(await sendRequest(on.world, { run, want: "resume" })).toBe("requested");
-  expect(on.wakes).toEqual([park?.token]);
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "completed", pause: false });
+  const harness = createChainHarness();
+  const agent = scriptedAgent({});
+  const { run } = await beginRun(harness.world, agent, {});
+  await sendRequest(harness.world, { run, want: "pause" });
+  expect(await runUntilIdle(harness, agent)).toBe(2);
+  const { park, status } = rowOf(harness, run);
+  expect([status, harness.wakes]).toEqual(["paused", []]);
+  expect(await sendRequest(harness.world, { run, want: "resume" })).toBe("requested");
+  expect(harness.wakes).toEqual([park?.token]);
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", pause: false });
 });
 
-test("schedule 18: two say *retry* to one question; the first is used and crashes, the second permits nothing", async () => {
-  const on = chainedStage();
-  const { run, agent, runs } = await blocked(on);
+test("schedule 18: two operators answer *retry* to one question; the first is used and crashes, the second permits nothing", async () => {
+  const harness = createChainHarness();
+  const { run, agent, runs } = await blocked(harness);
   // Both have looked; one of them is slow.
-  const slow = frozenBefore(on.world, "deliver");
-  const second = say(slow.world, run, "retry", "bob");
-  await rest();
-  expect(await say(on.world, run, "retry")).toEqual({ kind: "accepted" });
-  await dieInTool(on, agent);
-  await playOut(on, agent);
-  expect(rowOf(on, run).status).toBe("blocked");
+  const slow = freezeBeforeCall(harness.world, "deliver");
+  const second = reconcileAs(slow.world, run, "retry", "bob");
+  await flushPromises();
+  expect(await reconcileAs(harness.world, run, "retry")).toEqual({ kind: "accepted" });
+  await dieInTool(harness, agent);
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("blocked");
   slow.thaw();
   expect(await second).toMatchObject({ kind: "duplicate" });
-  on.clock.moveTo(rowOf(on, run).effectsSettleAt + on.world.limits.settleMs);
-  await playOut(on, agent);
-  expect(rowOf(on, run).status).toBe("blocked");
+  harness.clock.moveTo(rowOf(harness, run).effectsSettleAt + harness.world.limits.settleMs);
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("blocked");
   expect(runs()).toBe(1);
   // Whoever asks for another try answers the second question.
-  expect(await say(on.world, run, "retry", "bob")).toEqual({ kind: "accepted" });
-  await playOut(on, agent);
+  expect(await reconcileAs(harness.world, run, "retry", "bob")).toEqual({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
   expect(runs()).toBe(2);
 });
 
-test("schedule 27: a message is absorbed, its item deleted and its id dropped; its sender tries again", async () => {
-  const on = chainedStage();
-  const agent = actor({ reply: callsThenOver(2) });
-  const { run, born } = await begin(on.world, agent, {});
-  expect(await send(on.world, words(run))).toEqual({ kind: "delivered" });
-  await step(on, agent);
-  await step(on, agent);
-  const { state } = await load(on.world.objects, rowOf(on, run), new SegmentCache());
+test("schedule 27: a message is absorbed, its item deleted and its ID dropped; its sender retries", async () => {
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ reply: callsThenFinal(2) });
+  const { run, born } = await beginRun(harness.world, agent, {});
+  expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
+  await runAttempt(harness, agent);
+  await runAttempt(harness, agent);
+  const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
   expect(state.absorbed).toEqual([]);
-  expect(await on.world.table.inbox({ run, born, now: on.clock.now(), limit: 9 })).toEqual([]);
-  expect(await send(on.world, words(run))).toEqual({ kind: "duplicate" });
-  await playOut(on, agent);
-  expect(await heard(on, run)).toEqual(["words w1"]);
+  expect(await harness.world.table.inbox({ run, born, now: harness.clock.now(), limit: 9 })).toEqual([]);
+  expect(await send(harness.world, words(run))).toEqual({ kind: "duplicate" });
+  await runUntilIdle(harness, agent);
+  expect(await heard(harness, run)).toEqual(["words w1"]);
 });
 
-test("schedule 29: a decision about another gate, or an answer to no question, takes no good one's place", async () => {
-  const on = chainedStage();
-  const { run, gate, agent, decideAs, runs } = await gated(on);
+test("schedule 29: a decision about another gate, or an answer to no question, displaces no valid one", async () => {
+  const harness = createChainHarness();
+  const { run, gate, agent, decideAs, runs } = await gated(harness);
   const { planHash } = gate;
-  const wrong = gateId(on.world.hash, { attempt: 1, call: "c1", planHash, argsHash: on.world.hash("other arguments") });
+  const wrong = gateId(harness.world.hash, {
+    attempt: 1,
+    call: "c1",
+    planHash,
+    argsHash: harness.world.hash("other arguments"),
+  });
   expect(await decideAs("approve", wrong)).toEqual({ kind: "stale", gates: [gate.gate], why: null });
-  expect(await say(on.world, run, "retry")).toEqual({ kind: "stale", unknown: [] });
-  expect(on.world.store.messages.size).toBe(0);
-  expect(rowOf(on, run).wakeCount).toBe(0);
-  await playOut(on, agent);
+  expect(await reconcileAs(harness.world, run, "retry")).toEqual({ kind: "stale", unknown: [] });
+  expect(harness.world.store.messages.size).toBe(0);
+  expect(rowOf(harness, run).wakeCount).toBe(0);
+  await runUntilIdle(harness, agent);
   expect(runs()).toBe(0);
   expect(await decideAs("approve")).toMatchObject({ kind: "accepted" });
-  await playOut(on, agent);
+  await runUntilIdle(harness, agent);
   expect(runs()).toBe(1);
 });
 
-test("schedule 30: the answer that would release a blocked run comes, and is read before the question is seen", async () => {
-  const on = chainedStage();
-  const { run, agent, runs } = await blocked(on);
-  expect(await say(on.world, run, "retry")).toEqual({ kind: "accepted" });
-  await playOut(on, agent);
+test("schedule 30: the answer that would release a blocked run arrives, and is read before the question exists", async () => {
+  const harness = createChainHarness();
+  const { run, agent, runs } = await blocked(harness);
+  expect(await reconcileAs(harness.world, run, "retry")).toEqual({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
   expect(runs()).toBe(2);
-  expect(rowOf(on, run).status).toBe("completed");
+  expect(rowOf(harness, run).status).toBe("completed");
 });
 
-test("schedule 43: the deletion of an absorbed item is lost on its way; its id is not forgotten before", async () => {
-  const on = chainedStage();
-  const agent = actor({ reply: callsThenOver(2) });
-  const { run } = await begin(on.world, agent, {});
-  await send(on.world, words(run, "w1"));
+test("schedule 43: the deletion of an absorbed item is lost; its ID is kept until the item is deleted", async () => {
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ reply: callsThenFinal(2) });
+  const { run } = await beginRun(harness.world, agent, {});
+  await send(harness.world, words(run, "w1"));
   // The process that took it in could not delete it, and the next one is not heard.
-  await step(
-    on,
+  await runAttempt(
+    harness,
     agent,
-    meeting(on.world, "clearInbox", () => away),
+    wrapTableCall(harness.world, "clearInbox", () => away),
   );
-  await send(on.world, words(run, "w2"));
-  const lost = leave(on);
-  const world = meeting(on.world, "clearInbox", () => never);
-  void perform(lost.task, { world, agent });
-  await rest();
-  hear(on, lost, null);
-  await playOut(on, agent);
-  expect(await heard(on, run)).toEqual(["words w1", "words w2"]);
+  await send(harness.world, words(run, "w2"));
+  const lost = startAttempt(harness);
+  const world = wrapTableCall(harness.world, "clearInbox", () => neverSettles);
+  void performTask(lost.task, { world, agent });
+  await flushPromises();
+  endAttempt(harness, lost, null);
+  await runUntilIdle(harness, agent);
+  expect(await heard(harness, run)).toEqual(["words w1", "words w2"]);
 });
 
-test("schedule 49: a person looks at a gate, it expires, and then their approval is delivered", async () => {
-  const on = chainedStage();
-  const agent = actor({ approval: "always", run: never, reply: callsThenOver(2) });
-  const { run } = await begin(on.world, agent, {});
-  await playOut(on, agent);
-  const { state } = await load(on.world.objects, rowOf(on, run), new SegmentCache());
+test("schedule 49: an operator reads a gate, it expires, and then the approval is delivered", async () => {
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ approval: "always", run: neverSettles, reply: callsThenFinal(2) });
+  const { run } = await beginRun(harness.world, agent, {});
+  await runUntilIdle(harness, agent);
+  const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
   const gate = state.open[0]?.gate;
-  const slow = frozenBefore(on.world, "deliver");
+  const slow = freezeBeforeCall(harness.world, "deliver");
   const said = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
   const late = decide(slow.world, said);
-  await rest();
-  on.clock.moveTo(gate?.expiresAt ?? 0);
-  await step(on, agent);
-  expect(rowOf(on, run).status).not.toBe("completed");
+  await flushPromises();
+  harness.clock.moveTo(gate?.expiresAt ?? 0);
+  await runAttempt(harness, agent);
+  expect(rowOf(harness, run).status).not.toBe("completed");
   slow.thaw();
   expect(await late).toMatchObject({ kind: "duplicate", decision: { as: "deny", by: "expiry" } });
-  expect((await ledger(on.world, run))?.[0]).toMatchObject({ status: "failed" });
+  expect((await ledger(harness.world, run))?.[0]).toMatchObject({ status: "failed" });
 });
 
-test("schedule 84: a run is to begin again; approvals are delivered before it does and after, and neither runs anything", async () => {
-  const on = chainedStage();
-  const { run, agent, gate, decideAs, runs } = await gated(on);
+test("schedule 84: a run is to restart; approvals are delivered before and after, and neither runs a call", async () => {
+  const harness = createChainHarness();
+  const { run, agent, gate, decideAs, runs } = await gated(harness);
   // Both have looked; one of them is slow.
-  const slow = frozenBefore(on.world, "deliver");
+  const slow = freezeBeforeCall(harness.world, "deliver");
   const said = { run, gate: gate.gate, as: "approve", args: null, by: "bob", note: null } as const;
   const late = decide(slow.world, said);
-  await rest();
-  expect(await requestCompensation(on.world, { run, next: "restart", by: "cyd" })).toBe("accepted");
-  const { version } = rowOf(on, run);
+  await flushPromises();
+  expect(await requestCompensation(harness.world, { run, next: "restart", by: "cyd" })).toBe("accepted");
+  const { version } = rowOf(harness, run);
   // Nothing of the run has moved yet: a person still sees the gate open.
   expect(await decideAs("approve")).toEqual({ kind: "accepted", stage: "waits" });
-  expect(rowOf(on, run).version).toBe(version);
-  await playOut(on, agent);
-  const [open] = (await show(on.world, run))?.gates ?? [];
+  expect(rowOf(harness, run).version).toBe(version);
+  await runUntilIdle(harness, agent);
+  const [open] = (await show(harness.world, run))?.gates ?? [];
   expect(open?.gate).not.toBe(gate.gate);
   const told = { kind: "noEffect", why: expect.stringContaining("begin again"), gates: [open?.gate] };
   expect(await decideAs("approve")).toEqual(told);
   slow.thaw();
   expect(await late).toEqual(told);
-  const ignored = ((await timeline(on.world, { run, after: 0 })) ?? []).filter(
+  const ignored = ((await timeline(harness.world, { run, after: 0 })) ?? []).filter(
     ({ kind }) => kind === "DecisionIgnored",
   );
   expect(ignored).toMatchObject([{ gate: gate.gate, as: "approve", by: "ann" }]);
-  expect(await show(on.world, run)).toMatchObject({
+  expect(await show(harness.world, run)).toMatchObject({
     attempt: 2,
     ignoredDecision: { call: "c1", as: "approve", by: "ann" },
   });
@@ -285,24 +291,24 @@ test("schedule 84: a run is to begin again; approvals are delivered before it do
 });
 
 test("schedule 108: a run takes in a message and ends, and its process dies before it deletes the item", async () => {
-  const on = chainedStage();
-  const agent = actor({ reply: () => OVER });
-  const { run, born } = await begin(on.world, agent, {});
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+  const { run, born } = await beginRun(harness.world, agent, {});
   const body = { kind: "user", text: "use password=hunter2hunter2", by: "ann" } as const;
   // As it was written by a process that knows no secrets.
-  const message = { id: "raw", sentAt: on.clock.now(), body };
-  const { deadline } = rowOf(on, run);
-  await on.world.table.deliver({ run, born, message, now: on.clock.now(), deadline });
-  const raw = (): boolean => JSON.stringify([...on.world.store.messages.values()]).includes("hunter2hunter2");
-  await lose(
-    on,
+  const message = { id: "raw", sentAt: harness.clock.now(), body };
+  const { deadline } = rowOf(harness, run);
+  await harness.world.table.deliver({ run, born, message, now: harness.clock.now(), deadline });
+  const raw = (): boolean => JSON.stringify([...harness.world.store.messages.values()]).includes("hunter2hunter2");
+  await loseAttempt(
+    harness,
     agent,
-    dyingAfter(on.world, "commit", ({ release }) => release),
+    crashAfterCall(harness.world, "commit", ({ release }) => release),
   );
-  expect(rowOf(on, run).status).toBe("completed");
+  expect(rowOf(harness, run).status).toBe("completed");
   expect(raw()).toBe(true);
-  await sweep(on.world);
+  await sweep(harness.world);
   expect(raw()).toBe(false);
-  expect(rowOf(on, run)).toMatchObject({ endNotified: true });
-  expect(await heard(on, run)).toEqual(["use password=[redacted password]"]);
+  expect(rowOf(harness, run)).toMatchObject({ endNotified: true });
+  expect(await heard(harness, run)).toEqual(["use password=[redacted password]"]);
 });

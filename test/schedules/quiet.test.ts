@@ -6,112 +6,130 @@ import { ledger, transcript } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import type { World } from "../../src/ports/world.ts";
-import { begin, mortal } from "../support/drive.ts";
-import { BEAT_MS, SETTLE_MS, SKEW_MS, actor, chainedStage, replyOf, rowOf } from "../support/stage.ts";
-import { ahead, dyingAfter, enterTool, hear, lose, perform, playOut, rest, step } from "../support/steps.ts";
+import { beginRun, killableWorld } from "../support/harness/drive.ts";
+import {
+  BEAT_MS,
+  SETTLE_MS,
+  SKEW_MS,
+  scriptedAgent,
+  createChainHarness,
+  beatReply,
+  rowOf,
+} from "../support/harness/harness.ts";
+import {
+  withClockAhead,
+  crashAfterCall,
+  enterTool,
+  endAttempt,
+  loseAttempt,
+  performTask,
+  runUntilIdle,
+  flushPromises,
+  runAttempt,
+} from "../support/harness/chain-steps.ts";
 
 const LEASE_MS = BEAT_MS + SKEW_MS;
 
-const say = ({ world }: { readonly world: World }, run: string, as: Answer["as"]) =>
+const reconcileAs = ({ world }: { readonly world: World }, run: string, as: Answer["as"]) =>
   reconcile(world, { run, call: "c1", as, result: null, by: "ann", note: null });
 
 /** A tool whose request takes effect on the other side, which can be asked about it. */
-function outside(effect: "probed" | "unsafe") {
+function externalService(effect: "probed" | "unsafe") {
   const effects: string[] = [];
   const land = (key: string): string => {
     effects.push(key);
     return "acted";
   };
   const probe = (key: string) => (effects.includes(key) ? { kind: "happened", result: "seen" } : { kind: "absent" });
-  const agent = actor({ effect, run: ({ key }) => land(key), ...(effect === "probed" ? { probe } : {}) });
+  const agent = scriptedAgent({ effect, run: ({ key }) => land(key), ...(effect === "probed" ? { probe } : {}) });
   return { effects, land, agent };
 }
 
 /** A is in its tool, and its chain takes it for dead. */
-async function overtaken(effect: "probed" | "unsafe") {
-  const on = chainedStage();
-  const { effects, land, agent } = outside(effect);
-  const { run } = await begin(on.world, agent, {});
-  const startedAt = on.clock.now();
-  const a = await enterTool(on, agent);
-  hear(on, a.out, null);
-  return { on, effects, land, agent, run, startedAt, a };
+async function takenOverRun(effect: "probed" | "unsafe") {
+  const harness = createChainHarness();
+  const { effects, land, agent } = externalService(effect);
+  const { run } = await beginRun(harness.world, agent, {});
+  const startedAt = harness.clock.now();
+  const a = await enterTool(harness, agent);
+  endAttempt(harness, a.out, null);
+  return { harness, effects, land, agent, run, startedAt, a };
 }
 
-test("schedule 3: A's probed call is under way, B takes over and would be told *absent*; A acts", async () => {
-  const { on, effects, land, agent, run, startedAt, a } = await overtaken("probed");
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
-  on.clock.moveTo(startedAt + LEASE_MS - 1);
+test("schedule 3: A's probed call is in flight, B takes over and would probe *absent*; A acts", async () => {
+  const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("probed");
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  harness.clock.moveTo(startedAt + LEASE_MS - 1);
   land(a.key);
-  await playOut(on, agent);
+  await runUntilIdle(harness, agent);
   expect(effects).toEqual([a.key]);
-  expect(rowOf(on, run).status).toBe("completed");
-  expect(await ledger(on.world, run)).toMatchObject([{ status: "reconciled", attempts: 1 }]);
+  expect(rowOf(harness, run).status).toBe("completed");
+  expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", attempts: 1 }]);
 });
 
-test("schedule 4: A's unsafe call is unknown, a person sees nothing and would say *retry*; A acts", async () => {
-  const { on, effects, land, agent, run, startedAt, a } = await overtaken("unsafe");
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "park" });
-  await playOut(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ status: "blocked", effectsSettleAt: startedAt + LEASE_MS });
+test("schedule 4: A's unsafe call is unknown, an operator sees nothing and would answer *retry*; A acts", async () => {
+  const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("unsafe");
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "park" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "blocked", effectsSettleAt: startedAt + LEASE_MS });
   // Long after any request of a dead invocation would have settled.
-  on.clock.moveTo(startedAt + LEASE_MS - 1);
-  await say(on, run, "retry");
-  await playOut(on, agent);
+  harness.clock.moveTo(startedAt + LEASE_MS - 1);
+  await reconcileAs(harness, run, "retry");
+  await runUntilIdle(harness, agent);
   land(a.key);
-  on.clock.moveTo(startedAt + LEASE_MS + SETTLE_MS);
-  await say(on, run, "succeeded");
-  await playOut(on, agent);
+  harness.clock.moveTo(startedAt + LEASE_MS + SETTLE_MS);
+  await reconcileAs(harness, run, "succeeded");
+  await runUntilIdle(harness, agent);
   expect(effects).toEqual([a.key]);
-  expect(await ledger(on.world, run)).toMatchObject([{ status: "reconciled", attempts: 1 }]);
+  expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", attempts: 1 }]);
 });
 
-test("schedule 5: B would end the run as cancelled while A, overtaken but alive, starts its effect", async () => {
-  const { on, effects, land, agent, run, startedAt, a } = await overtaken("unsafe");
-  expect(await sendRequest(on.world, { run, want: "cancel" })).toBe("requested");
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
-  on.clock.moveTo(startedAt + LEASE_MS - 1);
-  expect(rowOf(on, run).status).toBe("running");
+test("schedule 5: B would end the run as cancelled while A, fenced but alive, starts its effect", async () => {
+  const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("unsafe");
+  expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  harness.clock.moveTo(startedAt + LEASE_MS - 1);
+  expect(rowOf(harness, run).status).toBe("running");
   land(a.key);
   a.thaw("it acts inside of its lease");
-  expect(await replyOf(a.result)).toMatchObject({ route: "superseded" });
-  await playOut(on, agent);
-  expect(on.clock.now()).toBeGreaterThanOrEqual(startedAt + LEASE_MS);
-  expect(rowOf(on, run)).toMatchObject({ status: "cancelled", endNotified: true });
+  expect(await beatReply(a.result)).toMatchObject({ route: "superseded" });
+  await runUntilIdle(harness, agent);
+  expect(harness.clock.now()).toBeGreaterThanOrEqual(startedAt + LEASE_MS);
+  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
   expect(effects).toEqual([a.key]);
-  expect(JSON.stringify(await transcript(on.world, run))).not.toContain("inside of its lease");
+  expect(JSON.stringify(await transcript(harness.world, run))).not.toContain("inside of its lease");
 });
 
-test("schedule 22: a tool times out, the probe would say *absent*, and the first request lands late", async () => {
+test("schedule 22: a tool times out, the probe would return *absent*, and the first request takes effect late", async () => {
   const settleMs = 5_000;
-  const on = chainedStage({ settleMs });
+  const harness = createChainHarness({ settleMs });
   const effects: string[] = [];
   const keys: string[] = [];
-  const agent = actor({
+  const agent = scriptedAgent({
     effect: "probed",
     timeoutMs: 400,
     run: ({ key, signal }) => {
       keys.push(key);
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => {
-          on.clock.after(settleMs - 1, () => effects.push(key));
+          harness.clock.after(settleMs - 1, () => effects.push(key));
           reject(new Error("stopped, and its request is on the way"));
         });
       });
     },
     probe: (key) => (effects.includes(key) ? { kind: "happened", result: "landed late" } : { kind: "absent" }),
   });
-  const { run } = await begin(on.world, agent, {});
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
+  const { run } = await beginRun(harness.world, agent, {});
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
   expect(effects).toEqual([]);
-  await playOut(on, agent);
+  await runUntilIdle(harness, agent);
   expect(keys).toHaveLength(1);
   expect(effects).toEqual(keys);
-  expect(JSON.stringify(await transcript(on.world, run))).toContain("landed late");
+  expect(JSON.stringify(await transcript(harness.world, run))).toContain("landed late");
 });
 
-test("schedule 28: a call outlives its timeout in a warm process, and would act after a person's *retry*", async () => {
-  const on = chainedStage();
+test("schedule 28: a call outlives its timeout in a warm process, and would act after an operator's *retry*", async () => {
+  const harness = createChainHarness();
   const effects: string[] = [];
   const thaws: (() => void)[] = [];
   let alive = 0;
@@ -125,128 +143,134 @@ test("schedule 28: a call outlives its timeout in a warm process, and would act 
     if (thaws.length > 0) return act();
     return new Promise((resolve) => thaws.push(() => resolve(act())));
   };
-  const agent = actor({ effect: "unsafe", timeoutMs: 400, run });
-  const payload = await begin(on.world, agent, {});
-  const ended = await step(on, agent);
+  const agent = scriptedAgent({ effect: "unsafe", timeoutMs: 400, run });
+  const payload = await beginRun(harness.world, agent, {});
+  const ended = await runAttempt(harness, agent);
   if (ended.kind === "exit") alive += 1;
-  await playOut(on, agent);
-  expect(rowOf(on, payload.run).status).toBe("blocked");
-  const early = await say(on, payload.run, "retry");
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, payload.run).status).toBe("blocked");
+  const early = await reconcileAs(harness, payload.run, "retry");
   if (early.kind !== "tooEarly") throw new Error(`not refused: ${early.kind}`);
-  on.clock.moveTo(early.askFrom);
-  expect(await say(on, payload.run, "retry")).toEqual({ kind: "accepted" });
+  harness.clock.moveTo(early.askFrom);
+  expect(await reconcileAs(harness, payload.run, "retry")).toEqual({ kind: "accepted" });
   // The later invocation has done what was asked, and the frozen promise thaws.
-  await playOut(on, agent);
+  await runUntilIdle(harness, agent);
   for (const thaw of thaws) thaw();
-  await rest();
+  await flushPromises();
   expect(effects).toHaveLength(1);
-  expect(rowOf(on, payload.run).status).toBe("completed");
+  expect(rowOf(harness, payload.run).status).toBe("completed");
 });
 
-test("schedule 33: a request leaves, its beat dies, the run is handed over when the lease is over; it lands", async () => {
-  const on = chainedStage();
-  const { effects, land, agent } = outside("probed");
-  const payload = await begin(on.world, agent, {});
-  const startedAt = on.clock.now();
-  const a = await enterTool(on, agent);
-  hear(on, a.out, null);
+test("schedule 33: a request is sent, its beat dies, the run is handed over at the end of the lease; it takes effect", async () => {
+  const harness = createChainHarness();
+  const { effects, land, agent } = externalService("probed");
+  const payload = await beginRun(harness.world, agent, {});
+  const startedAt = harness.clock.now();
+  const a = await enterTool(harness, agent);
+  endAttempt(harness, a.out, null);
   // The clock of whoever hands over is ahead, as far as the margin allows.
-  on.clock.moveTo(startedAt + LEASE_MS - SKEW_MS);
-  const by = { world: ahead(on.world, SKEW_MS), agent };
-  expect(await perform({ kind: "rescue", payload }, by)).toEqual({ kind: "rescue", until: null });
-  expect(rowOf(on, payload.run)).toMatchObject({ owner: null, chain: 2, effectsSettleAt: startedAt + LEASE_MS });
-  on.clock.after(startedAt + LEASE_MS + SETTLE_MS - 1 - on.clock.now(), () => land(a.key));
-  await playOut(on, agent);
+  harness.clock.moveTo(startedAt + LEASE_MS - SKEW_MS);
+  const by = { world: withClockAhead(harness.world, SKEW_MS), agent };
+  expect(await performTask({ kind: "rescue", payload }, by)).toEqual({ kind: "rescue", until: null });
+  expect(rowOf(harness, payload.run)).toMatchObject({ owner: null, chain: 2, effectsSettleAt: startedAt + LEASE_MS });
+  harness.clock.after(startedAt + LEASE_MS + SETTLE_MS - 1 - harness.clock.now(), () => land(a.key));
+  await runUntilIdle(harness, agent);
   expect(effects).toEqual([a.key]);
-  expect(rowOf(on, payload.run).status).toBe("completed");
+  expect(rowOf(harness, payload.run).status).toBe("completed");
 });
 
-test("schedule 34: a call outlives its timeout, its beat releases; before its process ends the promise fires", async () => {
-  const on = chainedStage();
-  const { effects, land, agent } = outside("probed");
-  const { run } = await begin(on.world, agent, {});
-  const startedAt = on.clock.now();
+test("schedule 34: a call outlives its timeout, its beat releases; before its process ends the promise acts", async () => {
+  const harness = createChainHarness();
+  const { effects, land, agent } = externalService("probed");
+  const { run } = await beginRun(harness.world, agent, {});
+  const startedAt = harness.clock.now();
   const keys: string[] = [];
   const frozen = ({ key }: { readonly key: string }): Promise<never> => {
     keys.push(key);
     return new Promise(() => undefined);
   };
   const act = { ...agent.tools["act"], run: frozen, timeoutMs: 400 } as never;
-  expect(await step(on, { ...agent, tools: { act } })).toMatchObject({ kind: "exit" });
-  expect(rowOf(on, run)).toMatchObject({ owner: null, takeovers: 0, effectsSettleAt: startedAt + LEASE_MS });
-  on.clock.after(startedAt + LEASE_MS - 1 - on.clock.now(), () => land(keys[0] ?? ""));
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
-  await playOut(on, agent);
+  expect(await runAttempt(harness, { ...agent, tools: { act } })).toMatchObject({ kind: "exit" });
+  expect(rowOf(harness, run)).toMatchObject({ owner: null, takeovers: 0, effectsSettleAt: startedAt + LEASE_MS });
+  harness.clock.after(startedAt + LEASE_MS - 1 - harness.clock.now(), () => land(keys[0] ?? ""));
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  await runUntilIdle(harness, agent);
   expect(effects).toEqual(keys);
-  expect(rowOf(on, run).status).toBe("completed");
+  expect(rowOf(harness, run).status).toBe("completed");
 });
 
-test("schedule 35: a person looks during quiet, sees nothing and says *retry*; the frozen owner acts", async () => {
-  const { on, effects, land, agent, run, startedAt, a } = await overtaken("unsafe");
-  await playOut(on, agent);
-  const before = rowOf(on, run);
-  const early = await say(on, run, "retry");
+test("schedule 35: an operator looks before effectsSettleAt, sees nothing and answers *retry*; the frozen owner acts", async () => {
+  const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("unsafe");
+  await runUntilIdle(harness, agent);
+  const before = rowOf(harness, run);
+  const early = await reconcileAs(harness, run, "retry");
   expect(early).toEqual({ kind: "tooEarly", askFrom: startedAt + LEASE_MS + SETTLE_MS });
-  expect(await say(on, run, "failed")).toEqual(early);
-  expect(rowOf(on, run)).toEqual(before);
-  expect(on.world.store.messages.size).toBe(0);
+  expect(await reconcileAs(harness, run, "failed")).toEqual(early);
+  expect(rowOf(harness, run)).toEqual(before);
+  expect(harness.world.store.messages.size).toBe(0);
   land(a.key);
-  on.clock.moveTo(startedAt + LEASE_MS + SETTLE_MS);
-  expect(await say(on, run, "succeeded")).toEqual({ kind: "accepted" });
-  await playOut(on, agent);
+  harness.clock.moveTo(startedAt + LEASE_MS + SETTLE_MS);
+  expect(await reconcileAs(harness, run, "succeeded")).toEqual({ kind: "accepted" });
+  await runUntilIdle(harness, agent);
   expect(effects).toEqual([a.key]);
 });
 
-test("schedule 42: an answer meets a later quiet, is kept, and is applied when that is over", async () => {
-  const on = chainedStage();
-  const { effects, agent } = outside("unsafe");
-  const { run } = await begin(on.world, agent, {});
-  const a = await enterTool(on, agent, mortal(on.world).world);
-  hear(on, a.out, null);
-  await playOut(on, agent);
-  on.clock.moveTo(on.clock.now() + LEASE_MS + SETTLE_MS);
-  expect(await say(on, run, "retry")).toEqual({ kind: "accepted" });
+test("schedule 42: an answer arrives before a later effectsSettleAt, is kept, and is applied then", async () => {
+  const harness = createChainHarness();
+  const { effects, agent } = externalService("unsafe");
+  const { run } = await beginRun(harness.world, agent, {});
+  const a = await enterTool(harness, agent, killableWorld(harness.world).world);
+  endAttempt(harness, a.out, null);
+  await runUntilIdle(harness, agent);
+  harness.clock.moveTo(harness.clock.now() + LEASE_MS + SETTLE_MS);
+  expect(await reconcileAs(harness, run, "retry")).toEqual({ kind: "accepted" });
   // The beat that the answer woke dies right after its claim: from here on there is quiet again.
-  await lose(on, agent, dyingAfter(on.world, "claim"));
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
-  expect(rowOf(on, run)).toMatchObject({ wakeCount: 1, wakeCountSeen: 1 });
+  await loseAttempt(harness, agent, crashAfterCall(harness.world, "claim"));
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  expect(rowOf(harness, run)).toMatchObject({ wakeCount: 1, wakeCountSeen: 1 });
   expect(effects).toEqual([]);
-  await playOut(on, agent);
+  await runUntilIdle(harness, agent);
   expect(effects).toEqual([a.key]);
-  expect(rowOf(on, run).status).toBe("completed");
+  expect(rowOf(harness, run).status).toBe("completed");
 });
 
-test("schedule 48: a call ends without an answer, and its settle time is judged by a clock that is ahead", async () => {
-  const on = chainedStage();
+test("schedule 48: a call times out, and its settle time is judged by a clock that is ahead", async () => {
+  const harness = createChainHarness();
   const effects: string[] = [];
   const run = ({ key }: { readonly key: string }): never => {
-    on.clock.after(SETTLE_MS - 1, () => effects.push(key));
+    harness.clock.after(SETTLE_MS - 1, () => effects.push(key));
     throw new OutcomeUnknown("the connection broke");
   };
-  const agent = actor({ effect: "unsafe", run });
-  const payload = await begin(on.world, agent, {});
-  const startedAt = on.clock.now();
-  await playOut(on, agent);
-  expect(rowOf(on, payload.run).status).toBe("blocked");
+  const agent = scriptedAgent({ effect: "unsafe", run });
+  const payload = await beginRun(harness.world, agent, {});
+  const startedAt = harness.clock.now();
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, payload.run).status).toBe("blocked");
   // By the clock of whoever looks the request has settled; by the one of the call it has not.
-  on.clock.moveTo(startedAt + SETTLE_MS - SKEW_MS + 1);
-  const early = await say({ world: ahead(on.world, SKEW_MS - 1) }, payload.run, "failed");
+  harness.clock.moveTo(startedAt + SETTLE_MS - SKEW_MS + 1);
+  const early = await reconcileAs({ world: withClockAhead(harness.world, SKEW_MS - 1) }, payload.run, "failed");
   expect(early).toMatchObject({ kind: "tooEarly" });
   expect(effects).toEqual([]);
-  on.clock.moveTo(startedAt + SETTLE_MS);
+  harness.clock.moveTo(startedAt + SETTLE_MS);
   expect(effects).toHaveLength(1);
 });
 
-test("schedule 80: A's run is given back while A is in its tool, B finds it and would be told *absent*; A's request lands", async () => {
-  const { on, effects, land, agent, run, a } = await overtaken("probed");
+test("schedule 80: A's run is released while A is in its tool, B would probe *absent*; A's request takes effect", async () => {
+  const { harness, effects, land, agent, run, a } = await takenOverRun("probed");
   // As a release does that commits no event. An older lease is long over.
-  on.clock.moveTo(on.clock.now() + SETTLE_MS + SKEW_MS);
-  const effectsSettleAt = on.clock.now() - SETTLE_MS;
-  on.world.store.rows.set(run, { ...rowOf(on, run), owner: null, leaseUntil: null, claims: 0, effectsSettleAt });
-  const foundAt = on.clock.now();
-  expect(await replyOf(step(on, agent))).toMatchObject({ route: "wait" });
-  on.clock.after(foundAt + SETTLE_MS - 1 - on.clock.now(), () => land(a.key));
-  await playOut(on, agent);
+  harness.clock.moveTo(harness.clock.now() + SETTLE_MS + SKEW_MS);
+  const effectsSettleAt = harness.clock.now() - SETTLE_MS;
+  harness.world.store.rows.set(run, {
+    ...rowOf(harness, run),
+    owner: null,
+    leaseUntil: null,
+    claims: 0,
+    effectsSettleAt,
+  });
+  const foundAt = harness.clock.now();
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  harness.clock.after(foundAt + SETTLE_MS - 1 - harness.clock.now(), () => land(a.key));
+  await runUntilIdle(harness, agent);
   expect(effects).toEqual([a.key]);
-  expect(rowOf(on, run).status).toBe("completed");
+  expect(rowOf(harness, run).status).toBe("completed");
 });

@@ -6,11 +6,25 @@ import type { EventOf } from "../../src/core/event.ts";
 import type { World } from "../../src/ports/world.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { begin, mortal } from "../support/drive.ts";
-import { outageOf, struggle } from "../support/outages.ts";
-import { narrow } from "../support/narrow.ts";
-import { OVER, type Stage, actor, callsThenOver, chainedStage, never, rowOf } from "../support/stage.ts";
-import { lose, meeting, playOut, rulesOf, step } from "../support/steps.ts";
+import { beginRun, killableWorld } from "../support/harness/drive.ts";
+import { storeOutage, attemptDuringOutage } from "../support/faults/store-outages.ts";
+import { smallContextAgent } from "../support/agents/small-context-agent.ts";
+import {
+  FINAL_REPLY,
+  type Harness,
+  scriptedAgent,
+  callsThenFinal,
+  createChainHarness,
+  neverSettles,
+  rowOf,
+} from "../support/harness/harness.ts";
+import {
+  loseAttempt,
+  wrapTableCall,
+  runUntilIdle,
+  recoveryRulesOf,
+  runAttempt,
+} from "../support/harness/chain-steps.ts";
 
 const lostIn = async (world: World, run: string): Promise<readonly number[]> =>
   ((await timeline(world, { run, after: 0 })) ?? [])
@@ -20,117 +34,124 @@ const lostIn = async (world: World, run: string): Promise<readonly number[]> =>
 const CALL: ScriptedReply = { calls: [{ tool: "act", args: {} }] };
 
 /** It does the same for ever, and counts how often it is asked for its last words. */
-function circling(lastWords: () => ScriptedReply | Promise<never>) {
+function loopingAgent(closingReply: () => ScriptedReply | Promise<never>) {
   const asked = { closings: 0 };
-  const agent = actor({
+  const agent = scriptedAgent({
     effect: "none",
     loops: "stop",
     reply: ({ messages }) => {
       if (!messages.at(-1)?.text.startsWith("You have to stop now")) return CALL;
       asked.closings += 1;
-      return lastWords();
+      return closingReply();
     },
   });
   return { agent, asked };
 }
 
 /** The attempt dies with whatever it waits for. */
-async function die(on: Stage, agent: Parameters<typeof lose>[1]): Promise<void> {
-  const { world, kill } = mortal(on.world);
-  await lose(on, agent, world);
+async function die(harness: Harness, agent: Parameters<typeof loseAttempt>[1]): Promise<void> {
+  const { world, kill } = killableWorld(harness.world);
+  await loseAttempt(harness, agent, world);
   kill();
 }
 
-async function untilItCircles(on: Stage, agent: Parameters<typeof lose>[1]): Promise<string> {
-  const { run } = await begin(on.world, agent, {});
-  for (let beat = 0; beat < BOUNDS.loopRepeats; beat += 1) await step(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ phase: "AwaitingLLM" });
+async function runUntilLoop(harness: Harness, agent: Parameters<typeof loseAttempt>[1]): Promise<string> {
+  const { run } = await beginRun(harness.world, agent, {});
+  for (let beat = 0; beat < BOUNDS.loopRepeats; beat += 1) await runAttempt(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ phase: "AwaitingLLM" });
   return run;
 }
 
-test("schedule 65: a process dies while it asks for last words; they are counted as lost and not asked for again", async () => {
-  const on = chainedStage();
-  const { agent, asked } = circling(never);
-  const run = await untilItCircles(on, agent);
-  await die(on, agent);
-  expect(rowOf(on, run)).toMatchObject({ phase: "ForceStop", status: "running" });
-  await playOut(on, agent);
+test("schedule 65: a process dies during a closing call; the call counts as lost and is not repeated", async () => {
+  const harness = createChainHarness();
+  const { agent, asked } = loopingAgent(neverSettles);
+  const run = await runUntilLoop(harness, agent);
+  await die(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ phase: "ForceStop", status: "running" });
+  await runUntilIdle(harness, agent);
   expect(asked.closings).toBe(1);
-  expect(rowOf(on, run)).toMatchObject({ status: "failed" });
-  expect(await lostIn(on.world, run)).toEqual([1]);
-  expect(await rulesOf(on.world, run)).toEqual(["loop detector", "takeover", "stops without a closing reply"]);
+  expect(rowOf(harness, run)).toMatchObject({ status: "failed" });
+  expect(await lostIn(harness.world, run)).toEqual([1]);
+  expect(await recoveryRulesOf(harness.world, run)).toEqual([
+    "loop detector",
+    "takeover",
+    "stops without a closing reply",
+  ]);
   // Its model has spoken, and the end that follows is not stored.
-  const other = chainedStage();
-  const { agent: speaker, asked: heard } = circling(() => OVER);
-  const stopping = await untilItCircles(other, speaker);
-  const objects = outageOf(other.world, "objects");
-  const world = meeting(objects.world, "inbox", (call) => (...of) => {
+  const other = createChainHarness();
+  const { agent: speaker, asked: heard } = loopingAgent(() => FINAL_REPLY);
+  const stopping = await runUntilLoop(other, speaker);
+  const objects = storeOutage(other.world, "objects");
+  const world = wrapTableCall(objects.world, "inbox", (call) => (...of) => {
     objects.isAway = heard.closings > 0;
     return call(...of);
   });
-  await struggle(other, speaker, world);
+  await attemptDuringOutage(other, speaker, world);
   expect([rowOf(other, stopping), heard.closings]).toMatchObject([
     { phase: "ForceStop", storeOutage: { store: "the objects" } },
     1,
   ]);
-  await playOut(other, speaker);
+  await runUntilIdle(other, speaker);
   expect([rowOf(other, stopping).status, heard.closings]).toEqual(["failed", 1]);
   expect(await lostIn(other.world, stopping)).toEqual([1]);
 });
 
-test("schedule 66: a process dies while it asks its model, and somebody asks for a pause; what was asked is not forgotten", async () => {
-  const on = chainedStage();
-  const agent = actor({ reply: () => OVER });
-  const { run } = await begin(on.world, agent, {});
-  await die(on, actor({ reply: never }));
-  await sendRequest(on.world, { run, want: "pause" });
-  await playOut(on, agent);
-  expect(rowOf(on, run).status).toBe("paused");
-  await sendRequest(on.world, { run, want: "resume" });
-  await playOut(on, agent);
-  expect([rowOf(on, run).status, await lostIn(on.world, run)]).toEqual(["completed", [1]]);
+test("schedule 66: a process dies during a model call, and an operator requests a pause; the call is debited", async () => {
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+  const { run } = await beginRun(harness.world, agent, {});
+  await die(harness, scriptedAgent({ reply: neverSettles }));
+  await sendRequest(harness.world, { run, want: "pause" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("paused");
+  await sendRequest(harness.world, { run, want: "resume" });
+  await runUntilIdle(harness, agent);
+  expect([rowOf(harness, run).status, await lostIn(harness.world, run)]).toEqual(["completed", [1]]);
   // The same for last words: a pause is no way to have them twice.
-  const other = chainedStage();
-  const { agent: circler, asked } = circling(never);
-  const stopping = await untilItCircles(other, circler);
+  const other = createChainHarness();
+  const { agent: circler, asked } = loopingAgent(neverSettles);
+  const stopping = await runUntilLoop(other, circler);
   await die(other, circler);
   await sendRequest(other.world, { run: stopping, want: "pause" });
-  await playOut(other, circler);
+  await runUntilIdle(other, circler);
   expect(rowOf(other, stopping).status).toBe("paused");
   await sendRequest(other.world, { run: stopping, want: "resume" });
-  await playOut(other, circler);
+  await runUntilIdle(other, circler);
   expect([rowOf(other, stopping).status, asked.closings]).toEqual(["failed", 1]);
   expect(await lostIn(other.world, stopping)).toEqual([1]);
 });
 
-test("schedule 67: an invocation commits, asks its model once more and dies; that call is debited too", async () => {
-  const on = chainedStage({ beatsPerInvocation: 2 });
+test("schedule 67: an invocation commits, calls its model once more and dies; that call is debited too", async () => {
+  const harness = createChainHarness({ beatsPerInvocation: 2 });
   // What an unsafe call came to is committed before its model hears of it, by the same invocation.
-  const agent = actor({ effect: "unsafe" });
-  const once = callsThenOver(1);
-  const { run } = await begin(on.world, agent, {});
-  await die(on, actor({ effect: "unsafe", reply: (asked) => (asked.calls.length === 0 ? once(asked) : never()) }));
-  expect(rowOf(on, run)).toMatchObject({ phase: "AwaitingLLM" });
-  await playOut(on, agent);
-  expect([rowOf(on, run).status, await lostIn(on.world, run)]).toEqual(["completed", [1]]);
+  const agent = scriptedAgent({ effect: "unsafe" });
+  const once = callsThenFinal(1);
+  const { run } = await beginRun(harness.world, agent, {});
+  await die(
+    harness,
+    scriptedAgent({ effect: "unsafe", reply: (asked) => (asked.calls.length === 0 ? once(asked) : neverSettles()) }),
+  );
+  expect(rowOf(harness, run)).toMatchObject({ phase: "AwaitingLLM" });
+  await runUntilIdle(harness, agent);
+  expect([rowOf(harness, run).status, await lostIn(harness.world, run)]).toEqual(["completed", [1]]);
 });
 
-test("schedule 73: a process dies while it asks for a summary, or right after it while it asks on; each call is counted once", async () => {
-  const on = chainedStage();
-  const { agent, counts } = narrow({ pages: 2 });
-  const { run } = await begin(on.world, agent, {});
-  for (let beat = 0; beat < 2; beat += 1) await step(on, agent);
-  const silent = narrow({ pages: 2, summary: never });
-  await die(on, silent.agent);
-  expect([rowOf(on, run).phase, silent.counts.summaries]).toEqual(["Compacting", 1]);
+test("schedule 73: a process dies during a summary or the call after it; each call is counted once", async () => {
+  const harness = createChainHarness();
+  const { agent, counts } = smallContextAgent({ pages: 2 });
+  const { run } = await beginRun(harness.world, agent, {});
+  for (let beat = 0; beat < 2; beat += 1) await runAttempt(harness, agent);
+  const silent = smallContextAgent({ pages: 2, summary: neverSettles });
+  await die(harness, silent.agent);
+  expect([rowOf(harness, run).phase, silent.counts.summaries]).toEqual(["Compacting", 1]);
   // The next one gets its summary, asks on in the same breath, and dies there.
-  const stuck = narrow({ pages: 2, reply: never });
-  await die(on, stuck.agent);
-  expect([rowOf(on, run).phase, stuck.counts.summaries]).toEqual(["AwaitingLLM", 1]);
-  await playOut(on, agent);
-  expect([rowOf(on, run).status, counts.summaries]).toEqual(["completed", 0]);
-  expect(await lostIn(on.world, run)).toEqual([1, 1]);
-  const debits = (await timeline(on.world, { run, after: 0 })) ?? [];
+  const stuck = smallContextAgent({ pages: 2, reply: neverSettles });
+  await die(harness, stuck.agent);
+  expect([rowOf(harness, run).phase, stuck.counts.summaries]).toEqual(["AwaitingLLM", 1]);
+  await runUntilIdle(harness, agent);
+  expect([rowOf(harness, run).status, counts.summaries]).toEqual(["completed", 0]);
+  expect(await lostIn(harness.world, run)).toEqual([1, 1]);
+  const debits = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const kept = debits.flatMap((event) =>
     event.kind === "BudgetDebited" && event.debit.tokensIn === 70 ? [event] : [],
   );

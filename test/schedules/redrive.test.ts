@@ -5,119 +5,119 @@ import { executionName } from "../../src/protocol/ids.ts";
 import { archiveKey } from "../../src/history/object-keys.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { redrive } from "../../src/operations/redrive.ts";
-import { type Crashed, crashed } from "../support/crashed.ts";
-import { HOUR, MINUTE, playFor } from "../support/passing-time.ts";
-import { passing } from "../support/stage.ts";
+import { type CrashLoopRun, createCrashLoopRun } from "../support/runs/crash-loop-run.ts";
+import { HOUR, MINUTE, runForTime } from "../support/harness/run-for-time.ts";
+import { advanceUntilSettled } from "../support/harness/harness.ts";
 import {
-  ahead,
+  withClockAhead,
   beforeCall,
   dieInTool,
-  dyingAfter,
-  frozenBefore,
-  hear,
-  leave,
-  perform,
-  rest,
+  crashAfterCall,
+  freezeBeforeCall,
+  endAttempt,
+  startAttempt,
+  performTask,
+  flushPromises,
   sweep,
-} from "../support/steps.ts";
+} from "../support/harness/chain-steps.ts";
 
 const ADA = { by: "ada", why: "more memory" } as const;
 const BOB = { by: "bob", why: "the night shift" } as const;
 
-const redrivesIn = async ({ on, run }: Crashed): Promise<readonly string[]> =>
-  ((await timeline(on.world, { run, after: 0 })) ?? []).flatMap((event) =>
+const redrivesIn = async ({ harness, run }: CrashLoopRun): Promise<readonly string[]> =>
+  ((await timeline(harness.world, { run, after: 0 })) ?? []).flatMap((event) =>
     event.kind === "RunRedriven" ? [`${event.by}: ${event.why}`] : [],
   );
 
 /** It fails once more in the same way. */
-async function crashAgain(it: Crashed): Promise<void> {
-  await dieInTool(it.on, it.agent);
-  await dieInTool(it.on, it.agent);
-  await playFor(it.on, it.agent, MINUTE);
+async function crashAgain(it: CrashLoopRun): Promise<void> {
+  await dieInTool(it.harness, it.agent);
+  await dieInTool(it.harness, it.agent);
+  await runForTime(it.harness, it.agent, MINUTE);
   expect(it.row()).toMatchObject({ status: "failed" });
 }
 
-test("schedule 87: two operators redrive a run at once; one of them does, and the other is told", async () => {
-  const it = await crashed();
-  const { run, on } = it;
+test("schedule 87: two operators redrive a run at once; one succeeds, and the other gets that as the response", async () => {
+  const it = await createCrashLoopRun();
+  const { run, harness } = it;
   // Bob has judged the run; before he writes, Ada redrives it.
-  const slow = beforeCall(on.world, "redrive", () => redrive(on.world, { run, ...ADA }));
+  const slow = beforeCall(harness.world, "redrive", () => redrive(harness.world, { run, ...ADA }));
   expect(await redrive(slow, { run, ...BOB })).toMatchObject({ kind: "Late", row: { redrive: { by: "ada" } } });
   expect(it.row()).toMatchObject({ chain: 2, status: "running" });
-  await playFor(on, it.agent, HOUR);
+  await runForTime(harness, it.agent, HOUR);
   expect([it.row().status, it.called, await redrivesIn(it)]).toEqual(["completed", [it.key], ["ada: more memory"]]);
 });
 
-test("schedule 88: a sender dies between the row and the start; the sweeper starts the run, and the wish has its name", async () => {
-  const it = await crashed();
-  const { on, run } = it;
-  const late = redrive(dyingAfter(on.world, "redrive"), { run, ...ADA });
+test("schedule 88: a sender dies between the row and the start; the sweeper starts the run, and the redrive has its operator", async () => {
+  const it = await createCrashLoopRun();
+  const { harness, run } = it;
+  const late = redrive(crashAfterCall(harness.world, "redrive"), { run, ...ADA });
   late.catch(() => undefined);
-  await rest();
+  await flushPromises();
   const { born, chain, epoch } = it.row();
   expect(it.row()).toMatchObject({ status: "running", redrive: { by: "ada" }, owner: null });
-  expect(on.world.chain.executions.has(executionName(run, born, chain))).toBe(false);
-  on.clock.moveTo(on.clock.now() + 2 * MINUTE);
-  await passing(on, sweep(on.world));
-  expect(on.world.chain.executions.get(executionName(run, born, chain))?.payload.epoch).toBe(epoch);
-  await playFor(on, it.agent, HOUR);
+  expect(harness.world.chain.executions.has(executionName(run, born, chain))).toBe(false);
+  harness.clock.moveTo(harness.clock.now() + 2 * MINUTE);
+  await advanceUntilSettled(harness, sweep(harness.world));
+  expect(harness.world.chain.executions.get(executionName(run, born, chain))?.payload.epoch).toBe(epoch);
+  await runForTime(harness, it.agent, HOUR);
   expect([it.row().status, it.called, await redrivesIn(it)]).toEqual(["completed", [it.key], ["ada: more memory"]]);
 });
 
-test("schedule 89: a process freezes before it tells an end; the run is redriven and fails again, and the late telling says nothing of that", async () => {
-  const it = await crashed({}, { hotMs: null, archive: "warm" });
-  const { on, run } = it;
+test("schedule 89: a process freezes before it notifies an end; the run is redriven and fails again; the late notification is refused", async () => {
+  const it = await createCrashLoopRun({}, { hotMs: null, archive: "warm" });
+  const { harness, run } = it;
   expect(it.row()).toMatchObject({ endNotified: true });
-  await redrive(on.world, { run, ...ADA });
+  await redrive(harness.world, { run, ...ADA });
   // Whoever ends it is frozen before the end is told; its archive is put by then.
-  await dieInTool(on, it.agent);
-  await dieInTool(on, it.agent);
-  const frozen = frozenBefore(on.world, "recordEndNotified");
+  await dieInTool(harness, it.agent);
+  await dieInTool(harness, it.agent);
+  const frozen = freezeBeforeCall(harness.world, "recordEndNotified");
   await failIn(it, frozen.world);
   expect(it.row()).toMatchObject({ status: "failed", endNotified: false });
-  await redrive(on.world, { run, ...BOB });
-  await dieInTool(on, it.agent);
-  await dieInTool(on, it.agent);
+  await redrive(harness.world, { run, ...BOB });
+  await dieInTool(harness, it.agent);
+  await dieInTool(harness, it.agent);
   // And whoever ends it this time dies before it tells.
-  await failIn(it, frozenBefore(on.world, "recordEndNotified").world);
+  await failIn(it, freezeBeforeCall(harness.world, "recordEndNotified").world);
   frozen.thaw();
-  await rest();
+  await flushPromises();
   expect(it.row()).toMatchObject({ status: "failed", endNotified: false, expiresAtSec: null });
-  await passing(on, sweep(on.world));
+  await advanceUntilSettled(harness, sweep(harness.world));
   expect(it.row()).toMatchObject({ endNotified: true });
-  const archives = [...on.world.store.objects.keys()].filter((key) => key.startsWith("archive/"));
+  const archives = [...harness.world.store.objects.keys()].filter((key) => key.startsWith("archive/"));
   expect(archives.toSorted()).toEqual([1, 2, 3].map((end) => archiveKey(it.row(), "warm", end)).toSorted());
 });
 
 /** Its last beats are done in that world, in which the end may never be told. */
-async function failIn({ on, agent, row }: Crashed, world: World): Promise<void> {
+async function failIn({ harness, agent, row }: CrashLoopRun, world: World): Promise<void> {
   const failed = async (): Promise<void> => {
     while (row().status !== "failed") await new Promise((resolve) => setImmediate(resolve));
   };
   while (row().status !== "failed") {
-    const out = leave(on);
-    const heard = perform(out.task, { world, agent }).then((result) => hear(on, out, result));
+    const out = startAttempt(harness);
+    const heard = performTask(out.task, { world, agent }).then((result) => endAttempt(harness, out, result));
     heard.catch(() => undefined);
-    await passing(on, Promise.race([heard, failed()]));
+    await advanceUntilSettled(harness, Promise.race([heard, failed()]));
   }
 }
 
-test("schedule 90: a run is redriven right before its time is over: it stays; right after it, nothing brings it back", async () => {
-  const it = await crashed();
-  const { on, run } = it;
+test("schedule 90: a redrive right before the expiry keeps the run; right after it, the run stays expired", async () => {
+  const it = await createCrashLoopRun();
+  const { harness, run } = it;
   const over = (it.row().expiresAtSec ?? 0) * 1_000;
-  on.clock.moveTo(over - 1);
-  expect(await redrive(on.world, { run, ...ADA })).toMatchObject({ kind: "redriven" });
-  on.clock.moveTo(over + 1);
-  on.world.store.expire(over + 1);
+  harness.clock.moveTo(over - 1);
+  expect(await redrive(harness.world, { run, ...ADA })).toMatchObject({ kind: "redriven" });
+  harness.clock.moveTo(over + 1);
+  harness.world.store.expire(over + 1);
   expect(it.row()).toMatchObject({ status: "running", expiresAtSec: null });
   await crashAgain(it);
   const again = (it.row().expiresAtSec ?? 0) * 1_000;
   expect(again).toBeGreaterThan(over);
-  on.clock.moveTo(again);
-  expect(await redrive(on.world, { run, ...BOB })).toEqual({ kind: "Expired" });
+  harness.clock.moveTo(again);
+  expect(await redrive(harness.world, { run, ...BOB })).toEqual({ kind: "Expired" });
   // Judged in time by a clock that is behind; the store has removed the row when the write arrives.
-  const slow = beforeCall(ahead(on.world, -1), "redrive", async () => on.world.store.expire(again));
+  const slow = beforeCall(withClockAhead(harness.world, -1), "redrive", async () => harness.world.store.expire(again));
   expect(await redrive(slow, { run, ...BOB })).toEqual({ kind: "missing" });
-  expect(on.world.store.rows.has(run)).toBe(false);
+  expect(harness.world.store.rows.has(run)).toBe(false);
 });

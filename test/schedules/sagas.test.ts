@@ -5,11 +5,27 @@ import { OutcomeUnknown, check } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
 import { requestCompensation } from "../../src/operations/compensate.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { everyCrash, dying } from "../support/crashing.ts";
-import { asks, deeds } from "../support/deeds.ts";
-import { begin, drive, runnerOf } from "../support/drive.ts";
-import { type Part, type Stage, actor, beforeCommit, chainedStage, passing, rowOf, stage } from "../support/stage.ts";
-import { beforeCall, enterTool, hear, playOut, rulesOf, step } from "../support/steps.ts";
+import { forEachCrashPoint, crashAtCall } from "../support/faults/crash-at-call.ts";
+import { replyWithCalls, sideEffectAgent } from "../support/agents/side-effect-agent.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import {
+  type ScriptedAgentOptions,
+  type Harness,
+  scriptedAgent,
+  beforeCommit,
+  createChainHarness,
+  advanceUntilSettled,
+  rowOf,
+  createHarness,
+} from "../support/harness/harness.ts";
+import {
+  beforeCall,
+  enterTool,
+  endAttempt,
+  runUntilIdle,
+  recoveryRulesOf,
+  runAttempt,
+} from "../support/harness/chain-steps.ts";
 
 const NEVER = [check("never", () => "it never is")];
 
@@ -17,8 +33,8 @@ const NEVER = [check("never", () => "it never is")];
 function paying() {
   const undone = new Map<string, string>();
   let runs = 0;
-  const made = deeds({
-    reply: asks([["pay", "ada", 5]], [["pay", "bob", 7]], [["pay", "cyd", 9]]),
+  const made = sideEffectAgent({
+    reply: replyWithCalls([["pay", "ada", 5]], [["pay", "bob", 7]], [["pay", "cyd", 9]]),
     done: NEVER,
     pay: {
       undo: {
@@ -34,27 +50,30 @@ function paying() {
 }
 
 /** As a chain drives it to its end, from wherever it is. */
-async function driven(on: Stage, of: { readonly agent: Agent; readonly run: string }): Promise<string> {
+async function driven(harness: Harness, of: { readonly agent: Agent; readonly run: string }): Promise<string> {
   for (let count = 0; count < 20; count += 1) {
-    const { run, born, chain, epoch, agent, wakeAt } = rowOf(on, of.run);
-    on.clock.moveTo(Math.max(on.clock.now(), wakeAt ?? 0));
-    const { route } = await passing(on, drive(runnerOf(on.world, of.agent), { run, born, chain, epoch, agent }));
+    const { run, born, chain, epoch, agent, wakeAt } = rowOf(harness, of.run);
+    harness.clock.moveTo(Math.max(harness.clock.now(), wakeAt ?? 0));
+    const { route } = await advanceUntilSettled(
+      harness,
+      drive(runnerOf(harness.world, of.agent), { run, born, chain, epoch, agent }),
+    );
     if (route !== "wait") return route;
   }
   throw new Error("it waits for ever");
 }
 
-test("schedule 68: a process dies between two undos; what is left is undone, newest first, and nothing twice", async () => {
+test("schedule 68: a process dies between two undos; the rest is undone newest first, and nothing twice", async () => {
   const calm = paying();
-  const on = stage();
-  await driven(on, { agent: calm.agent, run: (await begin(on.world, calm.agent, {})).run });
+  const harness = createHarness();
+  await driven(harness, { agent: calm.agent, run: (await beginRun(harness.world, calm.agent, {})).run });
   expect([calm.runs(), [...calm.undone.values()]]).toEqual([3, ["cyd", "bob", "ada"]]);
-  const crashes = await everyCrash(async (crash) => {
-    const here = stage();
+  const crashes = await forEachCrashPoint(async (crash) => {
+    const here = createHarness();
     const { agent, undone, done } = paying();
-    const payload = await begin(here.world, agent, {});
-    const { world, survives } = dying(here.world, crash);
-    const isOver = await passing(
+    const payload = await beginRun(here.world, agent, {});
+    const { world, survives } = crashAtCall(here.world, crash);
+    const isOver = await advanceUntilSettled(
       here,
       survives((mine) => drive(runnerOf({ ...world, ...mine }, agent), payload)),
     );
@@ -67,29 +86,29 @@ test("schedule 68: a process dies between two undos; what is left is undone, new
 });
 
 /** Its one call can be undone; what happens outside is noted in order. */
-function undoable(part: Part, rules: Partial<Pick<Tool, "onUnknown">> = {}) {
+function undoable(part: ScriptedAgentOptions, rules: Partial<Pick<Tool, "onUnknown">> = {}) {
   const outside: string[] = [];
-  const agent = actor({ done: NEVER, ...part });
+  const agent = scriptedAgent({ done: NEVER, ...part });
   const undo: Tool["undo"] = { effect: "keyed", run: () => outside.push("undone") };
   return { outside, agent: { ...agent, tools: { act: { ...(agent.tools["act"] as Tool), ...rules, undo } } } };
 }
 
 /** Attempts leave as long as one may without the passing of time. */
-async function untilItWaits(on: Stage, agent: Agent): Promise<void> {
-  while ((on.world.chain.next() ?? Infinity) <= on.clock.now()) await step(on, agent);
+async function untilItWaits(harness: Harness, agent: Agent): Promise<void> {
+  while ((harness.world.chain.next() ?? Infinity) <= harness.clock.now()) await runAttempt(harness, agent);
 }
 
 /** The owner of the call is frozen before it acts, and thaws when everybody else waits. */
 async function thawing({ agent, outside }: ReturnType<typeof undoable>) {
-  const on = chainedStage();
-  const { run } = await begin(on.world, agent, {});
-  const frozen = await enterTool(on, agent);
-  hear(on, frozen.out, null);
-  await untilItWaits(on, agent);
+  const harness = createChainHarness();
+  const { run } = await beginRun(harness.world, agent, {});
+  const frozen = await enterTool(harness, agent);
+  endAttempt(harness, frozen.out, null);
+  await untilItWaits(harness, agent);
   // It thaws inside its lease, and what it sends lands.
   outside.push("done");
-  await playOut(on, agent);
-  return [rowOf(on, run).status, outside];
+  await runUntilIdle(harness, agent);
+  return [rowOf(harness, run).status, outside];
 }
 
 test("schedule 69: the owner of a call is frozen, everything is undone, and then it acts", async () => {
@@ -102,35 +121,35 @@ test("schedule 69: the owner of a call is frozen, everything is undone, and then
 
 /** A run that waits for a person, and what it did so far can be undone. */
 async function blocked() {
-  const on = chainedStage();
+  const harness = createChainHarness();
   const { agent, outside } = undoable({
     effect: "unsafe",
     run: () => {
       throw new OutcomeUnknown("the line went dead");
     },
   });
-  const { run } = await begin(on.world, agent, {});
-  await untilItWaits(on, agent);
-  expect(rowOf(on, run).status).toBe("blocked");
-  return { on, agent, outside, run };
+  const { run } = await beginRun(harness.world, agent, {});
+  await untilItWaits(harness, agent);
+  expect(rowOf(harness, run).status).toBe("blocked");
+  return { harness, agent, outside, run };
 }
 
 const undoFirst = (world: World, run: string) => requestCompensation(world, { run, next: "cancel", by: "ann" });
 
-test("schedule 75: somebody cancels and wants it undone; the run goes on between the two, or is about to end", async () => {
-  const { on, agent, outside, run } = await blocked();
-  const between = async (): Promise<void> => untilItWaits(on, agent);
-  const slow = beforeCall(beforeCall(on.world, "deliver", between), "request", between);
+test("schedule 75: an operator cancels with compensation; the run continues between the two requests, or is about to end", async () => {
+  const { harness, agent, outside, run } = await blocked();
+  const between = async (): Promise<void> => untilItWaits(harness, agent);
+  const slow = beforeCall(beforeCall(harness.world, "deliver", between), "request", between);
   expect(await undoFirst(slow, run)).toBe("accepted");
-  await playOut(on, agent);
-  expect([rowOf(on, run).status, outside]).toEqual(["cancelled", ["undone"]]);
+  await runUntilIdle(harness, agent);
+  expect([rowOf(harness, run).status, outside]).toEqual(["cancelled", ["undone"]]);
   // Another one, that somebody else cancels without: the wish comes right before its end is committed.
   const other = await blocked();
-  await sendRequest(other.on.world, { run: other.run, want: "cancel" });
-  const act = async () => undoFirst(other.on.world, other.run);
-  const world = beforeCommit(other.on, { when: ({ status }) => status === "cancelled", act });
-  await step(other.on, other.agent, world);
-  await playOut(other.on, other.agent);
-  expect([rowOf(other.on, other.run).status, other.outside]).toEqual(["cancelled", ["undone"]]);
-  expect(await rulesOf(other.on.world, other.run)).toContain("effects are undone");
+  await sendRequest(other.harness.world, { run: other.run, want: "cancel" });
+  const act = async () => undoFirst(other.harness.world, other.run);
+  const world = beforeCommit(other.harness, { when: ({ status }) => status === "cancelled", act });
+  await runAttempt(other.harness, other.agent, world);
+  await runUntilIdle(other.harness, other.agent);
+  expect([rowOf(other.harness, other.run).status, other.outside]).toEqual(["cancelled", ["undone"]]);
+  expect(await recoveryRulesOf(other.harness.world, other.run)).toContain("effects are undone");
 });

@@ -5,10 +5,17 @@ import { recordedModel } from "../../src/index.ts";
 import type { World } from "../../src/ports/world.ts";
 import { exportRun } from "../../src/history/export.ts";
 import { show, timeline } from "../../src/operations/views.ts";
-import { attempt, begin, drive, runnerOf } from "../support/drive.ts";
-import { type Part, actor, callsThenOver, dieInTool, replyOf, stage } from "../support/stage.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import {
+  type ScriptedAgentOptions,
+  scriptedAgent,
+  callsThenFinal,
+  dieInTool,
+  beatReply,
+  createHarness,
+} from "../support/harness/harness.ts";
 
-type Reply = NonNullable<Part["reply"]>;
+type Reply = NonNullable<ScriptedAgentOptions["reply"]>;
 
 async function exported(world: World, run: string): Promise<Uint8Array> {
   const chunks: string[] = [];
@@ -18,8 +25,8 @@ async function exported(world: World, run: string): Promise<Uint8Array> {
 
 /** Runs the agent to its end; returns its calls and the exported run. */
 async function played(agent: Agent) {
-  const { world } = stage();
-  const payload = await begin(world, agent, {});
+  const { world } = createHarness();
+  const payload = await beginRun(world, agent, {});
   await drive(runnerOf(world, agent), payload);
   const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
   const asked = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.parts] : []));
@@ -39,8 +46,8 @@ const fickle = (): Reply => {
 
 describe("a recorded run as a model", () => {
   test("makes the same calls with the same arguments and ends with the same text", async () => {
-    const first = await played(actor({ reply: fickle() }));
-    const again = await played({ ...actor({}), model: recordedModel(first.file) });
+    const first = await played(scriptedAgent({ reply: fickle() }));
+    const again = await played({ ...scriptedAgent({}), model: recordedModel(first.file) });
     expect(again.asked).toEqual(first.asked);
     expect(again.asked).toHaveLength(4);
     expect(again.shown).toMatchObject({ status: "completed", result: "over 4", spent: first.shown?.spent });
@@ -52,27 +59,31 @@ describe("a recorded run as a model", () => {
       count += 1;
       return count < 3 ? {} : { text: "at last" };
     };
-    const first = await played(actor({ reply }));
-    const again = await played({ ...actor({}), model: recordedModel(first.file) });
+    const first = await played(scriptedAgent({ reply }));
+    const again = await played({ ...scriptedAgent({}), model: recordedModel(first.file) });
     expect([again.asked, again.shown?.result]).toEqual([first.asked, "at last"]);
   });
 
   test("gives the next reply in any process after a crash", async () => {
-    const { file, asked } = await played(actor({ reply: fickle() }));
-    const on = stage();
-    const agent = { ...actor({}), model: recordedModel(file) };
-    const payload = await begin(on.world, agent, {});
-    await dieInTool(on, { payload, agent });
-    const other = runnerOf(on.world, { ...agent, model: recordedModel(file) });
-    await drive(other, await replyOf(attempt(other, payload, 1)));
-    const again = (await timeline(on.world, { run: payload.run, after: 0 })) ?? [];
+    const { file, asked } = await played(scriptedAgent({ reply: fickle() }));
+    const harness = createHarness();
+    const agent = { ...scriptedAgent({}), model: recordedModel(file) };
+    const payload = await beginRun(harness.world, agent, {});
+    await dieInTool(harness, { payload, agent });
+    const other = runnerOf(harness.world, { ...agent, model: recordedModel(file) });
+    await drive(other, await beatReply(attemptBeat(other, payload, 1)));
+    const again = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
     expect(again.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.parts] : []))).toEqual(asked);
-    expect(await show(on.world, payload.run)).toMatchObject({ status: "completed", takeovers: 1, result: "over 4" });
+    expect(await show(harness.world, payload.run)).toMatchObject({
+      status: "completed",
+      takeovers: 1,
+      result: "over 4",
+    });
   });
 
   test("has no reply beyond the recorded run, and cannot be made from an archive", async () => {
-    const { file } = await played(actor({ reply: callsThenOver(1) }));
-    const nagged = { ...actor({}), done: [{ name: "never", holds: () => "it is never done" }] };
+    const { file } = await played(scriptedAgent({ reply: callsThenFinal(1) }));
+    const nagged = { ...scriptedAgent({}), done: [{ name: "never", holds: () => "it is never done" }] };
     const { shown } = await played({ ...nagged, model: recordedModel(file) });
     expect(shown).toMatchObject({ status: "failed" });
     expect(shown?.failure?.message).toMatch(/no reply to a conversation of \d+ messages/);

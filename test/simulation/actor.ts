@@ -5,8 +5,8 @@
  */
 import type { Phase } from "../../src/core/phases.ts";
 import type { Clock } from "../../src/ports/world.ts";
-import { judgedClock } from "./jumps.ts";
-import { type Sim, offsetIn } from "./sim.ts";
+import { judgedClock } from "./clock-jumps.ts";
+import { type Sim, drawClockOffset } from "./sim.ts";
 
 export class Actor {
   readonly name: string;
@@ -35,7 +35,7 @@ export class Actor {
     sim.born += 1;
     this.isPerson = kind === "person";
     this.name = `${this.isPerson ? "a" : "p"}${sim.born}`;
-    this.clock = judgedClock(sim, { ...sim.clock, after: this.#after.bind(this) }, offsetIn(sim));
+    this.clock = judgedClock(sim, { ...sim.clock, after: this.#after.bind(this) }, drawClockOffset(sim));
     sim.actors.add(this);
   }
 

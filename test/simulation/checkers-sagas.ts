@@ -6,7 +6,7 @@ import type { Simulated } from "./history.ts";
 import type { Placed } from "./record.ts";
 import { eventsOf, replay } from "./replay.ts";
 import type { Effect } from "./services.ts";
-import { type Seen, seenIn } from "./seen.ts";
+import { type ObservedHistory, observeHistory } from "./observed-history.ts";
 
 type Checker = (of: Saga) => readonly string[];
 
@@ -14,7 +14,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   newestFirst,
   undoneOnce,
   undoneLast,
-  nothingStands,
+  nothingStands: effectsNotCompensated,
   attemptsGrow,
   keysDiffer,
 };
@@ -32,7 +32,7 @@ interface UndoableCall {
 
 interface Saga {
   readonly history: Simulated;
-  readonly seen: Seen;
+  readonly seen: ObservedHistory;
   readonly calls: readonly UndoableCall[];
   readonly undos: readonly (Placed<Effect> & { readonly undoes: string })[];
   /** Calls whose undo somebody said to leave. */
@@ -48,7 +48,7 @@ export function wrongWithSagas(history: Simulated): readonly string[] {
 }
 
 function sagaIn(history: Simulated): Saga {
-  const seen = seenIn(history);
+  const seen = observeHistory(history);
   const restarts = seen
     .events("RecoveryDecided")
     .flatMap(({ event, order }) => (event.action.kind === "restart" ? [order] : []));
@@ -112,7 +112,7 @@ function undoneLast({ history, undos }: Saga): readonly string[] {
 }
 
 /** Before a run begins again, and before it ends unless somebody or its agent wants that, everything is undone. */
-function nothingStands(of: Saga): readonly string[] {
+function effectsNotCompensated(of: Saga): readonly string[] {
   const { history, calls, undos, left, restarts } = of;
   if (history.plan.mode.mayDouble) return [];
   const last = restarts.length + 1;

@@ -3,9 +3,9 @@
  * outside effects begin where they may, and what could not be read was never committed over.
  */
 import { hasEnded } from "../../src/protocol/row.ts";
-import { mistakesIn, violationsOf } from "./checkers.ts";
+import { unexpectedErrorsIn, violationsOf } from "./checkers.ts";
 import type { Simulated } from "./history.ts";
-import { notTooEarly } from "./jumps.ts";
+import { actedTooEarly } from "./clock-jumps.ts";
 import { livenessMsOf, livenessStepsOf } from "./modes.ts";
 import { wrongWithSagas } from "./checkers-sagas.ts";
 import { callsOf } from "./record.ts";
@@ -22,7 +22,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   callsAccounted,
   deathsAreReal,
   gatesHold,
-  notTooEarly,
+  notTooEarly: actedTooEarly,
   sagas: wrongWithSagas,
 };
 
@@ -30,14 +30,14 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
 export function wrongIn(history: Simulated): readonly string[] {
   const hangs = liveness(history);
   // Of a run that is not over little can be said.
-  if (history.run === "" || hangs.length > 0) return [...hangs, ...mistakesIn(history)];
+  if (history.run === "" || hangs.length > 0) return [...hangs, ...unexpectedErrorsIn(history)];
   const { mayDouble } = history.plan.mode;
   try {
     const own = Object.entries(CHECKERS).flatMap(([name, check]) => check(history).map((what) => `${name}: ${what}`));
     return [...violationsOf(history, { mayDouble }), ...own];
   } catch (error) {
     // What is stored does not fit together: a pointer without its payload, a snapshot that does not follow.
-    return [`replay: ${error instanceof Error ? error.message : String(error)}`, ...mistakesIn(history)];
+    return [`replay: ${error instanceof Error ? error.message : String(error)}`, ...unexpectedErrorsIn(history)];
   }
 }
 

@@ -11,18 +11,18 @@ import { isRedrive } from "./redrives.ts";
 import { eventsOf, eventsOfKind, finalRow, replay } from "./replay.ts";
 
 /** Where clocks are off by more than the margin, probed calls and answers of people may double. */
-export interface Leave {
+export interface Allowances {
   readonly mayDouble: boolean;
 }
 
-type Checker = (history: History, leave: Leave) => readonly string[];
+type Checker = (history: History, leave: Allowances) => readonly string[];
 
 const CHECKERS: Readonly<Record<string, Checker>> = {
   ends,
-  noMistakes: mistakesIn,
+  noMistakes: unexpectedErrorsIn,
   epochsRise,
   versionsRise,
-  nothingFalls,
+  nothingFalls: phasesThatFell,
   oneEnd,
   redrivesRecorded,
   oneHistory,
@@ -40,7 +40,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   archivedWhole: wrongWithArchive,
 };
 
-export function violationsOf(history: History, leave: Leave = { mayDouble: false }): readonly string[] {
+export function violationsOf(history: History, leave: Allowances = { mayDouble: false }): readonly string[] {
   return Object.entries(CHECKERS).flatMap(([name, check]) => check(history, leave).map((what) => `${name}: ${what}`));
 }
 
@@ -52,7 +52,7 @@ function ends(history: History): readonly string[] {
 }
 
 /** What nobody expects, of our code or of this one. */
-export function mistakesIn({ reached }: Pick<History, "reached">): readonly string[] {
+export function unexpectedErrorsIn({ reached }: Pick<History, "reached">): readonly string[] {
   return [...reached].filter((each) => each.startsWith("mistake"));
 }
 
@@ -65,7 +65,7 @@ const between = (judge: (before: Row, row: Row) => string | null): Checker => {
     });
 };
 
-function epochsRise(history: History, leave: Leave): readonly string[] {
+function epochsRise(history: History, leave: Allowances): readonly string[] {
   const judge = between((before, row) =>
     row.epoch < before.epoch ? `epoch ${before.epoch} became ${row.epoch}` : null,
   );
@@ -73,7 +73,7 @@ function epochsRise(history: History, leave: Leave): readonly string[] {
 }
 
 /** Each commit adds exactly one, under the epoch that the row had. */
-function versionsRise(history: History, leave: Leave): readonly string[] {
+function versionsRise(history: History, leave: Allowances): readonly string[] {
   const judge = between((before, row) => {
     if (row.version === before.version) return null;
     // The last commit of an execution moves the run on to the next epoch.
@@ -84,7 +84,7 @@ function versionsRise(history: History, leave: Leave): readonly string[] {
 }
 
 /** Counters and bounds that nothing may lower, and an end that nothing may change. */
-function nothingFalls(history: History, leave: Leave): readonly string[] {
+function phasesThatFell(history: History, leave: Allowances): readonly string[] {
   const judge = between((before, row) => {
     const falling = (["effectsSettleAt", "takeovers", "wakeCount", "chain", "version"] as const).find(
       (meter) => row[meter] < before[meter],
@@ -201,14 +201,14 @@ function cancelled(history: History): readonly string[] {
   return released ? [...violations, "a call was released after the cancel was seen"] : violations;
 }
 
-function keyedOnce({ outside }: History, { mayDouble }: Leave): readonly string[] {
+function keyedOnce({ outside }: History, { mayDouble }: Allowances): readonly string[] {
   const once = mayDouble ? ["keyed"] : ["keyed", "probed"];
   const keys = outside.effects.filter(({ tool }) => once.includes(tool)).map(({ key }) => key);
   return keys.filter((key, index) => keys.indexOf(key) !== index).map((key) => `${key} happened twice`);
 }
 
 /** Once by its own release; a person who answers *retry* has seen that nothing happened, so it is one effect as well. */
-function unsafeOncePerPermission({ outside, answers }: History, { mayDouble }: Leave): readonly string[] {
+function unsafeOncePerPermission({ outside, answers }: History, { mayDouble }: Allowances): readonly string[] {
   if (mayDouble) return [];
   const counts = new Map<string, number>();
   for (const { tool, key } of outside.effects)
@@ -221,7 +221,7 @@ function unsafeOncePerPermission({ outside, answers }: History, { mayDouble }: L
 }
 
 /** What the ledger calls succeeded did happen, and what it calls failed for good did not. */
-function recordedHappened(history: History, { mayDouble }: Leave): readonly string[] {
+function recordedHappened(history: History, { mayDouble }: Allowances): readonly string[] {
   const keyOf = new Map<string, { key: string; effect: string }>();
   const violations: string[] = [];
   const happened = new Set(history.outside.effects.map(({ key }) => key));

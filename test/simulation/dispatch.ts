@@ -12,7 +12,7 @@ import { SegmentCache } from "../../src/history/load.ts";
 import { Actor } from "./actor.ts";
 import { BEAT_MS, KILL_LATE_MS, SWEEP_MS, VERSIONS_MAX } from "./modes.ts";
 import { worldOf } from "./network.ts";
-import { type Sim, isCalm, strike } from "./sim.ts";
+import { type Sim, isCalm, recordFault } from "./sim.ts";
 
 /** How many processes of a rollout are too old. */
 const OLD_ONE_IN = 3;
@@ -20,7 +20,7 @@ const OLD_ONE_IN = 3;
 type Perform = (task: Task, mustEnd: () => void) => Promise<TaskResult>;
 
 /** What the chain hears of a task: its result, that its process died, or nothing of which it could tell that. */
-type Heard = TaskResult | "died" | "no answer";
+type AttemptEnd = TaskResult | "died" | "no answer";
 
 /** What each process does with a task; its memory lives as long as the process. */
 const performs = new WeakMap<Actor, Perform>();
@@ -70,7 +70,7 @@ function versionNow(sim: Sim): string {
 /** Gives a task to a process; `onEnd` hears once what came of it. */
 function give(
   sim: Sim,
-  of: { readonly task: Task; readonly name: string; readonly onEnd: (heard: Heard) => void },
+  of: { readonly task: Task; readonly name: string; readonly onEnd: (heard: AttemptEnd) => void },
 ): Actor {
   const { task, name, onEnd } = of;
   const { record, clock, chances } = sim;
@@ -80,7 +80,7 @@ function give(
   actor.phase = null;
   actor.isBusy = true;
   let isOver = false;
-  const end = (heard: Heard): void => {
+  const end = (heard: AttemptEnd): void => {
     if (isOver) return;
     isOver = true;
     takeBack();
@@ -139,9 +139,9 @@ export function dispatch(sim: Sim, name: string): void {
   const { chain } = sim.world;
   const { task, attempt } = chain.begin(name);
   // Where the one that is heard was refused by the other, only a sweeper goes on with the run.
-  const isTwice = sim.plan.repaired === "losses" && mayStrike(sim);
+  const isTwice = sim.plan.repaired === "losses" && mayFault(sim);
   const heardFirst = !isTwice || sim.chances.scheduler.oneIn(2);
-  const heard = (told: Heard): void => {
+  const heard = (told: AttemptEnd): void => {
     const result = typeof told === "string" ? null : told;
     // Where a process can answer and end, the chain goes on from its answer.
     const answer = result?.kind === "exit" ? ({ kind: "beat", reply: result.reply } as const) : result;
@@ -158,7 +158,7 @@ export function dispatch(sim: Sim, name: string): void {
   // It may well be alive: that the chain lost its connection is no evidence.
   if (heardFirst) actor.giveUpOn = () => heard("no answer");
   if (!isTwice) return;
-  strike(sim, `task ${task.kind} sent twice`);
+  recordFault(sim, `task ${task.kind} sent twice`);
   const other = give(sim, { task, name: shortOf(name), onEnd: heardFirst ? unheard : heard });
   if (!heardFirst) other.giveUpOn = () => heard("no answer");
 }
@@ -166,7 +166,7 @@ export function dispatch(sim: Sim, name: string): void {
 const shortOf = (name: string): string => `x${name.slice(name.lastIndexOf("-") + 1)}`;
 
 /** Chains are rarer to fail than processes. */
-const mayStrike = (sim: Sim): boolean => !isCalm(sim) && sim.chances.scheduler.oneIn(sim.plan.oneIn * 3);
+const mayFault = (sim: Sim): boolean => !isCalm(sim) && sim.chances.scheduler.oneIn(sim.plan.oneIn * 3);
 
 export const STARTED_TWICE = "execution started twice";
 
@@ -178,7 +178,7 @@ export function copyExecution(sim: Sim): void {
   const found = [...chain.executions.values()];
   if (found.length === 0) return;
   const { name, payload } = scheduler.pick(found);
-  strike(sim, STARTED_TWICE);
+  recordFault(sim, STARTED_TWICE);
   sim.record.note("chain", `${shortOf(name)} is started again as a copy`);
   void chain.start(`${name.replace(/c\d+$/, "")}c${found.length}`, payload);
 }
@@ -188,8 +188,8 @@ export function sweepIfDue(sim: Sim): void {
   const { clock, plan, record } = sim;
   if (plan.repaired === "nothing" || clock.now() < sim.nextSweep) return;
   sim.nextSweep = clock.now() + SWEEP_MS;
-  const isTwice = mayStrike(sim);
-  if (isTwice) strike(sim, "two sweepers");
+  const isTwice = mayFault(sim);
+  if (isTwice) recordFault(sim, "two sweepers");
   for (let count = 0; count < (isTwice ? 2 : 1); count += 1) {
     give(sim, {
       task: { kind: "sweep" },

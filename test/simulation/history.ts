@@ -2,11 +2,10 @@
 import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { Tombstone } from "../../src/protocol/tombstone.ts";
-import type { Decided } from "./gates.ts";
+import type { GateDecision } from "./gate-decisions.ts";
 import type { Plan } from "./modes.ts";
 import type { Effect, Services } from "./services.ts";
-import type { Steered } from "./people.ts";
-import type { Answered } from "./persons.ts";
+import type { OperatorRequest, ReconcileAttempt } from "./operators.ts";
 import type { Placed, Recorder, StoredRow } from "./record.ts";
 import type { Sim } from "./sim.ts";
 
@@ -20,9 +19,9 @@ export interface History {
   readonly keyless: readonly Row[];
   readonly outside: { readonly effects: readonly Effect[] };
   /** What a person answered, and what was made of it. */
-  readonly answers: readonly Answered[];
+  readonly answers: readonly ReconcileAttempt[];
   /** What was asked of the run from outside, and what was made of it. */
-  readonly steered: readonly Steered[];
+  readonly steered: readonly OperatorRequest[];
   readonly steps: number;
   /** Which faults met which calls, and what nobody expected. */
   readonly reached: ReadonlySet<string>;
@@ -42,8 +41,8 @@ export interface Simulated extends History {
   readonly paid: number;
   /** Model calls that whoever made them gave up, and nobody charged for. */
   readonly givenUp: number;
-  readonly answers: readonly Placed<Answered>[];
-  readonly decisions: readonly Decided[];
+  readonly answers: readonly Placed<ReconcileAttempt>[];
+  readonly decisions: readonly GateDecision[];
   readonly record: Recorder;
   /** The rows with their places in the history. */
   readonly stored: readonly StoredRow[];

@@ -5,8 +5,8 @@
 import { BOUNDS } from "../../src/core/limits.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import { RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
-import { type Chance, chanceOf } from "./chance.ts";
-import { type AwayPlan, awayPlanOf } from "./provider.ts";
+import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
+import { type ModelOutagePlan, modelOutagePlanOf } from "./provider.ts";
 import { type SagaPlan, sagaPlanOf } from "./saga-plan.ts";
 
 export type ModeName = "faults" | "liveness" | "skewed";
@@ -41,7 +41,7 @@ export const TIMEOUT_MS = 400;
 /** How often the sweeper comes. */
 export const SWEEP_MS = 15_000;
 /** A person who is needed looks within this time. */
-export const PERSON_MS = 4_000;
+export const OPERATOR_MS = 4_000;
 /** A run that did not move for so long is looked at by the sweeper. */
 export const OVERDUE_MS = 5_000;
 /** A gate expires after this time: some people come too late. */
@@ -74,7 +74,7 @@ export const MODES: { readonly [N in ModeName]: Mode } = {
 
 /** The mode of a seed when nobody chose one: most histories are of the first kind. */
 export function modeOf(seed: string): Mode {
-  const draw = chanceOf(`${seed}/mode`).below(20);
+  const draw = seededChoices(`${seed}/mode`).below(20);
   if (draw < 14) return MODES.faults;
   return draw < 18 ? MODES.liveness : MODES.skewed;
 }
@@ -121,7 +121,7 @@ export interface Plan {
   /** Its tools can undo what they did; null: they cannot. */
   readonly saga: SagaPlan | null;
   /** Its model's provider gives no answers for a while; null: it always does. */
-  readonly away: AwayPlan | null;
+  readonly away: ModelOutagePlan | null;
   /** How often an operator redrives it where its processes died too often, which they may hardly do then. */
   readonly redrives: number;
   /** Before the first of them its processes die one after the other. */
@@ -131,7 +131,7 @@ export interface Plan {
 /** Before that hardly anything has begun. */
 const STEPS_MIN = 20;
 
-export function planOf(mode: Mode, chance: Chance): Plan {
+export function planOf(mode: Mode, chance: SeededChoices): Plan {
   const isDense = mode.name === "liveness";
   const first = {
     mode,
@@ -156,7 +156,7 @@ export function planOf(mode: Mode, chance: Chance): Plan {
     saga: sagaPlanOf(chance.child("compensation")),
     redrives: chance.child("redrives").oneIn(3) ? 1 + chance.child("redriven").below(2) : 0,
     isDoomed: chance.child("crashes").oneIn(3),
-    away: awayPlanOf(chance.child("away"), first.repaired !== "nothing"),
+    away: modelOutagePlanOf(chance.child("away"), first.repaired !== "nothing"),
     deploys: chance.child("deploys").oneIn(5) ? chance.pick(["follow", "pin", "pin"]) : "nothing",
   };
 }
@@ -184,7 +184,7 @@ export function livenessMsOf(of: Timed): number {
       (saga === null ? 0 : UNDO_QUESTIONS_MAX) +
       (deploys === "pin" ? VERSIONS_MAX : 0) +
       (isGated ? CIRCLES_MAX : 0)) *
-    (PERSON_MS + SETTLE_MS + GATE_MS + 2 * ROUNDED_MS);
+    (OPERATOR_MS + SETTLE_MS + GATE_MS + 2 * ROUNDED_MS);
   // Whoever waits for a moment of another clock waits for the difference as well, at each of these places.
   const skew = 6 * mode.skewMs;
   // The last try may have failed right before the provider is back.

@@ -7,7 +7,7 @@ import { StoreUnreachable } from "../../src/ports/world.ts";
 import type { Actor } from "./actor.ts";
 import { BEAT_MS, LONG_OUTAGE_MS, OUTAGE_MS } from "./modes.ts";
 import type { Call, FaultKind, Operation } from "./record.ts";
-import { type Outage, STORES, type Sim, isCalm, strike } from "./sim.ts";
+import { type Outage, STORES, type Sim, isCalm, recordFault } from "./sim.ts";
 
 const ANY = ["crash before", "crash after", "unavailable", "answer late"] as const;
 /** Only a conditional write may answer that nobody knows. */
@@ -184,7 +184,7 @@ async function corrupt(
 /** What this call meets, drawn once for each. */
 function faultOf({ sim, actor, operation, of }: Request): FaultKind | null {
   if (isCalm(sim)) return null;
-  const away = silence(sim, operation);
+  const away = loseResponse(sim, operation);
   if (away !== null) return away;
   const wrong = operation === "objects.get" ? sim.damaged.get(String(of[0])) : undefined;
   if (wrong !== undefined) return wrong.how;
@@ -194,7 +194,7 @@ function faultOf({ sim, actor, operation, of }: Request): FaultKind | null {
   const fault = chances.network.pick(
     MEETS[operation].filter((each) => plan.repaired === "losses" || !ONLY_SWEPT.has(each)),
   );
-  strike(sim, `${operation} ${fault}`);
+  recordFault(sim, `${operation} ${fault}`);
   if ((fault === "throttled" || fault === "unavailable") && outage === null) {
     const until = chances.network.oneIn(3) ? clock.now() + outageMs(sim) : clock.now();
     const flavour = fault === "unavailable" && chances.network.oneIn(3) ? "unheard" : fault;
@@ -209,7 +209,7 @@ function faultOf({ sim, actor, operation, of }: Request): FaultKind | null {
 const ONLY_SWEPT: ReadonlySet<FaultKind> = new Set(["damaged", "missing"]);
 
 /** While the store is away nobody gets an answer; once it is back it is so for everybody. */
-function silence(sim: Sim, operation: Operation): FaultKind | null {
+function loseResponse(sim: Sim, operation: Operation): FaultKind | null {
   const { outage, clock, record } = sim;
   if (outage === null) return null;
   if (outage.callsLeft <= 0 && clock.now() >= outage.until) {

@@ -4,11 +4,11 @@
  */
 import { APICallError } from "@ai-sdk/provider";
 import type { Clock } from "../../src/ports/world.ts";
-import type { Chance } from "./chance.ts";
-import type { Seen } from "./seen.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
+import type { ObservedHistory } from "./observed-history.ts";
 
 /** What the seed chose: from which question on, for how long, and whether a fallback answers meanwhile. */
-export interface AwayPlan {
+export interface ModelOutagePlan {
   readonly fromQuestion: number;
   readonly ms: number;
   readonly fallback: "none" | "answers" | "away as well";
@@ -22,7 +22,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /** A sweeper comes every few seconds of all that time, so only histories without one have long outages. */
-export function awayPlanOf(chance: Chance, isSwept: boolean): AwayPlan | null {
+export function modelOutagePlanOf(chance: SeededChoices, isSwept: boolean): ModelOutagePlan | null {
   if (!chance.oneIn(5)) return null;
   const longest = isSwept ? 20 * MINUTE : 240 * MINUTE;
   return {
@@ -34,13 +34,13 @@ export function awayPlanOf(chance: Chance, isSwept: boolean): AwayPlan | null {
 }
 
 export class Provider {
-  readonly #plan: AwayPlan | null;
+  readonly #plan: ModelOutagePlan | null;
   /** The true time. */
   readonly #clock: Clock;
   #questions = 0;
   #awayUntil: number | null = null;
 
-  constructor(plan: AwayPlan | null, clock: Clock) {
+  constructor(plan: ModelOutagePlan | null, clock: Clock) {
     this.#plan = plan;
     this.#clock = clock;
   }
@@ -56,12 +56,12 @@ export class Provider {
   }
 }
 
-export const AWAY_CELLS = ["for minutes", "for hours", "a fallback answers", "asked again at once"].map(
+export const MODEL_OUTAGE_CELLS = ["for minutes", "for hours", "a fallback answers", "asked again at once"].map(
   (what) => `provider ${what}`,
 );
 
 /** What of outages a history met, for the reach table. */
-export function awayCells({ events, history }: Seen): readonly string[] {
+export function modelOutageCells({ events, history }: ObservedHistory): readonly string[] {
   if (history.plan.away === null) return [];
   const retries = events("RecoveryDecided").flatMap(({ event: { at, rule, action } }) =>
     action.kind === "retry" ? [{ at, rule, action }] : [],

@@ -8,16 +8,16 @@ import { join } from "node:path";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { STARTED_TWICE } from "./dispatch.ts";
 import type { Simulated } from "./history.ts";
-import { JUMP_CELLS } from "./jumps.ts";
+import { JUMP_CELLS } from "./clock-jumps.ts";
 import { MODES } from "./modes.ts";
 import { MEETS } from "./network.ts";
-import { AWAY_CELLS, awayCells } from "./provider.ts";
+import { MODEL_OUTAGE_CELLS, modelOutageCells } from "./provider.ts";
 import { FAULT_KINDS } from "./record.ts";
 import { REDRIVE_CELLS, redriveCells } from "./redrives.ts";
 import { replay } from "./replay.ts";
 import { STORES } from "./sim.ts";
 import { sagaCells } from "./saga-cells.ts";
-import { seenIn } from "./seen.ts";
+import { observeHistory } from "./observed-history.ts";
 import { SHOWN_ELSEWHERE, WITNESSES } from "./witnesses.ts";
 
 interface Cell {
@@ -27,7 +27,7 @@ interface Cell {
 }
 
 /** What may strike a process in any phase of its run. */
-const STRUCK = [
+const PROCESS_FAULTS = [
   ...["kill", "freeze", "presume dead", "freeze and presume dead"],
   ...["crash before", "crash after", "unavailable"],
 ];
@@ -44,7 +44,7 @@ const OUTAGES = STORES.flatMap((store) =>
   ["unavailable", "unheard", "throttled"].map((flavour) => `outage of ${store} ${flavour}`),
 );
 
-const PEOPLE = [
+const OPERATOR_CELLS = [
   ...["delivered", "duplicate", "late", "unheard"].map((outcome) => `steer send ${outcome}`),
   ...["cancel", "pause", "resume"].flatMap((want) =>
     ["requested", "late", "unheard"].map((outcome) => `steer ${want} ${outcome}`),
@@ -90,14 +90,14 @@ const SCHEDULES = Object.keys(WITNESSES).map((number) => `schedule ${number}`);
 /** Every cell that histories have to fill. */
 export const CELLS: readonly string[] = [
   ...OPERATIONS.flatMap(([operation, faults]) => faults.map((fault) => `${operation} ${fault}`)),
-  ...PHASE_NAMES.flatMap((phase) => STRUCK.map((what) => `phase ${phase} ${what}`)),
+  ...PHASE_NAMES.flatMap((phase) => PROCESS_FAULTS.map((what) => `phase ${phase} ${what}`)),
   ...CHAIN,
   ...OUTAGES,
-  ...PEOPLE,
+  ...OPERATOR_CELLS,
   ...DECISIONS,
   ...UPGRADES,
   ...SAGAS,
-  ...AWAY_CELLS,
+  ...MODEL_OUTAGE_CELLS,
   ...JUMP_CELLS,
   ...REDRIVE_CELLS,
   ...ENDS.map((end) => `ends ${end}`),
@@ -122,12 +122,12 @@ export class Reach {
       this.endedWithin = { ms: Math.max(ms, ended.at - calm.at), steps: Math.max(steps, ended.step - calm.step) };
     }
     const { phase, failure } = replay(history).state;
-    const seen = seenIn(history);
+    const seen = observeHistory(history);
     const witnessed = Object.entries(WITNESSES).filter(([, saw]) => saw(seen));
     const reached = [
       ...history.reached,
       ...sagaCells(seen),
-      ...awayCells(seen),
+      ...modelOutageCells(seen),
       ...redriveCells(seen),
       `mode ${plan.mode.name}`,
       `ends ${phase}${failure === null ? "" : ` ${failure.code}`}`,
@@ -154,7 +154,7 @@ export class Reach {
     const rest = [
       ...CHAIN,
       ...OUTAGES,
-      ...PEOPLE,
+      ...OPERATOR_CELLS,
       ...DECISIONS,
       ...UPGRADES,
       ...SAGAS,
@@ -166,7 +166,7 @@ export class Reach {
       ...this.#grid({ columns: FAULT_KINDS, rows: OPERATIONS.map(([operation]) => [operation, operation]) }),
       "",
       "phases by what struck a process in them:",
-      ...this.#grid({ columns: STRUCK, rows: PHASE_NAMES.map((phase) => [phase, `phase ${phase}`]) }),
+      ...this.#grid({ columns: PROCESS_FAULTS, rows: PHASE_NAMES.map((phase) => [phase, `phase ${phase}`]) }),
       "",
       ...rest.map((name) => {
         const first = this.#cells.get(name)?.first;

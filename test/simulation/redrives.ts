@@ -4,8 +4,8 @@
  */
 import type { Row } from "../../src/protocol/row.ts";
 import { redrive } from "../../src/operations/redrive.ts";
-import { attempts } from "./attempts.ts";
-import type { Seen } from "./seen.ts";
+import { retryUntilAcknowledged } from "./operator-attempts.ts";
+import type { ObservedHistory } from "./observed-history.ts";
 import type { Sim } from "./sim.ts";
 
 /** The run is over; true if it may not stay so. */
@@ -16,7 +16,7 @@ export function redriveIfFailed(sim: Sim): boolean {
   sim.redrivesLeft -= 1;
   sim.isRedriving = true;
   const wish = { run: row.run, by: "operator", why: `redrive ${sim.redrivesLeft}` };
-  void attempts(sim, { act: async (world) => (await redrive(world, wish)).kind, mayGiveUp: () => true })
+  void retryUntilAcknowledged(sim, { act: async (world) => (await redrive(world, wish)).kind, mayGiveUp: () => true })
     .then((outcome) => {
       sim.record.reached.add(`redrive ${outcome ?? "unheard"}`);
       sim.record.note("operator", `redrives it → ${outcome ?? "unheard"}`);
@@ -30,7 +30,7 @@ export function redriveIfFailed(sim: Sim): boolean {
 export const REDRIVE_CELLS = ["redrive redriven", "redrive NotInfrastructure", "redriven and completed"];
 
 /** What of redrives a history met, for the reach table. */
-export function redriveCells({ events, history }: Seen): readonly string[] {
+export function redriveCells({ events, history }: ObservedHistory): readonly string[] {
   const isDone = events("RunEnded").at(-1)?.event.status === "completed";
   return history.plan.redrives > 0 && isDone && events("RunRedriven").length > 0 ? ["redriven and completed"] : [];
 }

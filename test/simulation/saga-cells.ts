@@ -1,7 +1,7 @@
 /** What of sagas a history met, for the reach table. */
-import type { Seen } from "./seen.ts";
+import type { ObservedHistory } from "./observed-history.ts";
 
-export function sagaCells({ events, history }: Seen): readonly string[] {
+export function sagaCells({ events, history }: ObservedHistory): readonly string[] {
   if (history.plan.saga === null) return [];
   const rules = events("RecoveryDecided").map(({ event }) => event.rule);
   const whys = events("RecoveryDecided").flatMap(({ event }) =>

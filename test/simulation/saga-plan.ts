@@ -1,6 +1,6 @@
 /** What the seed chooses for the sagas of a history. */
 import type { Effect } from "../../src/core/calls/effects.ts";
-import type { Chance } from "./chance.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 
 const UNDOES = ["keyed", "probed", "unsafe"] as const;
 
@@ -20,7 +20,7 @@ export interface SagaPlan {
 
 const SAGA_ONE_IN = 4;
 
-export function sagaPlanOf(chance: Chance): SagaPlan | null {
+export function sagaPlanOf(chance: SeededChoices): SagaPlan | null {
   if (!chance.oneIn(SAGA_ONE_IN)) return null;
   return {
     onFailure: chance.oneIn(6) ? "leave" : "undo",

@@ -6,7 +6,7 @@ import type { z } from "zod";
 import type { Agent, Tool, Undo } from "../../src/ports/agent.ts";
 import { check } from "../../src/sdk/define.ts";
 import { requestCompensation } from "../../src/operations/compensate.ts";
-import { attempts } from "./attempts.ts";
+import { retryUntilAcknowledged } from "./operator-attempts.ts";
 import type { SagaPlan } from "./saga-plan.ts";
 import type { Process, Services } from "./services.ts";
 import type { Sim } from "./sim.ts";
@@ -50,8 +50,8 @@ export function undoRules(of: {
 }
 
 /** Somebody wants what the run did undone: before it is cancelled, or so that it begins again. */
-export async function wantUndone(sim: Sim, of: { readonly run: string; readonly next: "cancel" | "restart" }) {
-  const outcome = await attempts<string>(sim, {
+export async function requestUndo(sim: Sim, of: { readonly run: string; readonly next: "cancel" | "restart" }) {
+  const outcome = await retryUntilAcknowledged<string>(sim, {
     act: (world) => requestCompensation(world, { ...of, by: "operator" }),
     mayGiveUp: () => true,
   });

@@ -3,8 +3,8 @@
  * of the conversation, so whichever process asks gets the same one.
  */
 import type { Conversation, ScriptedReply } from "../../src/index.ts";
-import { isForSummary, tooLong, twoTurns } from "../support/narrow.ts";
-import type { Chance } from "./chance.ts";
+import { isForSummary, tooLong, afterTwoReplies } from "../support/agents/small-context-agent.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 
 export const TOOLS = ["look", "keyed", "probed", "unsafe"] as const;
 export type ToolName = (typeof TOOLS)[number];
@@ -33,7 +33,7 @@ const BLOB = 17_000;
 /** Mostly those that rest on clocks. */
 export const CAREFUL: readonly ToolName[] = ["probed", "probed", "unsafe", "unsafe", "keyed"];
 
-export function scriptOf(chance: Chance, tools: readonly ToolName[]): Script {
+export function scriptOf(chance: SeededChoices, tools: readonly ToolName[]): Script {
   const count = 1 + chance.below(4);
   const steps = Array.from({ length: count }, (_, step) =>
     Array.from({ length: 1 + chance.below(3) }, (_, index) => askedOf(chance, tools, { step, index })),
@@ -44,14 +44,14 @@ export function scriptOf(chance: Chance, tools: readonly ToolName[]): Script {
 }
 
 /** The same script, some of whose replies ask only for calls that act nowhere. */
-export const harmlessIn = (script: Script, chance: Chance): Script => ({
+export const harmlessIn = (script: Script, chance: SeededChoices): Script => ({
   ...script,
   steps: script.steps.map((step) => (chance.oneIn(3) ? step : step.map((asked) => ({ ...asked, tool: "look" })))),
 });
 
 /** Models ask for tools that are not there, and with arguments that do not fit. */
 function askedOf(
-  chance: Chance,
+  chance: SeededChoices,
   tools: readonly ToolName[],
   args: { readonly step: number; readonly index: number },
 ): Asked {
@@ -64,7 +64,7 @@ function askedOf(
 export function replyOf({ steps, isCircling, isNarrow }: Script, conversation: Conversation): ScriptedReply {
   const { calls: made, messages } = conversation;
   if (isForSummary(conversation)) return { text: "so far", tokensIn: 5, tokensOut: 1 };
-  if (isNarrow && twoTurns(conversation)) throw tooLong();
+  if (isNarrow && afterTwoReplies(conversation)) throw tooLong();
   if (messages.at(-1)?.text.startsWith("You have to stop now")) return { text: "open", tokensIn: 1, tokensOut: 1 };
   const last = made.at(-1);
   const step = last === undefined ? 0 : (last.args as unknown as Asked["args"]).step + 1;

@@ -5,7 +5,7 @@
  */
 import { OutcomeUnknown, type Probe } from "../../src/index.ts";
 import type { Clock } from "../../src/ports/world.ts";
-import type { Chance } from "./chance.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
 import { BEAT_MS, SETTLE_MS, TIMEOUT_MS } from "./modes.ts";
 import type { Placed } from "./record.ts";
 
@@ -37,7 +37,7 @@ export interface Process {
 }
 
 export interface ServicesOptions {
-  readonly behaviour: Chance;
+  readonly behaviour: SeededChoices;
   /** The true time: what is on its way arrives by itself. */
   readonly clock: Clock;
   /** A try of a call goes in each of the ways below once in so many. */
@@ -106,7 +106,7 @@ export class Services {
     if (how === "answer lost") throw new OutcomeUnknown("the answer was lost");
   }
 
-  /** The other side tells the truth about now, or that it cannot tell. */
+  /** The external service tells the truth about now, or that it cannot tell. */
   async probe(key: string, { pause, note }: Process): Promise<Probe> {
     await pause();
     const { behaviour, isCalm } = this.#options;

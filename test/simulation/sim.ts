@@ -3,23 +3,22 @@ import type { VirtualClock } from "../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Clock } from "../../src/ports/world.ts";
 import type { Actor } from "./actor.ts";
-import type { Chance } from "./chance.ts";
-import type { Wall } from "./jumps.ts";
+import type { SeededChoices } from "./seeded-choices.ts";
+import type { WallClock } from "./clock-jumps.ts";
 import type { Plan } from "./modes.ts";
-import type { Decided } from "./gates.ts";
-import type { Outside } from "./outside.ts";
-import type { Steered } from "./people.ts";
-import type { Answered } from "./persons.ts";
+import type { GateDecision } from "./gate-decisions.ts";
+import type { SimulatedAgents } from "./simulated-agents.ts";
+import type { OperatorRequest, ReconcileAttempt } from "./operators.ts";
 import type { Placed, Recorder } from "./record.ts";
 
 /** Somebody who waits to be let go on. */
-export interface Turn {
+export interface ScheduledStep {
   readonly owner: Actor;
   readonly go: () => void;
 }
 
 /** A write whose sender has no answer, and which lands by itself. */
-export interface Flight {
+export interface InFlightWrite {
   /** Not before this step. */
   readonly due: number;
   readonly land: () => Promise<void>;
@@ -45,19 +44,19 @@ export interface Sim {
   /** How far the chain's own clock is off. */
   readonly chainOffsetMs: number;
   readonly chances: {
-    readonly [C in "scheduler" | "network" | "people" | "clocks" | "jumps" | "doom" | "levels"]: Chance;
+    readonly [C in "scheduler" | "network" | "people" | "clocks" | "jumps" | "doom" | "levels"]: SeededChoices;
   };
   readonly record: Recorder;
-  readonly outside: Outside;
-  readonly turns: Turn[];
+  readonly outside: SimulatedAgents;
+  readonly turns: ScheduledStep[];
   /** Everybody who is alive. */
   readonly actors: Set<Actor>;
-  readonly flights: Flight[];
+  readonly flights: InFlightWrite[];
   /** Objects whose bytes come back wrong, and how often they still will. */
   readonly damaged: Map<string, { readonly how: "damaged" | "missing"; left: number }>;
-  readonly answers: Placed<Answered>[];
-  readonly decisions: Decided[];
-  readonly steered: Steered[];
+  readonly answers: Placed<ReconcileAttempt>[];
+  readonly decisions: GateDecision[];
+  readonly steered: OperatorRequest[];
   outage: Outage | null;
   /** Faults that somebody met so far. */
   spent: number;
@@ -72,7 +71,7 @@ export interface Sim {
   isRedriving: boolean;
   /** The version of the agent that a task begins with from now on. */
   deployed: number;
-  readonly wall: Wall;
+  readonly wall: WallClock;
   /** By the true time. */
   nextSweep: number;
 }
@@ -82,21 +81,21 @@ export const isCalm = ({ plan, record, spent }: Sim): boolean =>
   plan.oneIn === 0 || record.step >= plan.stopAt || spent >= plan.most;
 
 /** A clock that is off by a constant. */
-export const offBy = (clock: Clock, offsetMs: number): Clock => ({
+export const withClockOffset = (clock: Clock, offsetMs: number): Clock => ({
   now: () => clock.now() + offsetMs,
   earliest: () => clock.earliest() + offsetMs,
   after: (delayMs, call) => clock.after(delayMs, call),
 });
 
 /** Half of the skew to either side, so that two clocks differ by less than the whole. */
-export function offsetIn({ plan: { mode }, chances: { clocks } }: Pick<Sim, "plan" | "chances">): number {
+export function drawClockOffset({ plan: { mode }, chances: { clocks } }: Pick<Sim, "plan" | "chances">): number {
   const offset = clocks.below(mode.skewMs) - Math.floor(mode.skewMs / 2);
   // Where the margin is to be broken, it is broken by most pairs.
   return mode.mayDouble && clocks.oneIn(2) ? Math.sign(offset) * Math.floor(mode.skewMs / 2) : offset;
 }
 
 /** Counts a fault, for the plan and for the reach table. */
-export function strike(sim: Sim, what: string): void {
+export function recordFault(sim: Sim, what: string): void {
   sim.spent += 1;
   sim.record.reached.add(what);
 }

@@ -8,10 +8,10 @@ import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Execution } from "../../src/protocol/execution.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { type Actor } from "./actor.ts";
-import { chanceOf } from "./chance.ts";
+import { seededChoices } from "./seeded-choices.ts";
 import { STARTED_TWICE, copyExecution, dispatch, sweepIfDue } from "./dispatch.ts";
 import { type Simulated, historyOf, watchRows } from "./history.ts";
-import { comeBack, jump, steadyWall } from "./jumps.ts";
+import { restoreWallClock, setWallClock, steadyWallClock } from "./clock-jumps.ts";
 import {
   type Mode,
   type Plan,
@@ -29,13 +29,18 @@ import {
   modeOf,
   planOf,
 } from "./modes.ts";
-import { outside } from "./outside.ts";
+import { simulatedAgents } from "./simulated-agents.ts";
 import { redriveIfFailed } from "./redrives.ts";
-import { startedRun, storm, wakeIfAway } from "./people.ts";
-import { askPerson, attend } from "./persons.ts";
+import {
+  callOperators,
+  operatorBurst,
+  reconcileOpenCall,
+  startSimulatedRun,
+  wakeDuringModelOutage,
+} from "./operators.ts";
 import { Recorder } from "./record.ts";
 import { CAREFUL, TOOLS } from "./script.ts";
-import { type Sim, isCalm, offBy, offsetIn, strike } from "./sim.ts";
+import { type Sim, isCalm, withClockOffset, drawClockOffset, recordFault } from "./sim.ts";
 
 const START = 1_700_000_000_000;
 const TRIES_ONE_IN = 14;
@@ -46,7 +51,7 @@ const LOOK_ONE_IN = 150;
 
 export async function simulate(seed: string, mode: Mode = modeOf(seed)): Promise<Simulated> {
   const sim = simOf(seed, mode);
-  void startedRun(sim);
+  void startSimulatedRun(sim);
   let calm: Simulated["calm"] = null;
   let ended: Simulated["ended"] = null;
   for (;;) {
@@ -67,7 +72,7 @@ export async function simulate(seed: string, mode: Mode = modeOf(seed)): Promise
 }
 
 function simOf(seed: string, mode: Mode): Sim {
-  const chance = chanceOf(seed);
+  const chance = seededChoices(seed);
   const chances = {
     scheduler: chance.child("scheduler"),
     network: chance.child("network"),
@@ -80,7 +85,7 @@ function simOf(seed: string, mode: Mode): Sim {
   const plan = planOf(mode, chance.child("plan"));
   const clock = virtualClock(START);
   const record = new Recorder(() => clock.now());
-  const chainOffsetMs = offsetIn({ plan, chances });
+  const chainOffsetMs = drawClockOffset({ plan, chances });
   const { beatsPerInvocation, chainClaimsMax, isGated, isArchived, isOrdered, isDialled } = plan;
   const bounds = {
     settleMs: SETTLE_MS,
@@ -93,13 +98,13 @@ function simOf(seed: string, mode: Mode): Sim {
   };
   const change = { ...bounds, beatsPerInvocation, chainClaimsMax };
   const limits = limitsFor(BEAT_MS, change);
-  const world = memoryWorld({ clock: offBy(clock, chainOffsetMs), limits, random: seededRandom(seed) });
+  const world = memoryWorld({ clock: withClockOffset(clock, chainOffsetMs), limits, random: seededRandom(seed) });
   watchRows(world, (row, isKeyless) => record.row(row, isKeyless));
   const sim: Sim = {
     ...{ plan, clock, world, chainOffsetMs, chances, record },
-    outside: outside({
+    outside: simulatedAgents({
       ...{ chance: chance.child("outside"), clock, isGated, isArchived, isOrdered, isDialled },
-      ...{ saga: plan.saga, away: plan.away, diesSoon: plan.redrives > 0, isDoomed: isDoomed(plan) },
+      ...{ saga: plan.saga, away: plan.away, diesSoon: plan.redrives > 0, isDoomed: isCrashLoop(plan) },
       upgrade: plan.deploys === "pin" ? "pin" : "follow",
       tools: mode.mayDouble ? CAREFUL : TOOLS,
       triesOneIn: TRIES_ONE_IN,
@@ -113,7 +118,7 @@ function simOf(seed: string, mode: Mode): Sim {
     deployed: 1,
     ...{ outage: null, spent: 0, tasks: 0, born: 0, atWork: 0, attending: 0 },
     stormsLeft: plan.storms,
-    wall: steadyWall(START),
+    wall: steadyWallClock(START),
     ...{ redrivesLeft: plan.redrives, isRedriving: false },
     nextSweep: START + chance.child("sweeper").below(SWEEP_MS),
   };
@@ -147,14 +152,14 @@ function isTooLate({ plan, record, clock }: Sim, calm: { readonly step: number; 
 function step(sim: Sim): void {
   const { chances, clock, world, turns, flights, record } = sim;
   const { scheduler } = chances;
-  jump(sim);
+  setWallClock(sim);
   // Whoever is told of a death acts on it before anything else happens, or time passes.
-  if (strikeSomebody(sim)) return;
+  if (faultRandomProcess(sim)) return;
   const run = [...world.store.rows.keys()][0];
   if (run !== undefined) {
-    if (sim.stormsLeft > 0 && !isCalm(sim) && scheduler.oneIn(STORM_ONE_IN)) storm(sim, run);
-    if (!isCalm(sim) && scheduler.oneIn(LOOK_ONE_IN)) void askPerson(sim, run);
-    attend(sim, run);
+    if (sim.stormsLeft > 0 && !isCalm(sim) && scheduler.oneIn(STORM_ONE_IN)) operatorBurst(sim, run);
+    if (!isCalm(sim) && scheduler.oneIn(LOOK_ONE_IN)) void reconcileOpenCall(sim, run);
+    callOperators(sim, run);
   }
   const free = turns.filter(({ owner }) => !owner.isFrozen);
   const ready = world.chain.ready(clock.now() + sim.chainOffsetMs);
@@ -195,35 +200,35 @@ function pass(sim: Sim): void {
     return;
   }
   const soonest = Math.min(...times);
-  if (soonest > clock.now() + FROZEN_MS && wakeIfAway(sim)) return;
+  if (soonest > clock.now() + FROZEN_MS && wakeDuringModelOutage(sim)) return;
   // Nobody stays frozen while a run waits out its month.
   if (frozen.length > 0 && soonest > clock.now() + FROZEN_MS) return thaw(chances.scheduler.pick(frozen));
   if (times.length > 0) {
-    comeBack(sim, soonest);
+    restoreWallClock(sim, soonest);
     clock.moveTo(Math.max(clock.now(), soonest));
   }
   for (const each of times.length > 0 ? [] : frozen) thaw(each);
   sweepIfDue(sim);
 }
 
-const STRIKES = ["kill", "freeze", "presume dead", "freeze and presume dead", "copy"] as const;
+const PROCESS_FAULTS = ["kill", "freeze", "presume dead", "freeze and presume dead", "copy"] as const;
 
 /** What happens to whole processes, and to the chain. Where clocks are broken, to those whose clock matters. */
-function strikeSomebody(sim: Sim): boolean {
+function faultRandomProcess(sim: Sim): boolean {
   const { chances, plan, actors, record } = sim;
   if (isCalm(sim)) return false;
   if (killOwner(sim)) return true;
   if (!chances.scheduler.oneIn(plan.oneIn * 2)) return false;
   const calling = [...actors].filter((each) => each.calling > 0);
   const isAimed = plan.mode.mayDouble && calling.length > 0;
-  const fault = isAimed ? "freeze and presume dead" : chances.scheduler.pick(STRIKES);
+  const fault = isAimed ? "freeze and presume dead" : chances.scheduler.pick(PROCESS_FAULTS);
   if (fault === "copy") {
     copyExecution(sim);
     return true;
   }
   if (actors.size === 0) return false;
   const victim = chances.scheduler.pick(isAimed ? calling : [...actors]);
-  strike(sim, `process ${fault}`);
+  recordFault(sim, `process ${fault}`);
   record.reached.add(`phase ${victim.phase ?? "none"} ${fault}`);
   record.note(victim.name, `meets: ${fault}`);
   if (fault === "kill") victim.die();
@@ -233,16 +238,16 @@ function strikeSomebody(sim: Sim): boolean {
   return true;
 }
 
-const DOOM_ONE_IN = 6;
+const CRASH_LOOP_ONE_IN = 6;
 
-const isDoomed = (plan: Plan): boolean => plan.isDoomed && plan.redrives > 0;
+const isCrashLoop = (plan: Plan): boolean => plan.isDoomed && plan.redrives > 0;
 
 /** A run that an operator may redrive has processes that die one after the other, until it fails for it. */
 function killOwner({ plan, redrivesLeft, actors, chances, record, world }: Sim): boolean {
   const [row] = world.store.rows.values();
-  if (!isDoomed(plan) || redrivesLeft < plan.redrives || row === undefined || row.deaths > 1) return false;
+  if (!isCrashLoop(plan) || redrivesLeft < plan.redrives || row === undefined || row.deaths > 1) return false;
   const owner = [...actors].find(({ phase, isPerson }) => phase !== null && !isPerson);
-  if (owner === undefined || !chances.doom.oneIn(DOOM_ONE_IN)) return false;
+  if (owner === undefined || !chances.doom.oneIn(CRASH_LOOP_ONE_IN)) return false;
   record.note(owner.name, "meets: kill");
   owner.die();
   return true;

@@ -4,7 +4,7 @@
  * in `reach.ts`. A seed that failed once is pinned; `npm run sim -- --seed NAME` is its whole reproduction.
  */
 import { expect, test } from "vitest";
-import { ENUMERATION } from "../support/patience.ts";
+import { ENUMERATION_TIMEOUT } from "../support/harness/timeouts.ts";
 import { wrongIn } from "./checkers-simulated.ts";
 import { violationsOf } from "./checkers.ts";
 import { FAULTS, MODES } from "./modes.ts";
@@ -35,8 +35,8 @@ const FREQUENT = [
 ];
 
 test(
-  "no history breaks a guarantee, every one comes to its end in time, and together they meet what they should",
-  ENUMERATION,
+  "no history breaks a guarantee, each ends in time, and together they reach every required cell",
+  ENUMERATION_TIMEOUT,
   async () => {
     const found: Record<string, readonly string[]> = {};
     const reach = new Reach();
@@ -52,7 +52,7 @@ test(
   },
 );
 
-test("every schedule of the document has its witness, or a test that shows it", () => {
+test("every schedule of the document has a witness, or a test that shows it", () => {
   expect(unaccounted()).toEqual([]);
 });
 
@@ -83,11 +83,11 @@ test.each([
   "s20315",
   // The sweeper handed over a run that was claimed and parked since it had read it: the parked execution was never woken.
   "s9788",
-])("pinned: %s broke a guarantee once", async (seed) => {
+])("pinned: %s, which once broke a guarantee, does not", async (seed) => {
   expect(wrongIn(await simulate(seed))).toEqual([]);
 });
 
-test("a seed is a history: run twice, it does not differ", async () => {
+test("a seed determines its history: two plays are equal", async () => {
   for (const mode of Object.values(MODES)) {
     for (const seed of ["s1", "s7", "s42"]) {
       const [once, again] = [await simulate(seed, mode), await simulate(seed, mode)];
@@ -97,17 +97,21 @@ test("a seed is a history: run twice, it does not differ", async () => {
   }
 });
 
-test("schedule 23: clocks beyond the margin double what rests on them, and nothing else", ENUMERATION, async () => {
-  const doubled: string[] = [];
-  for (let seed = 0; seed < 300 && doubled.length === 0; seed += 1) {
-    const history = await simulate(`s${seed}`, MODES.skewed);
-    expect(wrongIn(history)).toEqual([]);
-    doubled.push(...violationsOf(history));
-  }
-  expect(doubled.join("\n")).toMatch(/^(keyedOnce: probed|unsafeOncePerPermission|recordedHappened)/);
-});
+test(
+  "schedule 23: clocks beyond the margin double what depends on them, and nothing else",
+  ENUMERATION_TIMEOUT,
+  async () => {
+    const doubled: string[] = [];
+    for (let seed = 0; seed < 300 && doubled.length === 0; seed += 1) {
+      const history = await simulate(`s${seed}`, MODES.skewed);
+      expect(wrongIn(history)).toEqual([]);
+      doubled.push(...violationsOf(history));
+    }
+    expect(doubled.join("\n")).toMatch(/^(keyedOnce: probed|unsafeOncePerPermission|recordedHappened)/);
+  },
+);
 
-test("without faults a run goes straight to its end", async () => {
+test("a run without faults needs no recovery to reach its end", async () => {
   const history = await simulate("s1", { ...FAULTS, oneIn: [], most: 0 });
   expect(wrongIn(history)).toEqual([]);
   expect(history).toMatchObject({ faults: 0, steered: [] });

@@ -33,7 +33,7 @@ function lineOf(call: Call): string {
 }
 
 /** What of a request tells it apart from others. */
-const TOLD =
+const NOTE_PATTERN =
   /^(chain|epoch|version|retry|owner|commitId|token|wakeCountSeen|release|unlessWoken|raiseEffectsSettleAt|want|ids?|phase)$/;
 
 function briefly(value: unknown): string {
@@ -44,7 +44,7 @@ function briefly(value: unknown): string {
     .flatMap(([name, each]): string[] => {
       if (name === "entry" || name === "message") return [`(${briefly(each)})`];
       if (name === "execution") return [named(String(each))];
-      if (!TOLD.test(name)) return [];
+      if (!NOTE_PATTERN.test(name)) return [];
       return [`${name} ${typeof each === "string" ? each.slice(0, 16) : JSON.stringify(each)}`];
     })
     .join(", ");

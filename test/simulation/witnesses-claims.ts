@@ -2,7 +2,7 @@
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
 import type { Call } from "./record.ts";
-import type { Witnesses } from "./seen.ts";
+import type { Witnesses } from "./observed-history.ts";
 
 export const witnessesClaims: Witnesses = {
   // A late attempt is refused by the later retry that claimed its entry meanwhile.

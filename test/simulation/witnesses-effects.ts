@@ -4,7 +4,7 @@ import { violationsOf } from "./checkers.ts";
 import { MUST_END } from "./dispatch.ts";
 import type { Simulated } from "./history.ts";
 import type { Call, Placed } from "./record.ts";
-import type { Seen, Witnesses } from "./seen.ts";
+import type { ObservedHistory, Witnesses } from "./observed-history.ts";
 
 export const witnessesEffects: Witnesses = {
   // A denial by expiry meets a decision, or anything else that wakeCount the run.
@@ -18,7 +18,7 @@ export const witnessesEffects: Witnesses = {
   3: ({ history, calls }) =>
     history.outside.effects.some(
       ({ tool, epoch, order }) =>
-        tool === "probed" && overtakings(calls("table.claim")).some((at) => at.order < order && at.epoch > epoch),
+        tool === "probed" && takeoversIn(calls("table.claim")).some((at) => at.order < order && at.epoch > epoch),
     ),
   4: ({ history, events, keyOf }) =>
     events("ToolOutcomeUnknown").some(({ event, epoch, order }) =>
@@ -73,7 +73,7 @@ export const witnessesEffects: Witnesses = {
       const next = undone[index + 1];
       return (
         next !== undefined &&
-        overtakings(calls("table.claim")).some((at) => at.order > order && at.epoch > epoch && at.epoch <= next.epoch)
+        takeoversIn(calls("table.claim")).some((at) => at.order > order && at.epoch > epoch && at.epoch <= next.epoch)
       );
     }),
   // It lands when the commit that calls it unknown is there, and is undone after that.
@@ -138,7 +138,7 @@ export const witnessesEffects: Witnesses = {
 };
 
 /** What was decided about a call after it was released, in order. */
-const endsOf = (events: Seen["events"], call: string): readonly Placed<{ readonly epoch: number }>[] =>
+const endsOf = (events: ObservedHistory["events"], call: string): readonly Placed<{ readonly epoch: number }>[] =>
   [
     ...events("ToolResultRecorded").filter(({ event }) => event.call === call),
     ...events("ToolResultReconciled").filter(({ event }) => event.call === call),
@@ -146,7 +146,7 @@ const endsOf = (events: Seen["events"], call: string): readonly Placed<{ readonl
     ...events("RecoveryDecided").filter(({ event: { action } }) => "call" in action && action.call === call),
   ].toSorted((one, other) => one.order - other.order);
 
-const overtakings = (claims: readonly Call<"table.claim">[]): readonly Placed<{ readonly epoch: number }>[] =>
+const takeoversIn = (claims: readonly Call<"table.claim">[]): readonly Placed<{ readonly epoch: number }>[] =>
   claims.flatMap(({ outcome, order }) =>
     outcome?.kind === "granted" && outcome.overtook !== null ? [{ epoch: outcome.row.epoch, order }] : [],
   );

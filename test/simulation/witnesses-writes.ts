@@ -1,5 +1,5 @@
 /** Witnesses of what is written: commits that are not certain, snapshots, messages and requests. */
-import type { Witnesses } from "./seen.ts";
+import type { Witnesses } from "./observed-history.ts";
 
 export const witnessesWrites: Witnesses = {
   6: ({ calls }) =>

@@ -3,7 +3,7 @@
  * such a witness nobody knows whether a simulation that finds nothing has looked. A schedule that no history can reach
  * is named with the test that shows it.
  */
-import type { Witnesses } from "./seen.ts";
+import type { Witnesses } from "./observed-history.ts";
 import { witnessesClaims } from "./witnesses-claims.ts";
 import { witnessesEffects } from "./witnesses-effects.ts";
 import { witnessesWrites } from "./witnesses-writes.ts";

@@ -7,17 +7,17 @@ import type { FunctionSeen } from "../../../src/adapters/aws/machine-inspection.
 import { awsChecks } from "../../../src/adapters/aws/checks.ts";
 
 import { judgeAll } from "../../../src/ports/diagnosis.ts";
-import * as at from "../../support/deployment-seen.ts";
+import * as at from "../../support/aws/healthy-deployment.ts";
 
-const { HEALTHY, bent, saw } = at;
+const { HEALTHY, withChanges, inspected } = at;
 const MACHINE = HEALTHY.machine.kind === "seen" ? HEALTHY.machine.seen : null;
 const BEAT = HEALTHY.functions.beat.kind === "seen" ? HEALTHY.functions.beat.seen : null;
-const isolating = bent("machine", {
+const isolating = withChanges("machine", {
   definition: at.ISOLATED,
   ...(MACHINE === null ? {} : { calls: { ...MACHINE.calls, agents: at.AGENTS } }),
 });
 const own = (agent: string, change: Partial<FunctionSeen> = {}): Look<FunctionSeen> =>
-  saw({
+  inspected({
     ...(BEAT as FunctionSeen),
     arn: at.AGENTS.replace("{}", agent),
     env: { ...BEAT?.env, CAIRN_PARAMETERS: '["ONLY_ITS_OWN"]' },

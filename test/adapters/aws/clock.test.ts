@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
 import { clockBesideAws } from "../../../src/adapters/aws/clock.ts";
-import { AT } from "../../support/build.ts";
+import { AT } from "../../support/states/states-and-events.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -32,47 +32,47 @@ const seen = ({ at, clock }: ReturnType<typeof machine>) => ({
 
 describe("the clock of a machine", () => {
   test("is used before the first response of AWS, and when both agree", async () => {
-    const on = machine(3_000);
-    expect(seen(on)).toEqual({ now: 3_000, earliest: 3_000 });
-    await on.answer();
-    expect(seen(on)).toEqual({ now: 3_000, earliest: 3_000 });
-    await on.answer("no date");
-    expect(seen(on)).toEqual({ now: 3_000, earliest: 3_000 });
+    const harness = machine(3_000);
+    expect(seen(harness)).toEqual({ now: 3_000, earliest: 3_000 });
+    await harness.answer();
+    expect(seen(harness)).toEqual({ now: 3_000, earliest: 3_000 });
+    await harness.answer("no date");
+    expect(seen(harness)).toEqual({ now: 3_000, earliest: 3_000 });
   });
 
   test("is replaced by AWS's time when it is 40 days ahead", async () => {
-    const on = machine(40 * DAY_MS);
-    await on.answer();
-    expect(seen(on)).toEqual({ now: 0, earliest: 0 });
-    on.at.true += 60_000;
-    expect(seen(on)).toEqual({ now: 0, earliest: 0 });
+    const harness = machine(40 * DAY_MS);
+    await harness.answer();
+    expect(seen(harness)).toEqual({ now: 0, earliest: 0 });
+    harness.at.true += 60_000;
+    expect(seen(harness)).toEqual({ now: 0, earliest: 0 });
   });
 
   test("is replaced by AWS's time when it is two days behind, and no expiry comes early", async () => {
-    const on = machine(-2 * DAY_MS);
-    await on.answer();
-    expect(seen(on)).toEqual({ now: 0, earliest: -2 * DAY_MS });
+    const harness = machine(-2 * DAY_MS);
+    await harness.answer();
+    expect(seen(harness)).toEqual({ now: 0, earliest: -2 * DAY_MS });
   });
 
   test("is not trusted for expiry when it is set between two responses", async () => {
-    const on = machine(0);
-    await on.answer();
-    on.at.aheadMs = 40 * DAY_MS;
-    expect(seen(on)).toEqual({ now: 40 * DAY_MS, earliest: 0 });
-    on.at.aheadMs = -2 * DAY_MS;
-    expect(seen(on)).toEqual({ now: 0, earliest: -2 * DAY_MS });
-    on.at.aheadMs = 0;
-    expect(seen(on)).toEqual({ now: 0, earliest: 0 });
+    const harness = machine(0);
+    await harness.answer();
+    harness.at.aheadMs = 40 * DAY_MS;
+    expect(seen(harness)).toEqual({ now: 40 * DAY_MS, earliest: 0 });
+    harness.at.aheadMs = -2 * DAY_MS;
+    expect(seen(harness)).toEqual({ now: 0, earliest: -2 * DAY_MS });
+    harness.at.aheadMs = 0;
+    expect(seen(harness)).toEqual({ now: 0, earliest: 0 });
   });
 
   test("is right after a freeze of a day, and certain after the next response", async () => {
-    const on = machine(0);
-    await on.answer();
-    on.at.true += DAY_MS;
-    on.at.frozenMs = DAY_MS;
-    expect(seen(on)).toEqual({ now: 0, earliest: -DAY_MS });
-    await on.answer();
-    expect(seen(on)).toEqual({ now: 0, earliest: 0 });
+    const harness = machine(0);
+    await harness.answer();
+    harness.at.true += DAY_MS;
+    harness.at.frozenMs = DAY_MS;
+    expect(seen(harness)).toEqual({ now: 0, earliest: -DAY_MS });
+    await harness.answer();
+    expect(seen(harness)).toEqual({ now: 0, earliest: 0 });
   });
 });
 

@@ -6,7 +6,7 @@ import { newItem } from "../../../src/adapters/aws/item.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { newRow } from "../../../src/protocol/row.ts";
-import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws-server.ts";
+import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws/aws-server.ts";
 
 const NOW = 1_700_000_000_000;
 const BORN = "aaaaaaaaaa";

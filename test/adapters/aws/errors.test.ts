@@ -17,7 +17,7 @@ import {
   startAwsServer,
   stubAwsEnvironment,
   xmlRefusal,
-} from "../../support/aws-server.ts";
+} from "../../support/aws/aws-server.ts";
 
 const RUN = `acme-${"a".repeat(26)}`;
 const BORN = "aaaaaaaaaa";

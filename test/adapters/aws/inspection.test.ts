@@ -6,8 +6,8 @@ import { clockGapMs } from "../../../src/adapters/aws/dates.ts";
 import { type ReadingClients, readingClients } from "../../../src/adapters/aws/reading-clients.ts";
 import { awsChecks } from "../../../src/adapters/aws/checks.ts";
 import { judgeAll } from "../../../src/ports/diagnosis.ts";
-import { type AwsServer, ok, refusal, startAwsServer } from "../../support/aws-server.ts";
-import { AGENTS, DEFINITION, ISOLATED, NAMES, caseOf } from "../../support/deployment-seen.ts";
+import { type AwsServer, ok, refusal, startAwsServer } from "../../support/aws/aws-server.ts";
+import { AGENTS, DEFINITION, ISOLATED, NAMES, caseOf } from "../../support/aws/healthy-deployment.ts";
 
 /** An answer of a service, or what its client throws. */
 type Answers = Readonly<Record<string, object | Error | ((input: Input) => object)>>;

@@ -6,7 +6,7 @@ import { claimWrite, commitWrite, parkWrite, requestWrite, stirWrite } from "../
 import { LEVEL } from "../../../src/core/levels.ts";
 import { checkedCommit } from "../../../src/codec/checksum.ts";
 import type { Commit } from "../../../src/protocol/row.ts";
-import { AT, BORN, RUN, row } from "../../support/build.ts";
+import { AT, BORN, RUN, row } from "../../support/states/states-and-events.ts";
 
 const OF = { run: RUN, born: BORN, now: AT };
 const entry = { execution: "execution 1", epoch: 0, retry: 0 };

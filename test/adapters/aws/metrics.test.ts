@@ -6,10 +6,10 @@ import { ALARMS, METRICS, countsOf, measuresOf } from "../../../src/adapters/aws
 import { OutcomeUnknown } from "../../../src/index.ts";
 import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
-import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
-import { filesBelow } from "../../support/source.ts";
-import { actor, callsThenOver, rowOf, stage } from "../../support/stage.ts";
-import { room, sweep, wait } from "../../support/supervise.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { filesBelow } from "../../support/rules/source.ts";
+import { scriptedAgent, callsThenFinal, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { createSupervisedHarness, sweep, passTime } from "../../support/harness/supervised-harness.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
@@ -24,30 +24,30 @@ function counted<W extends World>(world: W): { readonly world: W; readonly count
 }
 
 test("a run that is done is its beats and one end", async () => {
-  const on = stage();
-  const { world, counts } = counted(on.world);
-  const agent = actor({ reply: callsThenOver(2) });
-  expect(await drive(runnerOf(world, agent), await begin(world, agent, {}))).toMatchObject({ route: "done" });
+  const harness = createHarness();
+  const { world, counts } = counted(harness.world);
+  const agent = scriptedAgent({ reply: callsThenFinal(2) });
+  expect(await drive(runnerOf(world, agent), await beginRun(world, agent, {}))).toMatchObject({ route: "done" });
   expect(counts).toEqual({ Beats: 3, RunsCompleted: 1 });
 });
 
 test("a claim over an owner is a takeover", async () => {
-  const on = stage();
-  const { world, counts } = counted(on.world);
-  const agent = actor({ reply: callsThenOver(1) });
-  const payload = await begin(world, agent, {});
+  const harness = createHarness();
+  const { world, counts } = counted(harness.world);
+  const agent = scriptedAgent({ reply: callsThenFinal(1) });
+  const payload = await beginRun(world, agent, {});
   const dying: World = { ...world, table: { ...world.table, commit: () => Promise.reject(new Error("killed")) } };
   await expect(drive(runnerOf(dying, agent), payload)).rejects.toThrow("killed");
-  await attempt(runnerOf(world, agent), payload, 1);
+  await attemptBeat(runnerOf(world, agent), payload, 1);
   expect(counts).toMatchObject({ Beats: 2, Takeovers: 1 });
 });
 
 test("a run that asks whether a call happened is blocked once, however often it is looked at", async () => {
-  const on = stage();
-  const { world, counts } = counted(on.world);
+  const harness = createHarness();
+  const { world, counts } = counted(harness.world);
   const run = () => Promise.reject(new OutcomeUnknown("no answer"));
-  const agent = actor({ effect: "unsafe", run, reply: callsThenOver(1) });
-  const payload = await begin(world, agent, {});
+  const agent = scriptedAgent({ effect: "unsafe", run, reply: callsThenFinal(1) });
+  const payload = await beginRun(world, agent, {});
   const parked = await drive(runnerOf(world, agent), payload);
   expect(parked.route).toBe("park");
   expect(await drive(runnerOf(world, agent), parked)).toMatchObject({ route: "park" });
@@ -55,10 +55,10 @@ test("a run that asks whether a call happened is blocked once, however often it 
 });
 
 test("a run that waits at a gate, and is cancelled there", async () => {
-  const on = stage();
-  const { world, counts } = counted(on.world);
-  const agent = actor({ reply: callsThenOver(1), approval: "always" });
-  const payload = await begin(world, agent, {});
+  const harness = createHarness();
+  const { world, counts } = counted(harness.world);
+  const agent = scriptedAgent({ reply: callsThenFinal(1), approval: "always" });
+  const payload = await beginRun(world, agent, {});
   const parked = await drive(runnerOf(world, agent), payload);
   expect(counts).toEqual({ Beats: 1, RunsWaiting: 1 });
   await sendRequest(world, { run: payload.run, want: "cancel" });
@@ -67,14 +67,14 @@ test("a run that waits at a gate, and is cancelled there", async () => {
 });
 
 test("a run that the sweeper ends is a failed one, by its code", async () => {
-  const on = room();
-  const { world, counts } = counted(on.world);
-  const { run } = await begin(world, actor({}), {});
-  on.clock.moveTo(rowOf(on, run).deadline - 1);
-  await sweep(on, world);
+  const harness = createSupervisedHarness();
+  const { world, counts } = counted(harness.world);
+  const { run } = await beginRun(world, scriptedAgent({}), {});
+  harness.clock.moveTo(rowOf(harness, run).deadline - 1);
+  await sweep(harness, world);
   expect(counts).toEqual({ Sweeps: 1 });
-  wait(on, 60_001);
-  await sweep(on, world);
+  passTime(harness, 60_001);
+  await sweep(harness, world);
   expect(counts).toEqual({ Sweeps: 2, RunsFailed: 1, Expired: 1 });
 });
 
@@ -89,42 +89,42 @@ function measured<W extends World>(world: W): { readonly world: W; readonly valu
 }
 
 test("a sweep says how long the oldest run has waited for its first beat, and for an approval", async () => {
-  const on = room();
-  const { world, values } = measured(on.world);
-  await sweep(on, world);
+  const harness = createSupervisedHarness();
+  const { world, values } = measured(harness.world);
+  await sweep(harness, world);
   expect(values).toEqual({});
-  await begin(world, actor({}), {});
-  wait(on, 20_000);
-  await begin(world, actor({}), {});
-  const asking = actor({ reply: callsThenOver(1), approval: "always" });
-  await drive(runnerOf(world, asking), await begin(world, asking, {}));
-  wait(on, 60_000);
-  await sweep(on, world);
+  await beginRun(world, scriptedAgent({}), {});
+  passTime(harness, 20_000);
+  await beginRun(world, scriptedAgent({}), {});
+  const asking = scriptedAgent({ reply: callsThenFinal(1), approval: "always" });
+  await drive(runnerOf(world, asking), await beginRun(world, asking, {}));
+  passTime(harness, 60_000);
+  await sweep(harness, world);
   expect(values["OldestQueuedSeconds"]).toEqual([80]);
   expect(values["OldestGateSeconds"]).toEqual([60]);
 });
 
 test("what models are paid is measured once, at the commit that says so", async () => {
-  const on = stage();
-  const { world, values } = measured(on.world);
-  const agent = { ...actor({ reply: callsThenOver(2) }), price: { inUsd: 1, outUsd: 1 } };
-  const { run } = await begin(world, agent, {});
-  const { born, chain, epoch } = rowOf(on, run);
+  const harness = createHarness();
+  const { world, values } = measured(harness.world);
+  const agent = { ...scriptedAgent({ reply: callsThenFinal(2) }), price: { inUsd: 1, outUsd: 1 } };
+  const { run } = await beginRun(world, agent, {});
+  const { born, chain, epoch } = rowOf(harness, run);
   await drive(runnerOf(world, agent), { run, born, chain, epoch, agent: agent.name });
   const sum = (values["SpentMicroUsd"] ?? []).reduce((all, each) => all + each, 0);
   expect(sum).toBeGreaterThan(0);
-  expect(sum).toBe(rowOf(on, run).spent.microUsd);
+  expect(sum).toBe(rowOf(harness, run).spent.microUsd);
 });
 
 test("a sweep that is another one's turn is none", async () => {
-  const on = room();
-  const { world, counts } = counted(on.world);
-  const now = on.clock.now();
+  const harness = createSupervisedHarness();
+  const { world, counts } = counted(harness.world);
+  const now = harness.clock.now();
   await world.table.takeTurn({ name: "sweep", owner: "another", until: now + 10_000, cursor: null, now });
-  await sweep(on, world);
+  await sweep(harness, world);
   expect(counts).toEqual({});
-  wait(on);
-  await sweep(on, world);
+  passTime(harness);
+  await sweep(harness, world);
   expect(counts).toEqual({ Sweeps: 1 });
 });
 

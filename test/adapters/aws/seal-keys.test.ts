@@ -4,10 +4,10 @@ import { kmsSealKeys } from "../../../src/adapters/aws/seal-keys.ts";
 import { isGenuine, vouchFor } from "../../../src/codec/voucher.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import { verify } from "../../../src/history/verify.ts";
-import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws-server.ts";
-import { begin, drive, runnerOf } from "../../support/drive.ts";
-import { withKeys } from "../../support/seals.ts";
-import { actor, callsThenOver, stage } from "../../support/stage.ts";
+import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws/aws-server.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { withSealKeys } from "../../support/runs/snapshot-seals.ts";
+import { scriptedAgent, callsThenFinal, createHarness } from "../../support/harness/harness.ts";
 
 const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234";
 const Plaintext = Buffer.alloc(32, 7).toString("base64");
@@ -30,17 +30,17 @@ const process = () =>
 
 const asked = () => server.asked.map(({ what, body }) => [what, JSON.parse(body) as object]);
 
-const agent = actor({ reply: callsThenOver(3) });
+const agent = scriptedAgent({ reply: callsThenFinal(3) });
 
 test("a process requests one data key, and another process decrypts it once to verify what the first wrote", async () => {
   server.answer(GENERATED);
-  const on = withKeys(stage(), process());
-  const payload = await begin(on.world, agent, {});
-  await drive(runnerOf(on.world, agent), payload);
+  const harness = withSealKeys(createHarness(), process());
+  const payload = await beginRun(harness.world, agent, {});
+  await drive(runnerOf(harness.world, agent), payload);
   const context = { EncryptionContext: { cairn: "seal" } };
   expect(asked()).toEqual([["TrentService.GenerateDataKey", { KeyId: KMS_KEY, KeySpec: "AES_256", ...context }]]);
   server.answer(DECRYPTED);
-  const verified = await verify({ ...on.world, sealKeys: process() }, { run: payload.run });
+  const verified = await verify({ ...harness.world, sealKeys: process() }, { run: payload.run });
   expect(verified).toMatchObject({ findings: [], seal: { is: "sealed", from: 0 } });
   expect(asked()).toEqual([["TrentService.Decrypt", { KeyId: KMS_KEY, CiphertextBlob, ...context }]]);
 });

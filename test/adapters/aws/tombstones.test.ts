@@ -16,7 +16,7 @@ import {
   refusal,
   startAwsServer,
   stubAwsEnvironment,
-} from "../../support/aws-server.ts";
+} from "../../support/aws/aws-server.ts";
 
 const NOW = 1_700_000_000_000;
 const OF = { run: `acme-${"a".repeat(26)}`, born: "aaaaaaaaaa" };

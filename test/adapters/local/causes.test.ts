@@ -11,9 +11,14 @@ import {
 } from "../../../src/protocol/execution.ts";
 import { show } from "../../../src/operations/views.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
-import { attempt, begin, runnerOf } from "../../support/drive.ts";
-import { change, invocation, nameOf, room } from "../../support/supervise.ts";
-import { actor, dieInTool, rowOf } from "../../support/stage.ts";
+import { attemptBeat, beginRun, runnerOf } from "../../support/harness/drive.ts";
+import {
+  changeRow,
+  invocation,
+  executionNameOf,
+  createSupervisedHarness,
+} from "../../support/harness/supervised-harness.ts";
+import { scriptedAgent, dieInTool, rowOf } from "../../support/harness/harness.ts";
 import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
 
 const PAYLOAD: Payload = { run: "local-run", born: "born", chain: 1, epoch: 4, agent: "clerk" };
@@ -80,28 +85,34 @@ test("adds missing columns to a store of an earlier version and keeps its execut
 });
 
 test("the failure of a run in a crash loop says how the last process ended", async () => {
-  const on = room();
-  const agent = actor({ effect: "keyed" });
-  const payload = await begin(on.world, agent, {});
-  await dieInTool(on, { payload, agent });
-  on.clock.moveTo(rowOf(on, payload.run).leaseUntil ?? 0);
-  change(on, payload, { deaths: 10 });
-  const tried = { execution: nameOf(payload), epoch: 0, retry: 1_000, died: 0, cause: "killed at its deadline" };
-  await runTask(runnerOf(on.world, agent))({ kind: "beat", payload, attempt: tried }, invocation(on));
+  const harness = createSupervisedHarness();
+  const agent = scriptedAgent({ effect: "keyed" });
+  const payload = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, { payload, agent });
+  harness.clock.moveTo(rowOf(harness, payload.run).leaseUntil ?? 0);
+  changeRow(harness, payload, { deaths: 10 });
+  const tried = {
+    execution: executionNameOf(payload),
+    epoch: 0,
+    retry: 1_000,
+    died: 0,
+    cause: "killed at its deadline",
+  };
+  await runTask(runnerOf(harness.world, agent))({ kind: "beat", payload, attempt: tried }, invocation(harness));
   const message =
     "11 processes died one after the other while they held this run, 10 are allowed; " +
     "the last one ended with: killed at its deadline";
-  expect(await show(on.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop", message } });
+  expect(await show(harness.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop", message } });
 });
 
 test("the failure names no cause when the chain did not see how the process ended", async () => {
-  const on = room();
-  const agent = actor({ effect: "keyed" });
-  const payload = await begin(on.world, agent, {});
-  await dieInTool(on, { payload, agent });
-  on.clock.moveTo(rowOf(on, payload.run).leaseUntil ?? 0);
-  change(on, payload, { deaths: 10 });
-  await attempt(runnerOf(on.world, agent), payload, 1);
+  const harness = createSupervisedHarness();
+  const agent = scriptedAgent({ effect: "keyed" });
+  const payload = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, { payload, agent });
+  harness.clock.moveTo(rowOf(harness, payload.run).leaseUntil ?? 0);
+  changeRow(harness, payload, { deaths: 10 });
+  await attemptBeat(runnerOf(harness.world, agent), payload, 1);
   const message = "11 processes died one after the other while they held this run, 10 are allowed";
-  expect(await show(on.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop", message } });
+  expect(await show(harness.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop", message } });
 });

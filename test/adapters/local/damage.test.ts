@@ -9,9 +9,9 @@ import { send } from "../../../src/operations/steer.ts";
 import { type Row, hasEnded } from "../../../src/protocol/row.ts";
 import { NOW, claim, commit, creation, open, temporaryStore } from "../../process/fixtures/store.ts";
 import { ENDED, row } from "../../process/fixtures/table.ts";
-import { attempt, bench, begin, drive, runnerOf } from "../../support/drive.ts";
-import { actor, replyOf } from "../../support/stage.ts";
-import { typed } from "../../support/typed.ts";
+import { attemptBeat, createLocalHarness, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { scriptedAgent, beatReply } from "../../support/harness/harness.ts";
+import { runCli } from "../../support/processes/cli-in-process.ts";
 
 const runOf = (letter: string): string => `local-${letter.repeat(26)}`;
 
@@ -70,7 +70,7 @@ async function staysTotal(of: { readonly at: Store; readonly table: RunTable }, 
 }
 
 describe("a row whose text is damaged", () => {
-  test("by one bit is reported as damaged or still a row, and every other run is read", async () => {
+  test("by one bit is reported as damaged or still decodes, and every other run is read", async () => {
     const of = await three();
     const bytes = Buffer.from(of.text);
     let damaged = 0;
@@ -160,25 +160,27 @@ test("expired runs are removed even if one of them has a damaged row without an 
 test.each(["{", '{"kind":"user"}', "null"])(
   "a message with the text %s ends the beat that reads it, but not its run",
   async (body) => {
-    const { dir, world, records } = bench();
-    const payload = await begin(world, actor({}), {});
+    const { dir, world, records } = createLocalHarness();
+    const payload = await beginRun(world, scriptedAgent({}), {});
     const words = { run: payload.run, text: "take the train", by: "ann", id: "w" };
     expect(await send(world, words)).toEqual({ kind: "delivered" });
     const at = open(dir, false);
     const change = at.rows.prepare("UPDATE inbox SET body = ?");
     const whole = String(at.rows.prepare("SELECT body FROM inbox").get()?.["body"]);
     change.run(body);
-    expect(await replyOf(attempt(runnerOf(world, actor({})), payload))).toMatchObject({ route: "superseded" });
+    expect(await beatReply(attemptBeat(runnerOf(world, scriptedAgent({})), payload))).toMatchObject({
+      route: "superseded",
+    });
     const why = "MessageDamaged: message user#w is damaged: its body is invalid";
     expect(records.filter(({ level }) => level === "alarm")).toMatchObject([{ run: payload.run, detail: { why } }]);
     change.run(whole);
-    expect(await drive(runnerOf(world, actor({})), { ...payload, epoch: 1 })).toMatchObject({ route: "done" });
+    expect(await drive(runnerOf(world, scriptedAgent({})), { ...payload, epoch: 1 })).toMatchObject({ route: "done" });
   },
 );
 
 test("a message whose text changed is damaged even if it still decodes", async () => {
-  const { dir, world } = bench();
-  const payload = await begin(world, actor({}), {});
+  const { dir, world } = createLocalHarness();
+  const payload = await beginRun(world, scriptedAgent({}), {});
   await send(world, { run: payload.run, text: "take the train", by: "ann", id: "w" });
   open(dir, false).rows.exec("UPDATE inbox SET body = replace(body, 'train', 'plane')");
   const inbox = world.table.inbox({ ...payload, now: 0, limit: 9 });
@@ -186,21 +188,21 @@ test("a message whose text changed is damaged even if it still decodes", async (
 });
 
 describe("commands", () => {
-  async function desk() {
-    const { dir, world } = bench();
+  async function damagedStore() {
+    const { dir, world } = createLocalHarness();
     const at = open(dir, false);
-    const sound = (await begin(world, actor({}), {})).run;
-    const poison = (await begin(world, actor({}), {})).run;
+    const sound = (await beginRun(world, scriptedAgent({}), {})).run;
+    const poison = (await beginRun(world, scriptedAgent({}), {})).run;
     store(at, poison, stored(at, poison).slice(0, 40));
     return { dir, sound, poison };
   }
 
   test("list names the damaged run on its own line and shows all others", async () => {
-    const { dir, sound, poison } = await desk();
-    const { exit, out } = await typed(dir, "list");
+    const { dir, sound, poison } = await damagedStore();
+    const { exit, out } = await runCli(dir, "list");
     expect([exit, out]).toEqual([0, expect.stringContaining(sound.slice(0, 14))]);
     expect(out).toMatch(new RegExp(`^${poison} +damaged: it is no JSON; see npx cairn verify ${poison}`, "m"));
-    const lines = (await typed(dir, "list", "--json")).out
+    const lines = (await runCli(dir, "list", "--json")).out
       .trim()
       .split("\n")
       .map((line) => JSON.parse(line) as object);
@@ -219,29 +221,29 @@ describe("commands", () => {
     ["restart", "--yes"],
     ["send", "hello"],
   ])("%s of the damaged run fails with a code and says what to type", async (command, ...more) => {
-    const { dir, poison } = await desk();
-    const { exit, err } = await typed(dir, command, poison.slice(0, 14), ...more);
+    const { dir, poison } = await damagedStore();
+    const { exit, err } = await runCli(dir, command, poison.slice(0, 14), ...more);
     expect([exit, err]).toEqual([5, expect.stringContaining(`error RowDamaged: the row of run ${poison} is damaged`)]);
     expect(err).toContain(`next: npx cairn verify ${poison} --store ${dir}`);
   });
 
   test("cancel of the damaged run changes nothing and says what to type", async () => {
-    const { dir, poison } = await desk();
-    const { exit, err } = await typed(dir, "cancel", poison);
+    const { dir, poison } = await damagedStore();
+    const { exit, err } = await runCli(dir, "cancel", poison);
     expect([exit, err]).toEqual([5, expect.stringContaining("error Unreadable")]);
     expect(err).toContain(`next: npx cairn verify ${poison}`);
   });
 
   test("verify names the damaged row, and what to do", async () => {
-    const { dir, poison } = await desk();
-    const { exit, out } = await typed(dir, "verify", poison);
+    const { dir, poison } = await damagedStore();
+    const { exit, out } = await runCli(dir, "verify", poison);
     expect([exit, out]).toEqual([1, expect.stringContaining("the row: it is no JSON")]);
     expect(out).toContain("bring back its row from a backup of the store");
   });
 
   test("doctor names the damaged row and the command that inspects it", async () => {
-    const { dir, poison } = await desk();
-    const { exit, out } = await typed(dir, "doctor", "--json");
+    const { dir, poison } = await damagedStore();
+    const { exit, out } = await runCli(dir, "doctor", "--json");
     const { checks } = JSON.parse(out) as { checks: readonly { id: string }[] };
     const rows = checks.find(({ id }) => id === "rows");
     expect([exit, rows]).toMatchObject([1, { status: "fail", why: `${poison}: it is no JSON` }]);
@@ -249,8 +251,8 @@ describe("commands", () => {
   });
 
   test("approvals shows all other waiting gates and names the run that it could not read", async () => {
-    const { dir, poison } = await desk();
-    const { exit, out, err } = await typed(dir, "approvals");
+    const { dir, poison } = await damagedStore();
+    const { exit, out, err } = await runCli(dir, "approvals");
     expect([exit, out]).toEqual([0, "no call waits for approval\n"]);
     expect(err).toContain(`the row of ${poison} is damaged`);
   });

@@ -7,19 +7,19 @@ import { atomically, openStore } from "../../../src/adapters/local/database.ts";
 import { executionsOf } from "../../../src/adapters/local/executions.ts";
 import { inPlace } from "../../../src/adapters/local/in-place.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
-import { begin, runnerOf, drive } from "../../support/drive.ts";
-import { actor } from "../../support/stage.ts";
+import { beginRun, runnerOf, drive } from "../../support/harness/drive.ts";
+import { scriptedAgent } from "../../support/harness/harness.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
-import { typed } from "../../support/typed.ts";
+import { runCli } from "../../support/processes/cli-in-process.ts";
 
 /** A closed store with an ended run; one letter of its index by status has changed. */
 async function damaged() {
   const dir = temporaryDir();
   const store = openStore({ dir, create: true });
   const world = localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} } });
-  const payload = await begin(world, actor({}), {});
-  await drive(runnerOf(world, actor({})), payload);
+  const payload = await beginRun(world, scriptedAgent({}), {});
+  await drive(runnerOf(world, scriptedAgent({})), payload);
   const { rootpage } = store.rows.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'runsByStatus'").get() as {
     rootpage: number;
   };
@@ -33,21 +33,21 @@ async function damaged() {
   return { dir, run: payload.run };
 }
 
-test("a command that writes is refused and says what to type", async () => {
+test("refuses a command that writes and says what to type when the file is damaged", async () => {
   const { dir, run } = await damaged();
-  const { exit, err } = await typed(dir, "send", run, "hello");
+  const { exit, err } = await runCli(dir, "send", run, "hello");
   expect([exit, err]).toEqual([5, expect.stringContaining(`error StoreDamaged: the store at ${dir} is damaged`)]);
   expect(err).toContain("missing from index runsByStatus");
   expect(err).toContain("restore cairn.sqlite from a backup");
   expect(err).toContain(`next: npx cairn doctor --store ${dir}`);
 });
 
-test("a command that reads warns and shows what is left; the doctor names the fault", async () => {
+test("lets a command that reads warn and show what is left; the doctor names the fault", async () => {
   const { dir, run } = await damaged();
-  const shown = await typed(dir, "show", run);
+  const shown = await runCli(dir, "show", run);
   expect([shown.exit, shown.out]).toEqual([0, expect.stringContaining("completed")]);
   expect(shown.err).toContain(`warning: the store at ${dir} is damaged`);
-  const { exit, out } = await typed(dir, "doctor", "--json");
+  const { exit, out } = await runCli(dir, "doctor", "--json");
   const { checks } = JSON.parse(out) as { checks: readonly { id: string }[] };
   expect([exit, checks.find(({ id }) => id === "store-whole")]).toMatchObject([
     1,

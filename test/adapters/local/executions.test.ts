@@ -6,8 +6,8 @@ import { type Executions, executionsOf } from "../../../src/adapters/local/execu
 import { applyFailure } from "../../../src/protocol/execution.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
-import { attempt, bench, begin, runnerOf } from "../../support/drive.ts";
-import { actor } from "../../support/stage.ts";
+import { attemptBeat, createLocalHarness, beginRun, runnerOf } from "../../support/harness/drive.ts";
+import { scriptedAgent } from "../../support/harness/harness.ts";
 import { NOW, open, temporaryStore } from "../../process/fixtures/store.ts";
 
 const LIMITS = { rescueMs: 60_000, entryAttemptsMax: 5, backoffMsMax: 300_000 };
@@ -84,9 +84,9 @@ test("the reply of its attempt changes nothing, and its token wakes no execution
 });
 
 test("the sweeper hands its run to the next execution", async () => {
-  const { dir, world } = bench({ overdueMs: 1 });
-  const agent = actor({});
-  const { run, born } = await begin(world, agent, {});
+  const { dir, world } = createLocalHarness({ overdueMs: 1 });
+  const agent = scriptedAgent({});
+  const { run, born } = await beginRun(world, agent, {});
   const store = open(dir, false);
   damage(store, executionName(run, born, 1), "{");
   await expect.poll(() => executionsOf(store).firstReady(Date.now())).not.toBeNull();
@@ -102,7 +102,7 @@ test("the sweeper hands its run to the next execution", async () => {
   expect(executionsOf(store).firstReady(Date.now())).toBe(executionName(run, born, 2));
   const row = await world.table.read(run, Date.now());
   expect(
-    await attempt(runnerOf(world, agent), { run, born, chain: 2, epoch: row?.epoch ?? 0, agent: agent.name }),
+    await attemptBeat(runnerOf(world, agent), { run, born, chain: 2, epoch: row?.epoch ?? 0, agent: agent.name }),
   ).toMatchObject({
     reply: { route: "beat" },
   });

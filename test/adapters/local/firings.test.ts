@@ -19,7 +19,7 @@ interface Sent {
   readonly end: (end: TaskEnd) => void;
 }
 
-interface Bench {
+interface ScheduleDriver {
   readonly clock: VirtualClock & { moveBack(moment: number): void };
   readonly events: SupervisorEvent[];
   readonly firings: Firings;
@@ -36,7 +36,7 @@ const scheduleOf = (every: string, agent = "clerk"): ScheduledAgent => ({
   ...firingTimes({ every, timezone: "UTC" }),
 });
 
-function bench(...schedules: readonly ScheduledAgent[]): Bench {
+function scheduleDriver(...schedules: readonly ScheduledAgent[]): ScheduleDriver {
   let back = 0;
   const inner = virtualClock(NOON - HOUR);
   const clock = {
@@ -74,7 +74,7 @@ function bench(...schedules: readonly ScheduledAgent[]): Bench {
 
 describe("a supervisor that starts", () => {
   test("fires the latest time as unwatched, for the store to judge, and then each time as it comes", () => {
-    const { look } = bench(scheduleOf("rate(1 hour)"));
+    const { look } = scheduleDriver(scheduleOf("rate(1 hour)"));
     expect(look(NOON + 1)).toMatchObject({ at: NOON, watched: false });
     expect(look(NOON + HOUR - 1)).toBeNull();
     expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR, watched: true });
@@ -82,7 +82,7 @@ describe("a supervisor that starts", () => {
   });
 
   test("fires nothing before a schedule's first time, and then watches the schedule", () => {
-    const { look } = bench(scheduleOf("at(2026-06-01T13:00:00)"));
+    const { look } = scheduleDriver(scheduleOf("at(2026-06-01T13:00:00)"));
     expect(look(NOON)).toBeNull();
     expect(look(NOON + HOUR)).toMatchObject({ at: NOON + HOUR, watched: true });
     expect(look(NOON + 99 * HOUR)).toBeNull();
@@ -91,14 +91,14 @@ describe("a supervisor that starts", () => {
 
 describe("a supervisor", () => {
   test("fires only the latest time after its machine was suspended", () => {
-    const { look } = bench(scheduleOf("rate(5 minutes)"));
+    const { look } = scheduleDriver(scheduleOf("rate(5 minutes)"));
     look(NOON);
     expect(look(NOON + 9 * HOUR + 1)).toMatchObject({ at: NOON + 9 * HOUR });
     expect(look(NOON + 9 * HOUR + 2)).toBeNull();
   });
 
   test("fires one time of a schedule at a time, and the next after the end of that firing", () => {
-    const { look } = bench(scheduleOf("rate(1 hour)"), scheduleOf("rate(2 hours)", "other"));
+    const { look } = scheduleDriver(scheduleOf("rate(1 hour)"), scheduleOf("rate(2 hours)", "other"));
     const first = look(NOON, true);
     expect(look(NOON)).toMatchObject({ at: NOON });
     expect(look(NOON + HOUR)).toBeNull();
@@ -107,7 +107,7 @@ describe("a supervisor", () => {
   });
 
   test("repeats and reports a failed firing until a newer time replaces it", () => {
-    const { look, events } = bench(scheduleOf("rate(1 hour)"));
+    const { look, events } = scheduleDriver(scheduleOf("rate(1 hour)"));
     look(NOON, true)?.end(DIED);
     expect(events).toEqual([{ kind: "firingFailed", agent: "clerk", at: NOON, how: "SIGKILL", error: null }]);
     expect(look(NOON + 59_999)).toBeNull();
@@ -119,7 +119,7 @@ describe("a supervisor", () => {
   });
 
   test("retries a firing when the decision of another firing must be over", () => {
-    const { look, events } = bench(scheduleOf("rate(1 hour)"));
+    const { look, events } = scheduleDriver(scheduleOf("rate(1 hour)"));
     look(NOON, true)?.end(answer({ kind: "held", until: NOON + 2_000 }));
     expect(events).toMatchObject([{ kind: "fired", outcome: { kind: "held" } }]);
     expect(look(NOON + 1_999)).toBeNull();
@@ -128,7 +128,7 @@ describe("a supervisor", () => {
   });
 
   test("fires at the present times after its clock jumped ahead and back", () => {
-    const { look, clock } = bench(scheduleOf("rate(1 hour)"));
+    const { look, clock } = scheduleDriver(scheduleOf("rate(1 hour)"));
     look(NOON);
     expect(look(NOON + 9_000 * HOUR)).toMatchObject({ at: NOON + 9_000 * HOUR });
     clock.moveBack(NOON + 1_000);
@@ -137,7 +137,7 @@ describe("a supervisor", () => {
   });
 
   test("does not wait for the old time when its clock is put back before a repetition", () => {
-    const { look, clock } = bench(scheduleOf("rate(1 hour)"));
+    const { look, clock } = scheduleDriver(scheduleOf("rate(1 hour)"));
     look(NOON);
     look(NOON + HOUR, true)?.end(DIED);
     look(NOON + HOUR + 1);

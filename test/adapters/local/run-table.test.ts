@@ -208,7 +208,7 @@ describe("handOver", () => {
   });
 });
 
-describe("recordEndNotified", () => {
+describe("endNotified", () => {
   it("starts the time to live once, and only for an ended run (schedule 41)", async () => {
     const table = await endedTable();
     expect(await table.read(RUN, NOW + 1e12)).toMatchObject({ endNotified: false, expiresAtSec: null });

@@ -6,42 +6,51 @@ import type { World } from "../../../src/ports/world.ts";
 import { ledger, show, transcript } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { attempt, begin, drive, mortal, runnerOf } from "../../support/drive.ts";
-import { type Part, type Stage, actor, callsThenOver, never, replyOf, rowOf, stage } from "../../support/stage.ts";
+import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
+import {
+  type ScriptedAgentOptions,
+  type Harness,
+  scriptedAgent,
+  callsThenFinal,
+  neverSettles,
+  beatReply,
+  rowOf,
+  createHarness,
+} from "../../support/harness/harness.ts";
 
 /** A run that writes down what it does: each question to the model, each run of its tool, each write of its row. */
-async function noted(on: Stage, part: Part & { readonly count: number }) {
+async function noted(harness: Harness, part: ScriptedAgentOptions & { readonly count: number }) {
   const notes: string[] = [];
   const reply = (conversation: Conversation) => {
     notes.push("ask");
-    return (part.reply ?? callsThenOver(part.count))(conversation);
+    return (part.reply ?? callsThenFinal(part.count))(conversation);
   };
-  const run: NonNullable<Part["run"]> = async (context) => {
+  const run: NonNullable<ScriptedAgentOptions["run"]> = async (context) => {
     notes.push("run");
     return (await part.run?.(context)) ?? "acted";
   };
-  const agent = actor({ ...part, reply, run });
+  const agent = scriptedAgent({ ...part, reply, run });
   const commit: World["table"]["commit"] = async (asked: Commit) => {
     notes.push(asked.release ? "release" : "commit");
-    return on.world.table.commit(asked);
+    return harness.world.table.commit(asked);
   };
   const claim: World["table"]["claim"] = async (asked) => {
     notes.push("claim");
-    return on.world.table.claim(asked);
+    return harness.world.table.claim(asked);
   };
-  const world: World = { ...on.world, table: { ...on.world.table, commit, claim } };
-  const payload = await begin(on.world, agent, {});
+  const world: World = { ...harness.world, table: { ...harness.world.table, commit, claim } };
+  const payload = await beginRun(harness.world, agent, {});
   return { notes, agent, world, payload, runner: runnerOf(world, agent) };
 }
 
-test("give the same transcript, ledger and costs as one beat each, for fewer writes of the row", async () => {
+test("several beats in one invocation give the same transcript, ledger and costs as one each, with fewer row writes", async () => {
   const ran = async (beatsPerInvocation: number) => {
-    const on = stage({ beatsPerInvocation });
-    const { notes, payload, runner } = await noted(on, { count: 6 });
+    const harness = createHarness({ beatsPerInvocation });
+    const { notes, payload, runner } = await noted(harness, { count: 6 });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
-    const messages = (await transcript(on.world, payload.run)) ?? [];
-    const calls = (await ledger(on.world, payload.run)) ?? [];
-    const { status, result, spent, beats } = (await show(on.world, payload.run)) ?? {};
+    const messages = (await transcript(harness.world, payload.run)) ?? [];
+    const calls = (await ledger(harness.world, payload.run)) ?? [];
+    const { status, result, spent, beats } = (await show(harness.world, payload.run)) ?? {};
     return {
       same: {
         ...{ status, result, spent, beats },
@@ -60,33 +69,33 @@ test("give the same transcript, ledger and costs as one beat each, for fewer wri
   expect([one.writes, four.writes, all.writes]).toEqual([6 * 3 + 2, 2 * 2 + 6, 1 + 6 + 1]);
 });
 
-describe("before the model is asked on", () => {
+describe("before the next model call", () => {
   test.each([
     ["none", ["run", "ask"]],
     ["keyed", ["run", "ask"]],
     ["probed", ["run", "commit", "ask"]],
     ["unsafe", ["run", "commit", "ask"]],
-  ] as const)("the result of a %s call goes as %o", async (effect, order) => {
-    const on = stage({ beatsPerInvocation: 5 });
+  ] as const)("the result of a %s call is committed as %o", async (effect, order) => {
+    const harness = createHarness({ beatsPerInvocation: 5 });
     const probe = effect === "probed" ? { probe: () => ({ kind: "absent" }) } : {};
-    const { notes, payload, runner } = await noted(on, { effect, count: 2, ...probe });
+    const { notes, payload, runner } = await noted(harness, { effect, count: 2, ...probe });
     await drive(runner, payload);
     const turn = ["commit", ...order];
     expect(notes).toEqual(["claim", "ask", ...turn, ...turn, "release"]);
   });
 
-  test("words that a commit brought word of are read, in the same invocation", async () => {
-    const on = stage({ beatsPerInvocation: 5 });
+  test("messages that a commit reported are read in the same invocation", async () => {
+    const harness = createHarness({ beatsPerInvocation: 5 });
     const prompts: number[] = [];
     const run = async (): Promise<string> => {
-      await send(on.world, { run: payload.run, text: "take the train", by: "ann", id: "w1" });
+      await send(harness.world, { run: payload.run, text: "take the train", by: "ann", id: "w1" });
       return "acted";
     };
     const reply = (conversation: Conversation) => {
       prompts.push(conversation.messages.filter(({ text }) => text === "take the train").length);
-      return callsThenOver(1)(conversation);
+      return callsThenFinal(1)(conversation);
     };
-    const { notes, payload, runner } = await noted(on, { effect: "unsafe", count: 1, run, reply });
+    const { notes, payload, runner } = await noted(harness, { effect: "unsafe", count: 1, run, reply });
     await drive(runner, payload);
     expect(prompts).toEqual([0, 1]);
     expect(notes.filter((note) => note === "claim")).toHaveLength(1);
@@ -94,56 +103,56 @@ describe("before the model is asked on", () => {
 });
 
 describe("between two beats of one invocation", () => {
-  test("a cancel is seen by the commit that releases the next calls, and they are not started", async () => {
-    const on = stage({ beatsPerInvocation: 5 });
-    const run = () => sendRequest(on.world, { run: payload.run, want: "cancel" });
-    const { notes, payload, runner } = await noted(on, { count: 4, run });
-    expect(await replyOf(attempt(runner, payload))).toMatchObject({ route: "done" });
+  test("the commit that releases the next calls sees a cancel, and the calls are not started", async () => {
+    const harness = createHarness({ beatsPerInvocation: 5 });
+    const run = () => sendRequest(harness.world, { run: payload.run, want: "cancel" });
+    const { notes, payload, runner } = await noted(harness, { count: 4, run });
+    expect(await beatReply(attemptBeat(runner, payload))).toMatchObject({ route: "done" });
     expect(notes).toEqual(["claim", "ask", "commit", "run", "ask", "commit", "release"]);
-    expect(await show(on.world, payload.run)).toMatchObject({ status: "cancelled" });
-    expect(await ledger(on.world, payload.run)).toMatchObject([{ status: "succeeded" }, { status: "failed" }]);
+    expect(await show(harness.world, payload.run)).toMatchObject({ status: "cancelled" });
+    expect(await ledger(harness.world, payload.run)).toMatchObject([{ status: "succeeded" }, { status: "failed" }]);
   });
 
-  test("a pause is seen there too; what is released is run first, and the rest after it is resumed", async () => {
-    const on = stage({ beatsPerInvocation: 5 });
+  test("it sees a pause too; released calls run first, and the rest after the resume", async () => {
+    const harness = createHarness({ beatsPerInvocation: 5 });
     let runs = 0;
     const run = async (): Promise<string> => {
       runs += 1;
-      if (runs === 1) await sendRequest(on.world, { run: payload.run, want: "pause" });
+      if (runs === 1) await sendRequest(harness.world, { run: payload.run, want: "pause" });
       return "acted";
     };
-    const { notes, payload, runner } = await noted(on, { count: 3, run });
-    const reply = await replyOf(attempt(runner, payload));
+    const { notes, payload, runner } = await noted(harness, { count: 3, run });
+    const reply = await beatReply(attemptBeat(runner, payload));
     expect(reply.route).toBe("park");
     expect(notes).toEqual(["claim", "ask", "commit", "run", "ask", "commit", "run", "release"]);
-    expect(rowOf(on, payload.run)).toMatchObject({ status: "paused" });
-    await sendRequest(on.world, { run: payload.run, want: "resume" });
+    expect(rowOf(harness, payload.run)).toMatchObject({ status: "paused" });
+    await sendRequest(harness.world, { run: payload.run, want: "resume" });
     expect(await drive(runner, reply)).toMatchObject({ route: "done" });
     expect(runs).toBe(3);
   });
 
-  test("a crash repeats a keyed call whose result only the lost reply knew, with its key", async () => {
-    const on = stage({ beatsPerInvocation: 5 });
+  test("a crash repeats a keyed call, whose result was only in the lost reply, with its key", async () => {
+    const harness = createHarness({ beatsPerInvocation: 5 });
     const keys: string[] = [];
     let isStuck = true;
     let reached = false;
     const reply = (conversation: Conversation) => {
       reached ||= conversation.calls.length === 2;
-      return isStuck && reached ? never() : callsThenOver(3)(conversation);
+      return isStuck && reached ? neverSettles() : callsThenFinal(3)(conversation);
     };
-    const agent = actor({ reply, run: ({ key }) => keys.push(key) });
-    const payload = await begin(on.world, agent, {});
-    const mortals = mortal(on.world);
-    void attempt(runnerOf(mortals.world, agent), payload);
+    const agent = scriptedAgent({ reply, run: ({ key }) => keys.push(key) });
+    const payload = await beginRun(harness.world, agent, {});
+    const mortals = killableWorld(harness.world);
+    void attemptBeat(runnerOf(mortals.world, agent), payload);
     await expect.poll(() => reached).toBe(true);
     mortals.kill();
     isStuck = false;
     expect(keys).toHaveLength(2);
     const [first, second] = keys;
-    expect(await replyOf(attempt(runnerOf(on.world, agent), payload, 1))).toMatchObject({ route: "done" });
+    expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1))).toMatchObject({ route: "done" });
     // The first result went with the commit that released the second call; the second result was lost.
     expect(keys.slice(0, 3)).toEqual([first, second, second]);
     expect(keys).toHaveLength(4);
-    expect(await ledger(on.world, payload.run)).toMatchObject([{ attempts: 1 }, { attempts: 2 }, { attempts: 1 }]);
+    expect(await ledger(harness.world, payload.run)).toMatchObject([{ attempts: 1 }, { attempts: 2 }, { attempts: 1 }]);
   });
 });

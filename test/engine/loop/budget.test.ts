@@ -3,10 +3,18 @@ import { describe, expect, test } from "vitest";
 import type { Conversation, ScriptedReply } from "../../../src/index.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
-import { gatesOf, stateOf } from "../../support/asking.ts";
-import { begin, drive, runnerOf } from "../../support/drive.ts";
-import { asks, give, spend, withBudget } from "../../support/spending.ts";
-import { OVER, actor, callsThenOver, never, passing, rowOf, stage } from "../../support/stage.ts";
+import { gatesOf, stateOf } from "../../support/agents/approval-agent.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { budgetRequestsOf, grantBudget, runUntilBudgetGate, withBudget } from "../../support/agents/budget-gates.ts";
+import {
+  FINAL_REPLY,
+  scriptedAgent,
+  callsThenFinal,
+  neverSettles,
+  advanceUntilSettled,
+  rowOf,
+  createHarness,
+} from "../../support/harness/harness.ts";
 
 const HOURS_24 = 24 * 3_600_000;
 const twoCalls = ({ calls }: Conversation): ScriptedReply =>
@@ -17,187 +25,202 @@ const twoCalls = ({ calls }: Conversation): ScriptedReply =>
           { tool: "act", args: {} },
         ],
       }
-    : OVER;
+    : FINAL_REPLY;
 
 describe("tool calls", () => {
-  test("are not released beyond their limit; a run that made all of them may still say what came of it", async () => {
-    const on = stage();
-    const part = { reply: callsThenOver(2) };
-    const done = await spend(on, { part, budget: { toolCalls: 2, onExhausted: "stop" } });
-    expect(rowOf(on, done.run)).toMatchObject({ status: "completed", spent: { toolCalls: 2 } });
-    const less = await spend(on, { part, budget: { toolCalls: 1, onExhausted: "stop" } });
-    expect(rowOf(on, less.run)).toMatchObject({ status: "failed", spent: { toolCalls: 1 } });
-    expect((await show(on.world, less.run))?.failure).toMatchObject({
+  test("are not released beyond their limit; a run at the limit may still make a closing reply", async () => {
+    const harness = createHarness();
+    const part = { reply: callsThenFinal(2) };
+    const done = await runUntilBudgetGate(harness, { part, budget: { toolCalls: 2, onExhausted: "stop" } });
+    expect(rowOf(harness, done.run)).toMatchObject({ status: "completed", spent: { toolCalls: 2 } });
+    const less = await runUntilBudgetGate(harness, { part, budget: { toolCalls: 1, onExhausted: "stop" } });
+    expect(rowOf(harness, less.run)).toMatchObject({ status: "failed", spent: { toolCalls: 1 } });
+    expect((await show(harness.world, less.run))?.failure).toMatchObject({
       code: "BudgetExhausted",
       message: expect.stringMatching(/^1 of 1 tool calls are used/),
     });
   });
 
   test("of one reply are all released or none", async () => {
-    const on = stage();
+    const harness = createHarness();
     const ran: string[] = [];
     const part = { reply: twoCalls, run: ({ key }: { readonly key: string }) => ran.push(key) };
-    const { run, runner, payload } = await spend(on, { part, budget: { toolCalls: 1 } });
-    expect([ran, rowOf(on, run).phase]).toEqual([[], "AwaitingApproval"]);
-    expect(await give(on.world, { run, more: { toolCalls: 1 } })).toMatchObject({ kind: "accepted" });
+    const { run, runner, payload } = await runUntilBudgetGate(harness, { part, budget: { toolCalls: 1 } });
+    expect([ran, rowOf(harness, run).phase]).toEqual([[], "AwaitingApproval"]);
+    expect(await grantBudget(harness.world, { run, more: { toolCalls: 1 } })).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
     expect(new Set(ran).size).toBe(2);
-    expect(rowOf(on, run).spent.toolCalls).toBe(2);
+    expect(rowOf(harness, run).spent.toolCalls).toBe(2);
   });
 });
 
-describe("a budget that is used up", () => {
-  const part = { reply: callsThenOver(3) };
+describe("an exhausted budget", () => {
+  const part = { reply: callsThenFinal(3) };
 
-  test("opens a gate that waits a day, says what is spent, and is listed with the others", async () => {
-    const on = stage();
-    const { run, payload } = await spend(on, { part, budget: { beats: 2 } });
+  test("opens a gate for a day that shows the amount spent and is listed with other gates", async () => {
+    const harness = createHarness();
+    const { run, payload } = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
     expect(payload).toMatchObject({ route: "park", seconds: HOURS_24 / 1_000 });
-    expect(rowOf(on, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", spent: { beats: 2 } });
-    const gate = await asks(on.world, run);
+    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", spent: { beats: 2 } });
+    const gate = await budgetRequestsOf(harness.world, run);
     expect(gate).toMatchObject({ reason: "2 of 2 beats are used", tool: "budget", decided: false });
     expect(gate).toMatchObject({ args: { limits: { beats: 2, tokens: null }, spent: { beats: 2 } } });
-    expect(rowOf(on, run).wakeAt).toBe(gate?.expiresAt);
+    expect(rowOf(harness, run).wakeAt).toBe(gate?.expiresAt);
   });
 
-  test("is extended by what a person gives, and asked about again when that is used up", async () => {
-    const on = stage();
-    const { run, runner, payload } = await spend(on, { part, budget: { beats: 2 } });
-    const first = (await asks(on.world, run))?.gate;
-    expect(await give(on.world, { run, more: { beats: 1, microUsd: 5 } })).toMatchObject({ kind: "accepted" });
+  test("is extended by a grant, and opens a gate again when that is spent", async () => {
+    const harness = createHarness();
+    const { run, runner, payload } = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
+    const first = (await budgetRequestsOf(harness.world, run))?.gate;
+    expect(await grantBudget(harness.world, { run, more: { beats: 1, microUsd: 5 } })).toMatchObject({
+      kind: "accepted",
+    });
     const again = await drive(runner, payload);
-    expect(rowOf(on, run)).toMatchObject({ status: "waiting", spent: { beats: 3 } });
-    expect((await asks(on.world, run))?.gate).not.toBe(first);
-    expect(await give(on.world, { run, more: { beats: 10 } })).toMatchObject({ kind: "accepted" });
+    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", spent: { beats: 3 } });
+    expect((await budgetRequestsOf(harness.world, run))?.gate).not.toBe(first);
+    expect(await grantBudget(harness.world, { run, more: { beats: 10 } })).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, again)).toMatchObject({ route: "done" });
-    expect(await show(on.world, run)).toMatchObject({ status: "completed", beats: 4 });
-    expect(await show(on.world, run)).toMatchObject({ granted: { beats: 11, microUsd: 5 }, gates: [] });
-    const events = (await timeline(on.world, { run, after: 0 })) ?? [];
+    expect(await show(harness.world, run)).toMatchObject({ status: "completed", beats: 4 });
+    expect(await show(harness.world, run)).toMatchObject({ granted: { beats: 11, microUsd: 5 }, gates: [] });
+    const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     expect(events.filter(({ kind }) => kind === "HumanApprovalReceived")).toMatchObject([
       { call: "budget", decision: { by: "ann", note: "it is worth it", more: { beats: 1, microUsd: 5 } } },
       { call: "budget", decision: { more: { beats: 10 } } },
     ]);
-    expect((await ledger(on.world, run))?.map(({ call }) => call)).toEqual(["c1", "c2", "c3"]);
+    expect((await ledger(harness.world, run))?.map(({ call }) => call)).toEqual(["c1", "c2", "c3"]);
   });
 
-  test("ends the run where it is denied, and where nobody decides in time", async () => {
-    const on = stage();
-    const denied = await spend(on, { part, budget: { beats: 1 } });
-    await give(on.world, { run: denied.run, as: "deny" });
+  test("ends the run when it is denied, or when the gate expires", async () => {
+    const harness = createHarness();
+    const denied = await runUntilBudgetGate(harness, { part, budget: { beats: 1 } });
+    await grantBudget(harness.world, { run: denied.run, as: "deny" });
     expect(await drive(denied.runner, denied.payload)).toMatchObject({ route: "failed" });
     const failure = { code: "BudgetExhausted", message: expect.stringMatching(/^1 of 1 beats are used/) };
-    expect(await show(on.world, denied.run)).toMatchObject({ status: "failed", failure, beats: 1 });
-    const silent = await spend(on, { part, budget: { beats: 1 } });
-    on.clock.moveTo(on.clock.now() + HOURS_24);
+    expect(await show(harness.world, denied.run)).toMatchObject({ status: "failed", failure, beats: 1 });
+    const silent = await runUntilBudgetGate(harness, { part, budget: { beats: 1 } });
+    harness.clock.moveTo(harness.clock.now() + HOURS_24);
     expect(await drive(silent.runner, silent.payload)).toMatchObject({ route: "failed" });
-    expect(await show(on.world, silent.run)).toMatchObject({ status: "failed", failure });
+    expect(await show(harness.world, silent.run)).toMatchObject({ status: "failed", failure });
   });
 
-  test("is asked about also where the model is to be asked again after a failure", async () => {
-    const on = stage();
-    const agent = withBudget(actor({ reply: never }), { wall: 1_000, onExhausted: "ask" });
-    const runner = runnerOf(on.world, agent);
-    const waits = await passing(on, drive(runner, await begin(on.world, agent, {})));
-    expect(rowOf(on, waits.run)).toMatchObject({ phase: "RetryingLLM" });
-    const spent = rowOf(on, waits.run).spent.wallMs ?? 0;
+  test("opens a gate also when the model is to be called again after a failure", async () => {
+    const harness = createHarness();
+    const agent = withBudget(scriptedAgent({ reply: neverSettles }), { wall: 1_000, onExhausted: "ask" });
+    const runner = runnerOf(harness.world, agent);
+    const waits = await advanceUntilSettled(harness, drive(runner, await beginRun(harness.world, agent, {})));
+    expect(rowOf(harness, waits.run)).toMatchObject({ phase: "RetryingLLM" });
+    const spent = rowOf(harness, waits.run).spent.wallMs ?? 0;
     expect(spent).toBeGreaterThan(1_000);
-    on.clock.moveTo(on.clock.now() + 60_000);
-    const asking = await passing(on, drive(runner, waits));
-    expect(rowOf(on, asking.run)).toMatchObject({ phase: "AwaitingApproval", spent: { wallMs: spent } });
-    expect((await asks(on.world, asking.run))?.reason).toMatch(/of 1 seconds at work are used$/);
+    harness.clock.moveTo(harness.clock.now() + 60_000);
+    const asking = await advanceUntilSettled(harness, drive(runner, waits));
+    expect(rowOf(harness, asking.run)).toMatchObject({ phase: "AwaitingApproval", spent: { wallMs: spent } });
+    expect((await budgetRequestsOf(harness.world, asking.run))?.reason).toMatch(/of 1 seconds at work are used$/);
     // What it waited is not time at work.
-    expect(await give(on.world, { run: asking.run, more: { wallMs: 60_000 } })).toMatchObject({ kind: "accepted" });
-    const goesOn = runnerOf(on.world, { ...agent, model: actor({ reply: () => OVER }).model });
+    expect(await grantBudget(harness.world, { run: asking.run, more: { wallMs: 60_000 } })).toMatchObject({
+      kind: "accepted",
+    });
+    const goesOn = runnerOf(harness.world, { ...agent, model: scriptedAgent({ reply: () => FINAL_REPLY }).model });
     expect(await drive(goesOn, asking)).toMatchObject({ route: "done" });
   });
 
-  test("goes on being asked about while the run is paused, and is dropped with a run that is cancelled", async () => {
-    const on = stage();
-    const { run, runner, payload } = await spend(on, { part, budget: { beats: 2 } });
-    await sendRequest(on.world, { run, want: "pause" });
+  test("keeps its gate while the run is paused, and drops it when the run is cancelled", async () => {
+    const harness = createHarness();
+    const { run, runner, payload } = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
+    await sendRequest(harness.world, { run, want: "pause" });
     const paused = await drive(runner, payload);
-    on.clock.moveTo(on.clock.now() + 2 * HOURS_24);
-    expect(await give(on.world, { run, more: { beats: 1 } })).toMatchObject({ kind: "accepted" });
-    await sendRequest(on.world, { run, want: "cancel" });
+    harness.clock.moveTo(harness.clock.now() + 2 * HOURS_24);
+    expect(await grantBudget(harness.world, { run, more: { beats: 1 } })).toMatchObject({ kind: "accepted" });
+    await sendRequest(harness.world, { run, want: "cancel" });
     expect(await drive(runner, paused)).toMatchObject({ route: "done" });
-    expect(rowOf(on, run).status).toBe("cancelled");
-    expect((await show(on.world, run))?.gates).toEqual([]);
-    const other = await spend(on, { part, budget: { beats: 2 } });
-    const gate = (await asks(on.world, other.run))?.gate ?? "";
-    await sendRequest(on.world, { run: other.run, want: "cancel" });
+    expect(rowOf(harness, run).status).toBe("cancelled");
+    expect((await show(harness.world, run))?.gates).toEqual([]);
+    const other = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
+    const gate = (await budgetRequestsOf(harness.world, other.run))?.gate ?? "";
+    await sendRequest(harness.world, { run: other.run, want: "cancel" });
     expect(await drive(other.runner, other.payload)).toMatchObject({ route: "done" });
-    expect(await give(on.world, { run: other.run, gate, more: { beats: 1 } })).toEqual({ kind: "late" });
+    expect(await grantBudget(harness.world, { run: other.run, gate, more: { beats: 1 } })).toEqual({ kind: "late" });
   });
 });
 
 describe("a decision about a budget", () => {
-  const part = { reply: callsThenOver(3) };
+  const part = { reply: callsThenFinal(3) };
 
   test.each([
-    ["gives nothing of what is used up", { more: { tokens: 5 } }, /not enough: 2 of 2 beats/],
-    ["gives nothing at all", {}, /not enough/],
+    ["grants nothing of an exhausted meter", { more: { tokens: 5 } }, /not enough: 2 of 2 beats/],
+    ["grants nothing at all", {}, /not enough/],
     ["is an edit", { as: "edit", more: { beats: 1 } }, /no arguments/],
-    ["gives less than nothing", { more: { beats: -1 } }, /whole number/],
-    ["gives half a beat", { more: { beats: 0.5 } }, /whole number/],
-    ["gives more than can be counted", { more: { beats: 1, tokens: 1e15 } }, /whole number/],
-    ["denies and gives", { as: "deny", more: { beats: 1 } }, /grants no budget/],
+    ["grants a negative amount", { more: { beats: -1 } }, /whole number/],
+    ["grants half a beat", { more: { beats: 0.5 } }, /whole number/],
+    ["grants more than can be counted", { more: { beats: 1, tokens: 1e15 } }, /whole number/],
+    ["denies and grants", { as: "deny", more: { beats: 1 } }, /grants no budget/],
   ] as const)("that %s is refused before any write", async (_, said, why) => {
-    const on = stage();
-    const { run } = await spend(on, { part, budget: { beats: 2 } });
-    const before = rowOf(on, run);
-    expect(await give(on.world, { run, ...said })).toMatchObject({ kind: "refused", why: expect.stringMatching(why) });
-    expect(rowOf(on, run)).toEqual(before);
+    const harness = createHarness();
+    const { run } = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
+    const before = rowOf(harness, run);
+    expect(await grantBudget(harness.world, { run, ...said })).toMatchObject({
+      kind: "refused",
+      why: expect.stringMatching(why),
+    });
+    expect(rowOf(harness, run)).toEqual(before);
   });
 
-  test("counts once: the second one is told the first", async () => {
-    const on = stage();
-    const { run, runner, payload } = await spend(on, { part, budget: { beats: 2 } });
-    const gate = (await asks(on.world, run))?.gate ?? "";
-    await give(on.world, { run, more: { beats: 9 } });
-    expect((await asks(on.world, run))?.decided).toBe(true);
+  test("counts once: a second decision gets the first one as its response", async () => {
+    const harness = createHarness();
+    const { run, runner, payload } = await runUntilBudgetGate(harness, { part, budget: { beats: 2 } });
+    const gate = (await budgetRequestsOf(harness.world, run))?.gate ?? "";
+    await grantBudget(harness.world, { run, more: { beats: 9 } });
+    expect((await budgetRequestsOf(harness.world, run))?.decided).toBe(true);
     const standing = { kind: "duplicate", decision: { as: "approve", more: { beats: 9 } } };
-    expect(await give(on.world, { run, gate, as: "deny" })).toMatchObject(standing);
+    expect(await grantBudget(harness.world, { run, gate, as: "deny" })).toMatchObject(standing);
     await drive(runner, payload);
-    expect(await give(on.world, { run, gate, as: "deny" })).toMatchObject(standing);
-    expect((await stateOf(on.world, run)).extension).toMatchObject({ granted: { beats: 9 }, gate: null });
+    expect(await grantBudget(harness.world, { run, gate, as: "deny" })).toMatchObject(standing);
+    expect((await stateOf(harness.world, run)).extension).toMatchObject({ granted: { beats: 9 }, gate: null });
   });
 
-  test("about a call gives no budget, and one about the budget waits beside it", async () => {
-    const on = stage();
+  test("about a call grants no budget, and a decision about the budget leaves the call's gate open", async () => {
+    const harness = createHarness();
     const approval = "always" as const;
-    const { run, runner, payload } = await spend(on, { part: { reply: twoCalls, approval }, budget: { toolCalls: 1 } });
-    const [one, two] = await gatesOf(on.world, run);
+    const { run, runner, payload } = await runUntilBudgetGate(harness, {
+      part: { reply: twoCalls, approval },
+      budget: { toolCalls: 1 },
+    });
+    const [one, two] = await gatesOf(harness.world, run);
     const of = { run, gate: one?.gate ?? "" };
-    expect(await give(on.world, { ...of, more: { beats: 1 } })).toMatchObject({ kind: "refused" });
-    await give(on.world, of);
+    expect(await grantBudget(harness.world, { ...of, more: { beats: 1 } })).toMatchObject({ kind: "refused" });
+    await grantBudget(harness.world, of);
     const next = await drive(runner, payload);
-    expect(rowOf(on, run).spent.toolCalls).toBe(1);
-    await give(on.world, { run, gate: two?.gate ?? "" });
+    expect(rowOf(harness, run).spent.toolCalls).toBe(1);
+    await grantBudget(harness.world, { run, gate: two?.gate ?? "" });
     const asking = await drive(runner, next);
-    expect([asking.route, (await asks(on.world, run))?.reason]).toEqual([
+    expect([asking.route, (await budgetRequestsOf(harness.world, run))?.reason]).toEqual([
       "park",
       "1 of 1 tool calls are used, and more are asked for",
     ]);
-    await give(on.world, { run, more: { toolCalls: 1 } });
+    await grantBudget(harness.world, { run, more: { toolCalls: 1 } });
     expect(await drive(runner, asking)).toMatchObject({ route: "done" });
-    expect(await ledger(on.world, run)).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
+    expect(await ledger(harness.world, run)).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
   });
 
-  test("may come while the other gate is still open", async () => {
-    const on = stage();
+  test("is accepted while the other gate is still open", async () => {
+    const harness = createHarness();
     const approval = "always" as const;
     const reply = ({ calls }: Conversation): ScriptedReply =>
-      calls.length < 3 ? { calls: Array.from({ length: 3 - calls.length }, () => ({ tool: "act", args: {} })) } : OVER;
-    const { run, runner, payload } = await spend(on, { part: { reply, approval }, budget: { toolCalls: 1 } });
-    const [one, two, three] = await gatesOf(on.world, run);
-    await give(on.world, { run, gate: one?.gate ?? "" });
-    await give(on.world, { run, gate: two?.gate ?? "" });
+      calls.length < 3
+        ? { calls: Array.from({ length: 3 - calls.length }, () => ({ tool: "act", args: {} })) }
+        : FINAL_REPLY;
+    const { run, runner, payload } = await runUntilBudgetGate(harness, {
+      part: { reply, approval },
+      budget: { toolCalls: 1 },
+    });
+    const [one, two, three] = await gatesOf(harness.world, run);
+    await grantBudget(harness.world, { run, gate: one?.gate ?? "" });
+    await grantBudget(harness.world, { run, gate: two?.gate ?? "" });
     const both = await drive(runner, payload);
-    expect((await show(on.world, run))?.gates.map(({ call }) => call)).toEqual(["c3", "budget"]);
-    await give(on.world, { run, more: { toolCalls: 5 } });
+    expect((await show(harness.world, run))?.gates.map(({ call }) => call)).toEqual(["c3", "budget"]);
+    await grantBudget(harness.world, { run, more: { toolCalls: 5 } });
     const left = await drive(runner, both);
-    expect([left.route, rowOf(on, run).spent.toolCalls]).toEqual(["park", 2]);
-    await give(on.world, { run, gate: three?.gate ?? "" });
+    expect([left.route, rowOf(harness, run).spent.toolCalls]).toEqual(["park", 2]);
+    await grantBudget(harness.world, { run, gate: three?.gate ?? "" });
     expect(await drive(runner, left)).toMatchObject({ route: "done" });
   });
 });

@@ -5,48 +5,48 @@ import type { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { absorbInbox } from "../../../src/engine/context/inbox.ts";
 import { releaseRun } from "../../../src/engine/loop/release.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { begin } from "../../support/drive.ts";
-import { struggle, underWay } from "../../support/outages.ts";
-import { type Stage, actor, chainedStage, rowOf } from "../../support/stage.ts";
-import { step, takeUp } from "../../support/steps.ts";
+import { beginRun } from "../../support/harness/drive.ts";
+import { attemptDuringOutage, delayCommit } from "../../support/faults/store-outages.ts";
+import { type Harness, scriptedAgent, createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { runAttempt, claimAndLoad } from "../../support/harness/chain-steps.ts";
 
-const AWAY = new StoreUnreachable("the objects do not answer", { store: "the objects" });
+const UNREACHABLE = new StoreUnreachable("the objects do not answer", { store: "the objects" });
 
 /** In the hands of an invocation that may call its model. */
-async function taken(on: Stage): Promise<ActiveRun> {
-  const agent = actor({});
-  const { run } = await begin(on.world, agent, {});
-  await step(on, agent);
-  const { born, chain, epoch } = rowOf(on, run);
-  return takeUp(on, { payload: { run, born, chain, epoch, agent: agent.name }, retry: 0, attempt: 1 });
+async function taken(harness: Harness): Promise<ActiveRun> {
+  const agent = scriptedAgent({});
+  const { run } = await beginRun(harness.world, agent, {});
+  await runAttempt(harness, agent);
+  const { born, chain, epoch } = rowOf(harness, run);
+  return claimAndLoad(harness, { payload: { run, born, chain, epoch, agent: agent.name }, retry: 0, attempt: 1 });
 }
 
 describe("a model call", () => {
-  test("that left stays counted until somebody debits it", async () => {
-    const on = chainedStage();
-    const run = await taken(on);
+  test("that was sent stays counted until an invocation debits it", async () => {
+    const harness = createChainHarness();
+    const run = await taken(harness);
     expect([run.row.asks, run.pending.modelCalls.own]).toEqual([1, "marked"]);
     run.pending.modelCallLeaves();
-    expect(await releaseRun(run, AWAY)).toMatchObject({ owner: null, asks: 1 });
+    expect(await releaseRun(run, UNREACHABLE)).toMatchObject({ owner: null, asks: 1 });
   });
 
-  test("that could have left and did not is not counted", async () => {
-    const on = chainedStage();
-    expect(await releaseRun(await taken(on), AWAY)).toMatchObject({ owner: null, asks: 0 });
+  test("that was not sent is not counted", async () => {
+    const harness = createChainHarness();
+    expect(await releaseRun(await taken(harness), UNREACHABLE)).toMatchObject({ owner: null, asks: 0 });
   });
 });
 
-test("a message that was taken in with what is dropped is unread again", async () => {
-  const on = chainedStage();
-  const run = await taken(on);
-  await send(on.world, { run: run.row.run, text: "one more thing", by: "ann", id: "m1" });
+test("a message is unread again when the changes that absorbed it are dropped", async () => {
+  const harness = createChainHarness();
+  const run = await taken(harness);
+  await send(harness.world, { run: run.row.run, text: "one more thing", by: "ann", id: "m1" });
   await run.commitPending();
   const read = await takenIn(run);
   expect(read).toBe(1);
   const tokensIn = run.row.spent.tokensIn + 5;
-  run.record({ kind: "BudgetDebited", at: on.clock.now(), debit: { tokensIn: 5 }, for: "scripted" });
+  run.record({ kind: "BudgetDebited", at: harness.clock.now(), debit: { tokensIn: 5 }, for: "scripted" });
   run.mark();
-  expect(await releaseRun(run, AWAY)).toMatchObject({
+  expect(await releaseRun(run, UNREACHABLE)).toMatchObject({
     owner: null,
     wakeCount: 1,
     wakeCountSeen: 0,
@@ -59,38 +59,41 @@ async function takenIn(run: ActiveRun): Promise<number> {
   return run.pending.events.filter(({ kind }) => kind === "MessageAbsorbed").length;
 }
 
-test("a run that another invocation has claimed since stays with it, whoever made its last commit", async () => {
-  const on = chainedStage();
-  const agent = actor({ effect: "unsafe" });
-  const payload = await begin(on.world, agent, {});
+test("a run that another invocation has claimed stays with it, whichever invocation made its last commit", async () => {
+  const harness = createChainHarness();
+  const agent = scriptedAgent({ effect: "unsafe" });
+  const payload = await beginRun(harness.world, agent, {});
   const { run } = payload;
-  const { world } = underWay(on.world, {
+  const { world } = delayCommit(harness.world, {
     when: ({ release }) => !release,
     meanwhile: async (land) => {
       await land();
-      await takeUp(on, { payload, retry: 1_000, attempt: 1 });
+      await claimAndLoad(harness, { payload, retry: 1_000, attempt: 1 });
     },
   });
-  expect(await struggle(on, agent, world)).toMatchObject({ kind: "beat", reply: { route: "superseded" } });
-  expect(rowOf(on, run)).toMatchObject({ owner: "test 1000", storeOutage: null });
+  expect(await attemptDuringOutage(harness, agent, world)).toMatchObject({
+    kind: "beat",
+    reply: { route: "superseded" },
+  });
+  expect(rowOf(harness, run)).toMatchObject({ owner: "test 1000", storeOutage: null });
 });
 
-describe("the longer a store has been away", () => {
+describe("the pause of a store outage", () => {
   const waitAfter = async (awayMs: number): Promise<number> => {
-    const on = chainedStage();
-    const run = await taken(on);
-    const since = on.clock.now() - awayMs;
-    Object.assign(run.row, { storeOutage: { store: AWAY.store, since } });
-    const { wakeAt, storeOutage } = await releaseRun(run, AWAY);
-    expect(storeOutage).toEqual({ store: AWAY.store, since });
-    return (wakeAt ?? 0) - on.clock.now();
+    const harness = createChainHarness();
+    const run = await taken(harness);
+    const since = harness.clock.now() - awayMs;
+    Object.assign(run.row, { storeOutage: { store: UNREACHABLE.store, since } });
+    const { wakeAt, storeOutage } = await releaseRun(run, UNREACHABLE);
+    expect(storeOutage).toEqual({ store: UNREACHABLE.store, since });
+    return (wakeAt ?? 0) - harness.clock.now();
   };
 
   test.each([
     [0, 2_000],
     [60_000, 30_000],
     [6 * 3_600_000, 300_000],
-  ])("%i ms: the longer the run waits, with jitter, and five minutes at most", async (awayMs, mostMs) => {
+  ])("after %i ms grows with jitter, up to five minutes", async (awayMs, mostMs) => {
     const waited = await waitAfter(awayMs);
     expect(waited).toBeGreaterThanOrEqual(mostMs / 2);
     expect(waited).toBeLessThanOrEqual(mostMs);

@@ -25,13 +25,13 @@ import { send } from "../../../src/operations/steer.ts";
 import { sweep } from "../../../src/maintenance/sweep.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
-import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
-import { fromFuture, lostFields } from "../../support/future.ts";
-import { actor, callsThenOver, replyOf, stage } from "../../support/stage.ts";
-import { rewritten } from "../../support/rewritten.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { withUnknownFields, lostFields } from "../../support/states/unknown-fields.ts";
+import { scriptedAgent, callsThenFinal, beatReply, createHarness } from "../../support/harness/harness.ts";
+import { rewriteRow } from "../../support/runs/rewrite-row.ts";
 
 /** A world, and its rows past the port. */
-interface Place {
+interface SkewedRun {
   readonly world: World;
   readonly clock: { moveTo(now: number): void };
   readonly row: (run: string) => Row;
@@ -40,16 +40,16 @@ interface Place {
   readonly bytes: (run: string) => string;
 }
 
-function inMemory(): Place {
-  const { world, clock } = stage();
+function inMemory(): SkewedRun {
+  const { world, clock } = createHarness();
   const { rows } = world.store;
   const row = (run: string): Row => rows.get(run) as Row;
   return { world, clock, row, put: (each) => void rows.set(each.run, each), bytes: (run) => JSON.stringify(row(run)) };
 }
 
-function embedded(): Place {
+function embedded(): SkewedRun {
   const store: Store = openStore({ dir: temporaryDir(), create: true });
-  const { world: memory, clock } = stage();
+  const { world: memory, clock } = createHarness();
   const world = localWorld({ store, limits: memory.limits, telemetry: memory.telemetry });
   const select = store.rows.prepare("SELECT row, journal FROM runs WHERE run = ?");
   const update = store.rows.prepare("UPDATE runs SET row = ?, journal = ? WHERE run = ?");
@@ -71,65 +71,68 @@ const PLACES = [
   { where: "on the embedded store", place: embedded },
 ];
 
-const AGENT = actor({ reply: callsThenOver(3) });
+const AGENT = scriptedAgent({ reply: callsThenFinal(3) });
 
 /** A newer process has the run in its hands, and commits the same with fields that this code does not know. */
-async function writtenByNewer({ world, row, put }: Place, run: string): Promise<void> {
+async function writtenByNewer({ world, row, put }: SkewedRun, run: string): Promise<void> {
   const before = row(run);
   const bytes = (await world.objects.get(before.snapshot.key)) as Uint8Array;
   const document: unknown = JSON.parse(decompress(bytes, { what: "it", bytesMax: 1_000_000 }).toString());
-  const text = canonical(fromFuture(document));
+  const text = canonical(withUnknownFields(document));
   const snapshot = { ...before.snapshot, key: `${before.snapshot.key}-newer`, digest: sha256(text) };
   await world.objects.put(snapshot.key, compress(text));
-  const journal = before.journal === null ? null : encodeJournal(fromFuture(decodeJournal(before.journal)));
-  put(rewritten({ ...fromFuture(before), snapshot, journal }));
+  const journal = before.journal === null ? null : encodeJournal(withUnknownFields(decodeJournal(before.journal)));
+  put(rewriteRow({ ...withUnknownFields(before), snapshot, journal }));
 }
 
-const stateOf = async ({ world, row }: Place, run: string) =>
+const stateOf = async ({ world, row }: SkewedRun, run: string) =>
   (await load(world.objects, row(run), new SegmentCache())).state;
 
-const oneBeat = async (on: Place, payload: Reply | Awaited<ReturnType<typeof begin>>, level = LEVEL): Promise<Reply> =>
-  replyOf(attempt({ ...runnerOf(on.world, AGENT), level }, payload));
+const oneBeat = async (
+  harness: SkewedRun,
+  payload: Reply | Awaited<ReturnType<typeof beginRun>>,
+  level = LEVEL,
+): Promise<Reply> => beatReply(attemptBeat({ ...runnerOf(harness.world, AGENT), level }, payload));
 
-describe.each(PLACES)("$where", ({ place }) => {
-  test("this version keeps what a newer one writes before each of its beats", async () => {
-    const on = place();
-    const payload = await begin(on.world, AGENT, {});
+describe.each(PLACES)("$where", ({ place: skewedRun }) => {
+  test("this version keeps unknown fields of a newer one before each of its beats", async () => {
+    const harness = skewedRun();
+    const payload = await beginRun(harness.world, AGENT, {});
     const { run } = payload;
     let reply: Reply = { ...payload, route: "beat", seconds: 1 };
     let beats = 0;
     for (; reply.route === "beat"; beats += 1) {
-      await writtenByNewer(on, run);
-      const [row, state] = [on.row(run), await stateOf(on, run)];
-      reply = await oneBeat(on, reply);
-      expect(lostFields(state, await stateOf(on, run))).toEqual([]);
-      expect(on.row(run)).toMatchObject({ future: (row as Row & { readonly future: unknown }).future });
+      await writtenByNewer(harness, run);
+      const [row, state] = [harness.row(run), await stateOf(harness, run)];
+      reply = await oneBeat(harness, reply);
+      expect(lostFields(state, await stateOf(harness, run))).toEqual([]);
+      expect(harness.row(run)).toMatchObject({ future: (row as Row & { readonly future: unknown }).future });
     }
     expect([reply.route, beats]).toEqual(["done", 4]);
-    expect(await show(on.world, run)).toMatchObject({ status: "completed", result: "over" });
+    expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: "over" });
   });
 
-  test("a run that a newer version began is finished by this one, and whole", async () => {
-    const on = place();
-    const payload = await begin(on.world, AGENT, {});
-    await writtenByNewer(on, payload.run);
-    const begun = await stateOf(on, payload.run);
-    expect(await drive(runnerOf(on.world, AGENT), payload)).toMatchObject({ route: "done" });
-    expect(lostFields(begun, await stateOf(on, payload.run))).toEqual([]);
-    expect(await verify(on.world, { run: payload.run })).toMatchObject({ findings: [], readable: true });
+  test("a run that a newer version started is completed by this one without loss", async () => {
+    const harness = skewedRun();
+    const payload = await beginRun(harness.world, AGENT, {});
+    await writtenByNewer(harness, payload.run);
+    const begun = await stateOf(harness, payload.run);
+    expect(await drive(runnerOf(harness.world, AGENT), payload)).toMatchObject({ route: "done" });
+    expect(lostFields(begun, await stateOf(harness, payload.run))).toEqual([]);
+    expect(await verify(harness.world, { run: payload.run })).toMatchObject({ findings: [], readable: true });
   });
 
-  test("a run above the level of this version waits, unchanged to the byte, and a newer process finishes it", async () => {
-    const on = place();
-    const payload = await begin(on.world, AGENT, {});
+  test("a run above this version's level waits, unchanged to the byte, and a newer process completes it", async () => {
+    const harness = skewedRun();
+    const payload = await beginRun(harness.world, AGENT, {});
     const { run } = payload;
-    const reply = await oneBeat(on, payload);
-    on.put(rewritten(on.row(run), { level: LEVEL + 1 }));
-    const [before, since] = [on.bytes(run), on.world.clock.now()];
+    const reply = await oneBeat(harness, payload);
+    harness.put(rewriteRow(harness.row(run), { level: LEVEL + 1 }));
+    const [before, since] = [harness.bytes(run), harness.world.clock.now()];
     const waits: number[] = [];
     for (const waitedMs of [0, 5_000, 40_000, 7_200_000]) {
-      on.clock.moveTo(since + waitedMs);
-      const { route, seconds, ...same } = await oneBeat(on, reply);
+      harness.clock.moveTo(since + waitedMs);
+      const { route, seconds, ...same } = await oneBeat(harness, reply);
       expect([route, same]).toEqual([
         "wait",
         { behind: true, run, born: reply.born, chain: reply.chain, epoch: reply.epoch, agent: reply.agent },
@@ -137,73 +140,75 @@ describe.each(PLACES)("$where", ({ place }) => {
       waits.push(seconds);
     }
     expect(waits).toEqual([2, 5, 40, 60]);
-    expect(on.bytes(run)).toBe(before);
-    const invocation = { deadline: on.world.clock.now() + 3_000, drain: new AbortController().signal };
-    await sweep(on.world, invocation);
-    expect(on.bytes(run)).toBe(before);
-    expect(await drive({ ...runnerOf(on.world, AGENT), level: LEVEL + 1 }, reply)).toMatchObject({ route: "done" });
-    expect(on.row(run)).toMatchObject({ status: "completed", level: LEVEL + 1 });
+    expect(harness.bytes(run)).toBe(before);
+    const invocation = { deadline: harness.world.clock.now() + 3_000, drain: new AbortController().signal };
+    await sweep(harness.world, invocation);
+    expect(harness.bytes(run)).toBe(before);
+    expect(await drive({ ...runnerOf(harness.world, AGENT), level: LEVEL + 1 }, reply)).toMatchObject({
+      route: "done",
+    });
+    expect(harness.row(run)).toMatchObject({ status: "completed", level: LEVEL + 1 });
   });
 
-  test("a run above the level of this version takes messages and wishes, and every other command says what it needs", async () => {
-    const on = place();
-    const { run } = await begin(on.world, AGENT, {});
-    on.put(rewritten(on.row(run), { level: LEVEL + 1 }));
-    const row = on.row(run);
+  test("a run above this version's level accepts messages and requests, and other commands name the required version", async () => {
+    const harness = skewedRun();
+    const { run } = await beginRun(harness.world, AGENT, {});
+    harness.put(rewriteRow(harness.row(run), { level: LEVEL + 1 }));
+    const row = harness.row(run);
     expect(labelOfRow(row)).toBe("waiting: a newer version of cairn");
     const style = { now: 0, width: 200, paint: (_: string, text: string) => text };
     expect(renderList([summaryOf(row, 0)], style)).toContain("queued, needs a newer cairn");
-    expect(await send(on.world, { run, text: "hello", by: "ada", id: "1" })).toEqual({ kind: "delivered" });
-    expect(await sendRequest(on.world, { run, want: "cancel" })).toBe("requested");
-    expect(on.row(run)).toMatchObject({ level: LEVEL + 1, wakeCount: 2, cancel: true });
-    const before = on.bytes(run);
+    expect(await send(harness.world, { run, text: "hello", by: "ada", id: "1" })).toEqual({ kind: "delivered" });
+    expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
+    expect(harness.row(run)).toMatchObject({ level: LEVEL + 1, wakeCount: 2, cancel: true });
+    const before = harness.bytes(run);
     const refusal = {
       code: "RowNewer",
       message: expect.stringMatching(/^run local-\S+ waits for a newer version of cairn: /),
     };
-    await expect(show(on.world, run)).rejects.toMatchObject(refusal);
-    const refused: unknown = await show(on.world, run).catch((error: unknown) => error);
+    await expect(show(harness.world, run)).rejects.toMatchObject(refusal);
+    const refused: unknown = await show(harness.world, run).catch((error: unknown) => error);
     expect(asCliError(refused, ["show", run]).trouble).toMatchObject({ code: "RowNewer", exit: 5, facts: { run } });
-    await expect(verify(on.world, { run })).rejects.toMatchObject(refusal);
-    await expect(purge(on.world, run)).rejects.toMatchObject(refusal);
-    await expect(redrive(on.world, { run, by: "ada", why: "" })).rejects.toMatchObject(refusal);
-    expect(on.bytes(run)).toBe(before);
+    await expect(verify(harness.world, { run })).rejects.toMatchObject(refusal);
+    await expect(purge(harness.world, run)).rejects.toMatchObject(refusal);
+    await expect(redrive(harness.world, { run, by: "ada", why: "" })).rejects.toMatchObject(refusal);
+    expect(harness.bytes(run)).toBe(before);
   });
 
-  test("the end of a run above the level of this version is told by a newer process alone", async () => {
-    const on = place();
-    const payload = await begin(on.world, AGENT, {});
+  test("the end of a run above this version's level is notified by a newer process alone", async () => {
+    const harness = skewedRun();
+    const payload = await beginRun(harness.world, AGENT, {});
     const { run } = payload;
-    await drive(runnerOf(on.world, AGENT), payload);
-    const { expiresAtSec: _, ...told } = on.row(run);
-    on.put(rewritten({ ...told, endNotified: false, expiresAtSec: null, level: LEVEL + 1 }));
-    const before = on.bytes(run);
+    await drive(runnerOf(harness.world, AGENT), payload);
+    const { expiresAtSec: _, ...told } = harness.row(run);
+    harness.put(rewriteRow({ ...told, endNotified: false, expiresAtSec: null, level: LEVEL + 1 }));
+    const before = harness.bytes(run);
     const last = { ...payload, epoch: told.epoch };
-    expect(await oneBeat(on, last)).toMatchObject({ route: "wait" });
+    expect(await oneBeat(harness, last)).toMatchObject({ route: "wait" });
     const alarms: string[] = [];
     const record = ({ level, what }: TelemetryRecord) => void (level === "alarm" && alarms.push(what));
     await sweep(
-      { ...on.world, telemetry: { record } },
-      { deadline: on.world.clock.now() + 3_000, drain: new AbortController().signal },
+      { ...harness.world, telemetry: { record } },
+      { deadline: harness.world.clock.now() + 3_000, drain: new AbortController().signal },
     );
-    expect([on.bytes(run), alarms]).toEqual([before, []]);
+    expect([harness.bytes(run), alarms]).toEqual([before, []]);
   });
 
-  test("a row whose shape only a newer version knows is named so, not damaged, and is left as it is", async () => {
-    const on = place();
-    const payload = await begin(on.world, AGENT, {});
+  test("a row whose shape only a newer version knows is reported as newer, not damaged, and stays unchanged", async () => {
+    const harness = skewedRun();
+    const payload = await beginRun(harness.world, AGENT, {});
     const { run } = payload;
-    const newer = rewritten(on.row(run), { level: LEVEL + 1, phase: "Voting" as Row["phase"] });
-    on.put(newer);
-    const before = on.bytes(run);
-    expect(await oneBeat(on, payload)).toMatchObject({ route: "wait" });
-    await expect(on.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowNewer", run });
-    await expect(send(on.world, { run, text: "hello", by: "ada", id: "1" })).rejects.toMatchObject({
+    const newer = rewriteRow(harness.row(run), { level: LEVEL + 1, phase: "Voting" as Row["phase"] });
+    harness.put(newer);
+    const before = harness.bytes(run);
+    expect(await oneBeat(harness, payload)).toMatchObject({ route: "wait" });
+    await expect(harness.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowNewer", run });
+    await expect(send(harness.world, { run, text: "hello", by: "ada", id: "1" })).rejects.toMatchObject({
       code: "RowNewer",
     });
-    await expect(sendRequest(on.world, { run, want: "cancel" })).rejects.toMatchObject({ code: "RowNewer" });
-    expect(on.bytes(run)).toBe(before);
-    on.put(rewritten(newer, { level: LEVEL }));
-    await expect(on.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowDamaged", run });
+    await expect(sendRequest(harness.world, { run, want: "cancel" })).rejects.toMatchObject({ code: "RowNewer" });
+    expect(harness.bytes(run)).toBe(before);
+    harness.put(rewriteRow(newer, { level: LEVEL }));
+    await expect(harness.world.table.read(run, 0)).rejects.toMatchObject({ code: "RowDamaged", run });
   });
 });

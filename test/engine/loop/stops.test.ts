@@ -8,8 +8,8 @@ import { type Conversation, type ScriptedReply, check, defineAgent, scriptedMode
 import type { State } from "../../../src/core/state.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
-import { begin, drive, runnerOf } from "../../support/drive.ts";
-import { type Stage, passing, rowOf, stage } from "../../support/stage.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { type Harness, advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
 
 type Options = Partial<Parameters<typeof defineAgent>[0]>;
 
@@ -22,7 +22,7 @@ const LAST: ScriptedReply = { text: "Polled; the order is still open.", tokensIn
 function poller(options: Options & { readonly result?: () => unknown; readonly last?: () => ScriptedReply } = {}) {
   const { result: polled = () => "open", last = () => LAST, ...rest } = options;
   const asked: LanguageModelV4CallOptions[] = [];
-  const scripted = scriptedModel({ name: "poller", reply: (on) => (mustStop(on) ? last() : POLL) });
+  const scripted = scriptedModel({ name: "poller", reply: (harness) => (mustStop(harness) ? last() : POLL) });
   const model: LanguageModelV4 = {
     ...scripted,
     doGenerate: (call) => {
@@ -38,23 +38,23 @@ function poller(options: Options & { readonly result?: () => unknown; readonly l
   return { agent, asked };
 }
 
-async function outcomeOf(agent: Agent, on: Stage = stage()) {
-  const { world } = on;
+async function outcomeOf(agent: Agent, harness: Harness = createHarness()) {
+  const { world } = harness;
   const runner = runnerOf(world, agent);
-  const reply = await passing(
-    on,
-    begin(world, agent, {}).then((payload) => drive(runner, payload)),
+  const reply = await advanceUntilSettled(
+    harness,
+    beginRun(world, agent, {}).then((payload) => drive(runner, payload)),
   );
   const { run } = reply;
   const events = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world.objects, rowOf(on, run), new SegmentCache());
+  const { state } = await load(world.objects, rowOf(harness, run), new SegmentCache());
   return { reply, shown: await show(world, run), events, state, calls: (await ledger(world, run)) ?? [] };
 }
 
 const wordsIn = ({ messages }: State): string => JSON.stringify(messages.at(-1)?.parts);
 
-describe("a run that goes in circles", () => {
-  test("is stopped, its model says its last words, and it fails by that name with them", async () => {
+describe("a run in a loop", () => {
+  test("is stopped: its model makes a closing call, and the run fails with that code and text", async () => {
     const { agent, asked } = poller();
     const { shown, events, state } = await outcomeOf(agent);
     expect(shown).toMatchObject({ status: "failed", failure: { code: "Runaway" }, beats: 3 });
@@ -71,7 +71,7 @@ describe("a run that goes in circles", () => {
     expect(shown?.spent).toMatchObject({ tokensIn: 350, tokensOut: 10 });
   });
 
-  test("may call nothing in its last words, and what it calls all the same is not made", async () => {
+  test("runs no calls of its closing reply", async () => {
     const { agent, asked } = poller({ last: () => POLL });
     const { shown, calls } = await outcomeOf(agent);
     expect(asked.map(({ toolChoice }) => toolChoice?.type)).toEqual([undefined, undefined, undefined, "none"]);
@@ -80,7 +80,7 @@ describe("a run that goes in circles", () => {
     expect(calls).toHaveLength(3);
   });
 
-  test("whose model fails then is not asked again", async () => {
+  test("makes no second closing call when the model fails", async () => {
     const { agent, asked } = poller({
       last: () => {
         throw Object.assign(new TypeError("fetch failed"), { cause: undefined });
@@ -94,7 +94,7 @@ describe("a run that goes in circles", () => {
     expect(decided.at(-1)?.why).toContain("fetch failed");
   });
 
-  test("whose model says nothing in time is not asked again, and what it may have cost is counted", async () => {
+  test("makes no second closing call when the model times out, and its possible cost is debited", async () => {
     const { agent, asked } = poller({ last: () => ({ ...LAST, delayMs: 1e9 }) });
     const { shown, events } = await outcomeOf(agent);
     expect(shown).toMatchObject({ status: "failed", failure: { code: "Runaway" } });
@@ -102,7 +102,7 @@ describe("a run that goes in circles", () => {
     expect(events.filter(({ kind }) => kind === "ModelCallLost")).toMatchObject([{ calls: 1 }]);
   });
 
-  test("goes on if its agent says that it may, and if its polls make progress", async () => {
+  test("continues if its agent allows it, or if its polls make progress", async () => {
     let percent = 0;
     for (const options of [{ loops: "ignore" } as const, { result: () => (percent += 1) }]) {
       const { shown } = await outcomeOf(poller({ ...options, budget: { beats: 7 } }).agent);
@@ -112,10 +112,10 @@ describe("a run that goes in circles", () => {
   });
 });
 
-describe("a run whose budget is used up", () => {
+describe("a run whose budget is exhausted", () => {
   const price = { inUsd: 10, outUsd: 10 };
 
-  test("has last words if they can be afforded, and they are no beat", async () => {
+  test("makes a closing call if it is affordable, which counts as no beat", async () => {
     const { agent, asked } = poller({ loops: "ignore", budget: { beats: 2, usd: 1 }, price });
     const { shown } = await outcomeOf(agent);
     expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 2 });
@@ -129,7 +129,7 @@ describe("a run whose budget is used up", () => {
     ["tokens", { tokens: 200 }],
     // There is a little left, and less than last words are taken to cost.
     ["beats, and nearly its money", { beats: 2, usd: 0.003 }],
-  ])("ends without where they cannot: %s", async (_, budget) => {
+  ])("makes no closing call otherwise: %s", async (_, budget) => {
     const { agent, asked } = poller({ loops: "ignore", budget, price });
     const { shown, events } = await outcomeOf(agent);
     expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 2 });
@@ -140,7 +140,7 @@ describe("a run whose budget is used up", () => {
   });
 });
 
-test("a model that stops too early signals it, and is told", async () => {
+test("a model that stops too early raises the signal and gets a message", async () => {
   const done = [check("has-order", () => false)];
   const agent = poller({ done, last: () => LAST }).agent;
   const model = scriptedModel({ name: "early", reply: () => ({ text: "I am done." }) });
@@ -156,8 +156,11 @@ describe("the watchdog of a run", () => {
 
   function waiting(hardIdleMs?: number) {
     const records: { readonly what: string; readonly detail: object }[] = [];
-    const on = stage(slow);
-    const world = { ...on.world, telemetry: { record: (each: (typeof records)[number]) => void records.push(each) } };
+    const harness = createHarness(slow);
+    const world = {
+      ...harness.world,
+      telemetry: { record: (each: (typeof records)[number]) => void records.push(each) },
+    };
     const { agent } = poller(hardIdleMs === undefined ? {} : { hardIdleMs });
     let asked = 0;
     const model = scriptedModel({
@@ -167,12 +170,12 @@ describe("the watchdog of a run", () => {
         return { text: "late", delayMs: 1e9 };
       },
     });
-    return { on: { ...on, world } as Stage, records, agent: { ...agent, model }, asked: () => asked };
+    return { harness: { ...harness, world } as Harness, records, agent: { ...agent, model }, asked: () => asked };
   }
 
-  test("tells people once that it still waits for its model, and writes nothing", async () => {
-    const { on, records, agent } = waiting();
-    const { reply, events } = await outcomeOf(agent, on);
+  test("reports once that it still waits for its model, and writes nothing", async () => {
+    const { harness, records, agent } = waiting();
+    const { reply, events } = await outcomeOf(agent, harness);
     expect(reply.route).toBe("wait");
     const stuck = records.filter(({ what }) => what === "PhaseStuck");
     expect(stuck.map(({ detail }) => detail)).toEqual([
@@ -183,9 +186,9 @@ describe("the watchdog of a run", () => {
     ]);
   });
 
-  test("gives a model up where its agent says when, and the run ends by that name, without another question", async () => {
-    const { on, agent, asked } = waiting(120_000);
-    const { shown, events } = await outcomeOf(agent, on);
+  test("gives up a model call at the agent's limit, and the run ends with that code without another call", async () => {
+    const { harness, agent, asked } = waiting(120_000);
+    const { shown, events } = await outcomeOf(agent, harness);
     expect(shown).toMatchObject({
       status: "failed",
       failure: { code: "HardIdleTimeout", message: "no reply within 120000 ms" },

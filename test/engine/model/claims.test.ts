@@ -5,10 +5,10 @@ import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
-import { begin, drive, runnerOf } from "../../support/drive.ts";
-import { OVER, passing, stage } from "../../support/stage.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { FINAL_REPLY, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
 
-interface Said {
+interface StatedResult {
   readonly claims?: Tool["claims"];
   readonly loops?: Agent["loops"];
   /** Characters of each result besides what it claims. */
@@ -17,12 +17,13 @@ interface Said {
 }
 
 const factIn: Tool["claims"] = (result) => ({ "seat 4A is free": (result as { readonly free: boolean }).free });
-const wasTold = ({ messages }: Conversation): boolean => messages.some(({ text }) => text.startsWith("Two results"));
+const sawContradiction = ({ messages }: Conversation): boolean =>
+  messages.some(({ text }) => text.startsWith("Two results"));
 const mustStop = ({ messages }: Conversation): boolean => messages.at(-1)?.text.startsWith("You have to stop") === true;
 
 /** Looks at the map and at the list in turns; every result is another one, so nothing else is a loop. */
-async function seats({ claims = factIn, loops = "stop", bulk = 0, reply }: Said) {
-  const on = stage();
+async function seats({ claims = factIn, loops = "stop", bulk = 0, reply }: StatedResult) {
+  const harness = createHarness();
   let looked = 0;
   const look = (free: boolean): Tool =>
     tool({
@@ -39,9 +40,9 @@ async function seats({ claims = factIn, loops = "stop", bulk = 0, reply }: Said)
     tools: { map: look(true), list: look(false) },
   }) as Agent;
   const lines: unknown[] = [];
-  const world: World = { ...on.world, telemetry: { record: (record) => void lines.push(record.detail["line"]) } };
-  const payload = await begin(world, agent, {});
-  await passing(on, drive(runnerOf(world, agent), payload));
+  const world: World = { ...harness.world, telemetry: { record: (record) => void lines.push(record.detail["line"]) } };
+  const payload = await beginRun(world, agent, {});
+  await advanceUntilSettled(harness, drive(runnerOf(world, agent), payload));
   const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
   return { events, rules, lines: lines.filter(Boolean), shown: await show(world, payload.run), looked };
@@ -49,7 +50,7 @@ async function seats({ claims = factIn, loops = "stop", bulk = 0, reply }: Said)
 
 const TELLS = "results contradict each other, model is told";
 
-test("the conflict is put to the model first, and a run that goes on like that is stopped", async () => {
+test("a contradiction is reported to the model first, and a run that continues it is stopped", async () => {
   const { events, rules, shown, looked } = await seats({});
   expect(rules).toEqual([TELLS, "loop detector"]);
   const why = 'map and list contradict each other about "seat 4A is free", again and again';
@@ -64,9 +65,9 @@ test("the conflict is put to the model first, and a run that goes on like that i
   expect(told).toMatchObject({ action: { say: expect.stringContaining("map says true, and list says false") } });
 });
 
-test("a model that finds its way out of it completes", async () => {
+test("a model that resolves the contradiction completes", async () => {
   const reply = (conversation: Conversation): ScriptedReply => {
-    if (wasTold(conversation)) return OVER;
+    if (sawContradiction(conversation)) return FINAL_REPLY;
     return { calls: [{ tool: conversation.calls.length % 2 === 0 ? "map" : "list", args: {} }] };
   };
   const { rules, shown } = await seats({ reply });
@@ -74,15 +75,15 @@ test("a model that finds its way out of it completes", async () => {
   expect(shown).toMatchObject({ status: "completed", beats: 5 });
 });
 
-test("results that are kept apart are read for it as well", async () => {
+test("results that are stored outside of the state are read for contradictions as well", async () => {
   expect((await seats({ bulk: 20_000 })).rules).toEqual([TELLS, "loop detector"]);
 });
 
-test.each<[string, Said]>([
+test.each<[string, StatedResult]>([
   ["whose agent may go in circles", { loops: "ignore" }],
   ["whose tools claim nothing", { claims: null }],
   ["whose tools claim the same", { claims: () => ({ "seat 4A exists": true }) }],
-])("nothing is told in a run %s", async (_, said) => {
+])("nothing is reported in a run %s", async (_, said) => {
   const { rules, shown, lines } = await seats(said);
   expect(rules[0]).toBe("budget exhausted");
   expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 12 });
@@ -94,7 +95,7 @@ test.each<[string, unknown, string]>([
   ["takes its time", () => Promise.reject(new Error("late")), "claims cannot be read"],
   ["are no facts", () => ["seat 4A"], "they are no record"],
   ["cannot be kept", () => ({ seat: 1n }), "a bigint is not JSON"],
-])("claims whose code %s claim nothing, and a line says so", async (_, claims, line) => {
+])("claims whose code %s count as none, and a log line says so", async (_, claims, line) => {
   const { rules, lines } = await seats({ claims: claims as Tool["claims"] });
   expect(rules[0]).toBe("budget exhausted");
   expect(lines[0]).toContain(line);

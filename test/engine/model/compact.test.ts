@@ -8,23 +8,34 @@ import { SegmentCache, load } from "../../../src/history/load.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
 import { verify } from "../../../src/history/verify.ts";
-import { attempt, begin, drive, mortal, runnerOf } from "../../support/drive.ts";
-import { type Narrow, SUMMARY, narrow, tooLong } from "../../support/narrow.ts";
-import { type Stage, never, passing, rowOf, stage } from "../../support/stage.ts";
+import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
+import {
+  type SmallContextOptions,
+  SUMMARY,
+  smallContextAgent,
+  tooLong,
+} from "../../support/agents/small-context-agent.ts";
+import {
+  type Harness,
+  neverSettles,
+  advanceUntilSettled,
+  rowOf,
+  createHarness,
+} from "../../support/harness/harness.ts";
 
-type Made = ReturnType<typeof narrow>;
+type Made = ReturnType<typeof smallContextAgent>;
 
 const pageOf = (args: unknown): number | undefined => (args as { readonly page?: number } | undefined)?.page;
 
-async function outcomeOf({ agent }: Made, on: Stage = stage()) {
-  const { world } = on;
+async function outcomeOf({ agent }: Made, harness: Harness = createHarness()) {
+  const { world } = harness;
   const runner = runnerOf(world, agent);
-  const { run } = await passing(
-    on,
-    begin(world, agent, {}).then((payload) => untilItEnds(on, runner, payload)),
+  const { run } = await advanceUntilSettled(
+    harness,
+    beginRun(world, agent, {}).then((payload) => untilItEnds(harness, runner, payload)),
   );
   const events = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world.objects, rowOf(on, run), new SegmentCache());
+  const { state } = await load(world.objects, rowOf(harness, run), new SegmentCache());
   const kinds = events.map(({ kind }) => kind);
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
   expect(await verify(world, { run })).toMatchObject({ findings: [] });
@@ -32,11 +43,11 @@ async function outcomeOf({ agent }: Made, on: Stage = stage()) {
 }
 
 /** Waits are over at once. */
-async function untilItEnds(on: Stage, runner: Runner, payload: Payload): Promise<Payload> {
+async function untilItEnds(harness: Harness, runner: Runner, payload: Payload): Promise<Payload> {
   const reply = await drive(runner, payload);
   if (reply.route !== "wait") return reply;
-  on.clock.moveTo(on.clock.now() + reply.seconds * 1_000);
-  return untilItEnds(on, runner, reply);
+  harness.clock.moveTo(harness.clock.now() + reply.seconds * 1_000);
+  return untilItEnds(harness, runner, reply);
 }
 
 /** Role and first words of each message of a question. */
@@ -47,8 +58,8 @@ const linesOf = ({ prompt }: Made["asked"][number] | Record<"prompt", never[]>):
   });
 
 describe("a context that is too long", () => {
-  test("gets a summary in the place of its older part, and the run goes on to its end", async () => {
-    const made = narrow({ pages: 3 });
+  test("gets a summary instead of its older part, and the run continues to its end", async () => {
+    const made = smallContextAgent({ pages: 3 });
     const { shown, kinds, rules, state, events } = await outcomeOf(made);
     expect(shown).toMatchObject({ status: "completed", result: "all is read" });
     const rule = "context too long, not yet compacted";
@@ -65,8 +76,8 @@ describe("a context that is too long", () => {
     expect(state.messages.filter(({ source }) => source === "cairn:summary")).toHaveLength(2);
   });
 
-  test("is shown from there on as the task, the summary, and the last reply with what follows", async () => {
-    const made = narrow({ pages: 3 });
+  test("is shown from then on as the task, the summary, and the last reply with what follows", async () => {
+    const made = smallContextAgent({ pages: 3 });
     await outcomeOf(made);
     const [refused, forSummary, goesOn] = made.asked.slice(2);
     const task = "user {}";
@@ -77,32 +88,33 @@ describe("a context that is too long", () => {
     expect(linesOf(goesOn ?? { prompt: [] })).toEqual([task, "user A summary of what ca", call, result]);
   });
 
-  test("costs what the summary costs, and no beat", async () => {
-    const { shown } = await outcomeOf(narrow({ pages: 2, options: { price: { inUsd: 1, outUsd: 1 } } }));
+  test("costs the price of the summary, and no beat", async () => {
+    const { shown } = await outcomeOf(smallContextAgent({ pages: 2, options: { price: { inUsd: 1, outUsd: 1 } } }));
     expect(shown).toMatchObject({ beats: 3, spent: { tokensIn: 370, tokensOut: 37, usd: 0.000407 } });
   });
 
-  test("is stopped as a loop across a summary too", async () => {
+  test("does not hide a loop across the summary", async () => {
     const again: ScriptedReply = { calls: [{ tool: "read", args: { page: 7 } }], tokensIn: 1, tokensOut: 1 };
     const isLast = (text: string | undefined): boolean => text?.startsWith("You have to stop") === true;
-    const reply: Narrow["reply"] = ({ messages }) => (isLast(messages.at(-1)?.text) ? { text: "open" } : again);
-    const { shown, kinds } = await outcomeOf(narrow({ reply }));
+    const reply: SmallContextOptions["reply"] = ({ messages }) =>
+      isLast(messages.at(-1)?.text) ? { text: "open" } : again;
+    const { shown, kinds } = await outcomeOf(smallContextAgent({ reply }));
     expect(shown).toMatchObject({ status: "failed", failure: { code: "Runaway" }, beats: 3 });
     expect(kinds).toContain("Compacted");
   });
 });
 
 describe("the run ends as ContextTooLong", () => {
-  test("at once, with the words of the provider, where nothing is there to be summarised", async () => {
-    const made = narrow({ refuses: () => true });
+  test("at once, with the provider's message, when nothing can be summarised", async () => {
+    const made = smallContextAgent({ refuses: () => true });
     const { shown, rules } = await outcomeOf(made);
     expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining("8200 tokens") });
     expect([rules, made.counts.summaries]).toEqual([["context too long"], 0]);
   });
 
-  test("when a summary did not help: it is not asked for again", async () => {
+  test("when a summary did not help: no second one is requested", async () => {
     // A second one could have stood for more: of so many turns it leaves more than one as it is.
-    const made = narrow({ pages: 20, refuses: ({ calls }) => pageOf(calls.at(-1)?.args) === 11 });
+    const made = smallContextAgent({ pages: 20, refuses: ({ calls }) => pageOf(calls.at(-1)?.args) === 11 });
     const { shown, rules } = await outcomeOf(made);
     expect(shown).toMatchObject({ status: "failed", failure: { code: "ContextTooLong" } });
     expect([rules.length, rules.at(-1), made.counts.summaries]).toEqual([2, "context too long", 1]);
@@ -113,8 +125,8 @@ describe("the run ends as ContextTooLong", () => {
     ["calls a tool instead", { calls: [{ tool: "read", args: {} }], tokensIn: 70, tokensOut: 7 }, "is empty"],
     ["is longer than what it replaces", { text: "x".repeat(9_000), tokensIn: 70, tokensOut: 7 }, "has 9000 characters"],
     ["is too long a question itself", tooLong(), "8200 tokens"],
-  ])("when the summary %s, which is paid for and not asked for again", async (_, said, why) => {
-    const made = narrow({
+  ])("when the summary %s: it is paid for and not requested again", async (_, said, why) => {
+    const made = smallContextAgent({
       summary: () => {
         if (said instanceof Error) throw said;
         return said;
@@ -127,8 +139,8 @@ describe("the run ends as ContextTooLong", () => {
   });
 });
 
-test("a model that fails while it is asked for a summary is asked again", async () => {
-  const made = narrow({
+test("a model that fails during a summary is called again", async () => {
+  const made = smallContextAgent({
     pages: 2,
     summary: (count) => {
       if (count === 1) throw Object.assign(new Error("reset"), { code: "ECONNRESET" });
@@ -141,43 +153,50 @@ test("a model that fails while it is asked for a summary is asked again", async 
   expect(rules).toEqual([compact, "model failed, may be asked again", compact]);
 });
 
-test("a run that has no room for a summary any more asks for it, and goes on when it is given", async () => {
-  const on = stage();
-  const { world, kill } = mortal(on.world);
+test("a run without budget for a summary requests more, and continues after a grant", async () => {
+  const harness = createHarness();
+  const { world, kill } = killableWorld(harness.world);
   const budget = { tokens: 800, onExhausted: "ask" } as const;
   // What a lost summary is taken to cost uses the budget up.
-  const dying = narrow({ pages: 2, summary: never, options: { budget } });
-  const payload = await begin(on.world, dying.agent, {});
+  const dying = smallContextAgent({ pages: 2, summary: neverSettles, options: { budget } });
+  const payload = await beginRun(harness.world, dying.agent, {});
   let last = payload;
   for (let beat = 0; beat < 2; beat += 1) {
-    const told = await passing(on, attempt(runnerOf(on.world, dying.agent), last));
+    const told = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, dying.agent), last));
     if (told.kind === "beat") last = told.reply;
   }
-  attempt(runnerOf(world, dying.agent), last).catch(() => undefined);
+  attemptBeat(runnerOf(world, dying.agent), last).catch(() => undefined);
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-  expect([dying.counts.summaries, rowOf(on, payload.run).phase]).toEqual([1, "Compacting"]);
+  expect([dying.counts.summaries, rowOf(harness, payload.run).phase]).toEqual([1, "Compacting"]);
   kill();
-  const made = narrow({ pages: 2, options: { budget } });
-  const told = await passing(on, attempt(runnerOf(on.world, made.agent), last, 1));
-  expect([rowOf(on, payload.run).phase, made.counts.summaries]).toEqual(["AwaitingApproval", 0]);
-  const { gates } = (await show(on.world, payload.run)) ?? {};
+  const made = smallContextAgent({ pages: 2, options: { budget } });
+  const told = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, made.agent), last, 1));
+  expect([rowOf(harness, payload.run).phase, made.counts.summaries]).toEqual(["AwaitingApproval", 0]);
+  const { gates } = (await show(harness.world, payload.run)) ?? {};
   const gate = gates?.[0]?.gate ?? "";
   const more = { tokens: 9_000 };
-  await decide(on.world, { ...{ run: payload.run, gate, as: "approve", args: null, by: "ada", note: null }, more });
+  await decide(harness.world, {
+    ...{ run: payload.run, gate, as: "approve", args: null, by: "ada", note: null },
+    more,
+  });
   if (told.kind !== "beat") throw new Error("it has not answered");
-  await passing(on, drive(runnerOf(on.world, made.agent), told.reply));
-  expect([rowOf(on, payload.run).status, made.counts.summaries]).toEqual(["completed", 1]);
+  await advanceUntilSettled(harness, drive(runnerOf(harness.world, made.agent), told.reply));
+  expect([rowOf(harness, payload.run).status, made.counts.summaries]).toEqual(["completed", 1]);
 });
 
-describe("an agent that says how long its context may be", () => {
+describe("an agent with a limit for its context", () => {
   /** The question for the third page has so many. */
-  const crowded = (tokensIn: number): NonNullable<Narrow["reply"]> => {
+  const crowded = (tokensIn: number): NonNullable<SmallContextOptions["reply"]> => {
     const third: ScriptedReply = { calls: [{ tool: "read", args: { page: 2 } }], tokensIn };
     return ({ calls }) => (pageOf(calls.at(-1)?.args) === 1 ? third : null);
   };
 
-  test("has it made shorter after a question of more than 80 % of that, before the next one", async () => {
-    const made = narrow({ refuses: () => false, reply: crowded(801), options: { context: { tokensMax: 1_000 } } });
+  test("compacts it after a request of more than 80 % of the limit, before the next one", async () => {
+    const made = smallContextAgent({
+      refuses: () => false,
+      reply: crowded(801),
+      options: { context: { tokensMax: 1_000 } },
+    });
     const { shown, kinds, events } = await outcomeOf(made);
     expect([shown?.status, made.counts.summaries]).toEqual(["completed", 1]);
     expect(kinds.filter((kind) => kind === "Compacted")).toHaveLength(1);
@@ -187,23 +206,28 @@ describe("an agent that says how long its context may be", () => {
 
   test.each([
     ["of 80 % of it", 800, 1_000],
-    ["of anything, where it says nothing", 1e6, undefined],
-  ])("is left as it is after a question %s", async (_, tokensIn, tokensMax) => {
+    ["of any size when it declares no limit", 1e6, undefined],
+  ])("does not compact it after a request %s", async (_, tokensIn, tokensMax) => {
     const context = tokensMax === undefined ? {} : { tokensMax };
-    const made = narrow({ refuses: () => false, reply: crowded(tokensIn), options: { context } });
+    const made = smallContextAgent({ refuses: () => false, reply: crowded(tokensIn), options: { context } });
     const { shown } = await outcomeOf(made);
     expect([shown?.status, made.counts.summaries]).toEqual(["completed", 0]);
   });
 
-  test("is left as it is where a summary would stand for less than half of it", async () => {
+  test("does not compact it when a summary would replace less than half of it", async () => {
     // After the first reply there is nothing, after the second one as much as what stays.
-    const big: Narrow["reply"] = ({ turn }) =>
+    const big: SmallContextOptions["reply"] = ({ turn }) =>
       turn === 1 ? { text: "y".repeat(3_000), calls: [{ tool: "read", args: { page: 1 } }], tokensIn: 900 } : null;
-    const made = narrow({ pages: 2, refuses: () => false, reply: big, options: { context: { tokensMax: 1_000 } } });
+    const made = smallContextAgent({
+      pages: 2,
+      refuses: () => false,
+      reply: big,
+      options: { context: { tokensMax: 1_000 } },
+    });
     expect([(await outcomeOf(made)).shown?.status, made.counts.summaries]).toEqual(["completed", 0]);
   });
 
-  test.each([0, -1, 1.5])("cannot say that it is %s", (tokensMax) => {
-    expect(() => narrow({ options: { context: { tokensMax } } })).toThrow(AgentInvalid);
+  test.each([0, -1, 1.5])("is refused with the limit %s", (tokensMax) => {
+    expect(() => smallContextAgent({ options: { context: { tokensMax } } })).toThrow(AgentInvalid);
   });
 });

@@ -8,23 +8,26 @@ import { secretNamesOf } from "../../../src/ports/secrets.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
-import { AT } from "../../support/build.ts";
-import { begin } from "../../support/drive.ts";
-import { HOUR, MINUTE, playFor } from "../../support/passing-time.ts";
-import { type Stage, callsThenOver, chainedStage, rowOf } from "../../support/stage.ts";
-import { rulesOf } from "../../support/steps.ts";
+import { AT } from "../../support/states/states-and-events.ts";
+import { beginRun } from "../../support/harness/drive.ts";
+import { HOUR, MINUTE, runForTime } from "../../support/harness/run-for-time.ts";
+import { type Harness, callsThenFinal, createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
 const refused = (): Error => Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
 
 /** An agent with two fallbacks; each of its three models is away until that moment. */
-function given(on: Stage, of: { readonly awayUntil: readonly [number, number, number]; readonly calls?: number }) {
+function given(
+  harness: Harness,
+  of: { readonly awayUntil: readonly [number, number, number]; readonly calls?: number },
+) {
   const asked: { readonly model: number; readonly at: number }[] = [];
-  const script = callsThenOver(of.calls ?? 1);
+  const script = callsThenFinal(of.calls ?? 1);
   const modelOf = (model: number) =>
     scriptedModel({
       name: ["own", "second", "third"][model] ?? "",
       reply: (conversation: Conversation): ScriptedReply => {
-        const at = on.clock.now() - AT;
+        const at = harness.clock.now() - AT;
         asked.push({ model, at });
         if (at < (of.awayUntil[model] ?? 0)) throw refused();
         return { ...script(conversation), tokensIn: 100, tokensOut: 0 };
@@ -44,67 +47,67 @@ function given(on: Stage, of: { readonly awayUntil: readonly [number, number, nu
 }
 
 describe("a fallback", () => {
-  test("is asked when the quick retries have failed, named in its reply, and paid for by its own price", async () => {
-    const on = chainedStage();
-    const { agent, asked } = given(on, { awayUntil: [HOUR, 0, 0] });
-    const { run } = await begin(on.world, agent, {});
-    await playFor(on, agent, MINUTE);
-    expect(rowOf(on, run)).toMatchObject({ status: "completed" });
+  test("is called when the quick retries have failed, named in its reply, and charged at its own price", async () => {
+    const harness = createChainHarness();
+    const { agent, asked } = given(harness, { awayUntil: [HOUR, 0, 0] });
+    const { run } = await beginRun(harness.world, agent, {});
+    await runForTime(harness, agent, MINUTE);
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
     expect(asked.map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 1]);
-    const events = (await timeline(on.world, { run, after: 0 })) ?? [];
+    const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const replies = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.model] : []));
     expect(replies).toEqual(["scripted:second", "scripted:second"]);
-    expect((await show(on.world, run))?.spent.usd).toBeCloseTo((2 * 100 * 10) / 1e6);
-    expect(await rulesOf(on.world, run)).toContain("model unavailable, the next one is asked");
+    expect((await show(harness.world, run))?.spent.usd).toBeCloseTo((2 * 100 * 10) / 1e6);
+    expect(await recoveryRulesOf(harness.world, run)).toContain("model unavailable, the next one is asked");
   });
 
-  test("that is away as well gives way to the next one", async () => {
-    const on = chainedStage();
-    const { agent, asked } = given(on, { awayUntil: [HOUR, HOUR, 0] });
-    const { run } = await begin(on.world, agent, {});
-    await playFor(on, agent, MINUTE);
-    expect(rowOf(on, run)).toMatchObject({ status: "completed" });
+  test("that is unavailable as well is followed by the next one", async () => {
+    const harness = createChainHarness();
+    const { agent, asked } = given(harness, { awayUntil: [HOUR, HOUR, 0] });
+    const { run } = await beginRun(harness.world, agent, {});
+    await runForTime(harness, agent, MINUTE);
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
     expect(asked.map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 2, 2]);
-    expect((await show(on.world, run))?.spent.usd).toBeCloseTo((2 * 100 * 100) / 1e6);
+    expect((await show(harness.world, run))?.spent.usd).toBeCloseTo((2 * 100 * 100) / 1e6);
   });
 
-  test("gives way to the agent's own model after some minutes", async () => {
-    const on = chainedStage();
-    const { agent, asked } = given(on, { awayUntil: [MINUTE, 0, 0], calls: 1 });
+  test("is replaced by the agent's own model after some minutes", async () => {
+    const harness = createChainHarness();
+    const { agent, asked } = given(harness, { awayUntil: [MINUTE, 0, 0], calls: 1 });
     const { act } = agent.tools;
     const slow = { ...agent, tools: { act: { ...act, approval: "always" } } } as Agent;
-    const { run } = await begin(on.world, slow, {});
-    await playFor(on, slow, 25 * HOUR);
-    expect(rowOf(on, run)).toMatchObject({ status: "completed" });
+    const { run } = await beginRun(harness.world, slow, {});
+    await runForTime(harness, slow, 25 * HOUR);
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
     // The call was denied a day later: then the own model is asked first.
     expect(asked.at(-1)).toMatchObject({ model: 0 });
     expect(asked.at(-2)).toMatchObject({ model: 1 });
   });
 
-  test("is asked in rounds with a pause between them, while all are away", async () => {
-    const on = chainedStage();
-    const { agent, asked } = given(on, { awayUntil: [HOUR, HOUR, HOUR] });
-    const { run } = await begin(on.world, agent, {});
-    await playFor(on, agent, 2 * HOUR);
-    expect(rowOf(on, run)).toMatchObject({ status: "completed", takeovers: 0 });
+  test("is called in rounds with a pause between them while all models are unavailable", async () => {
+    const harness = createChainHarness();
+    const { agent, asked } = given(harness, { awayUntil: [HOUR, HOUR, HOUR] });
+    const { run } = await beginRun(harness.world, agent, {});
+    await runForTime(harness, agent, 2 * HOUR);
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
     expect(asked.slice(0, 10).map(({ model }) => model)).toEqual([0, 0, 0, 0, 1, 2, 0, 1, 2, 0]);
     const rounds = asked.slice(3).flatMap(({ model, at }) => (model === 0 ? [at] : []));
     expect(rounds.length).toBeLessThan(25);
   });
 
-  test("that a newer version of the agent does not have is not asked", async () => {
-    const on = chainedStage();
-    const { agent, asked } = given(on, { awayUntil: [2 * MINUTE, HOUR, HOUR] });
-    const { run } = await begin(on.world, agent, {});
-    await playFor(on, agent, 20_000);
+  test("that a newer version of the agent does not have is not called", async () => {
+    const harness = createChainHarness();
+    const { agent, asked } = given(harness, { awayUntil: [2 * MINUTE, HOUR, HOUR] });
+    const { run } = await beginRun(harness.world, agent, {});
+    await runForTime(harness, agent, 20_000);
     const before = asked.length;
-    await playFor(on, { ...agent, fallbacks: [] }, HOUR);
-    expect(rowOf(on, run)).toMatchObject({ status: "completed" });
+    await runForTime(harness, { ...agent, fallbacks: [] }, HOUR);
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
     expect(new Set(asked.slice(before).map(({ model }) => model))).toEqual(new Set([0]));
   });
 });
 
-describe("an agent that declares what it wants in an outage", () => {
+describe("an agent that declares its behaviour in an outage", () => {
   const defined = (options: object): Agent =>
     defineAgent({
       ...{ name: "a", version: "1", instructions: "", task: z.object({}), tools: {} },
@@ -118,7 +121,7 @@ describe("an agent that declares what it wants in an outage", () => {
     ["90s", 90_000],
     ["7d", 7 * 24 * HOUR],
     [1_500, 1_500],
-  ])("may write %s", (outageMax, ms) => {
+  ])("may declare %s", (outageMax, ms) => {
     expect(defined(outageMax === undefined ? {} : { outageMax }).outageMaxMs).toBe(ms);
   });
 
@@ -142,7 +145,7 @@ describe("an agent that declares what it wants in an outage", () => {
     expect(() => defined({ fallbacks })).toThrow(message);
   });
 
-  test("has its fallbacks checked, priced and given their key as its own model is", () => {
+  test("has its fallbacks validated, priced and given their key like its own model", () => {
     const check = (agent: Agent) => checkAgent(agent, limitsFor(30_000));
     expect(() => check(defined({ fallbacks: [{ model: "gpt-5" }] }))).toThrow(/the model "gpt-5" is not understood/);
     const paid = defined({ price: { inUsd: 1, outUsd: 1 }, budget: { usd: 1 }, fallbacks: [{ model: hosted }] });

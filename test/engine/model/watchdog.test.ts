@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../../src/adapters/memory/clock.ts";
 import { PHASE_NAMES, PHASES, type Phase } from "../../../src/core/phases.ts";
 import { SOFT_IDLE_MS, WATCH_MS, watchPhase } from "../../../src/engine/model/watchdog.ts";
-import { AT } from "../../support/build.ts";
+import { AT } from "../../support/states/states-and-events.ts";
 
 function watching(of: { readonly hardMs?: number; readonly endsInMs?: number; readonly phase?: Phase } = {}) {
   const clock = virtualClock(AT);
@@ -19,7 +19,7 @@ function watching(of: { readonly hardMs?: number; readonly endsInMs?: number; re
   return { clock, told, at, stop, pass: (ms: number) => clock.moveTo(clock.now() + ms) };
 }
 
-test("says once that a run waits for its model, after 90 seconds (seed 0)", () => {
+test("reports once that a run waits for its model, after 90 seconds (seed 0)", () => {
   expect([SOFT_IDLE_MS, WATCH_MS]).toEqual([90_000, 5_000]);
   const { told, pass } = watching();
   pass(89_999);
@@ -28,7 +28,7 @@ test("says once that a run waits for its model, after 90 seconds (seed 0)", () =
   expect(told).toEqual(["soft AwaitingLLM 90000"]);
 });
 
-test("entering a phase arms it again", () => {
+test("entering a phase restarts it", () => {
   const { told, pass, at } = watching();
   pass(60_000);
   at.phase = "ForceStop";
@@ -38,20 +38,23 @@ test("entering a phase arms it again", () => {
   expect(told).toEqual(["soft ForceStop 90000"]);
 });
 
-test.each(PHASE_NAMES.filter((phase) => !PHASES[phase].idle))("%s bounds itself: not even hard is fired", (phase) => {
-  const { told, pass } = watching({ phase, hardMs: 1_000 });
-  pass(500_000);
-  expect(told).toEqual([]);
-});
+test.each(PHASE_NAMES.filter((phase) => !PHASES[phase].idle))(
+  "%s bounds itself: not even the hard limit fires",
+  (phase) => {
+    const { told, pass } = watching({ phase, hardMs: 1_000 });
+    pass(500_000);
+    expect(told).toEqual([]);
+  },
+);
 
-describe("hard", () => {
-  test("is off unless an agent says when, and fires once", () => {
+describe("the hard limit", () => {
+  test("is off unless an agent sets it, and fires once", () => {
     const { told, pass } = watching({ hardMs: 120_000 });
     pass(500_000);
     expect(told).toEqual(["soft AwaitingLLM 90000", "hard 120000"]);
   });
 
-  test("is found at the next look", () => {
+  test("is found at the next poll", () => {
     const { told, pass } = watching({ hardMs: 7_000 });
     pass(9_999);
     expect(told).toEqual([]);
@@ -60,7 +63,7 @@ describe("hard", () => {
   });
 });
 
-test("leaves no timer behind: neither when it is told to stop, nor when the wait is over by itself", () => {
+test("leaves no timer, neither after a stop nor after the wait", () => {
   const { clock, stop, pass } = watching();
   pass(12_000);
   expect(clock.next()).not.toBeNull();

@@ -5,35 +5,48 @@ import { decide } from "../../../src/operations/decide.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
-import { stateOf } from "../../support/asking.ts";
-import { type Ask, type Order, asks, deeds } from "../../support/deeds.ts";
-import { begin, drive, runnerOf } from "../../support/drive.ts";
-import { type Stage, passing, rowOf, stage } from "../../support/stage.ts";
+import { stateOf } from "../../support/agents/approval-agent.ts";
+import {
+  type PlannedCall,
+  type PaymentOrder,
+  replyWithCalls,
+  sideEffectAgent,
+} from "../../support/agents/side-effect-agent.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { type Harness, advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
 
-interface Told {
+interface ProgressFact {
   readonly pay?: object;
-  readonly run?: (input: Order) => unknown;
+  readonly run?: (input: PaymentOrder) => unknown;
 }
 
 /** Pays alone, mails beside others. What ran beside what: `+` begins, `-` ends. */
-async function ran(on: Stage, calls: readonly Ask[], { pay = {}, run = () => "done" }: Told = {}) {
+async function ran(
+  harness: Harness,
+  calls: readonly PlannedCall[],
+  { pay = {}, run = () => "done" }: ProgressFact = {},
+) {
   const trace: string[] = [];
-  const act = async (input: Order): Promise<unknown> => {
+  const act = async (input: PaymentOrder): Promise<unknown> => {
     trace.push(`+${input.to}`);
     await new Promise((resolve) => setImmediate(resolve));
     trace.push(`-${input.to}`);
     return run(input);
   };
-  const of = deeds({ reply: asks(calls), pay: { parallel: false, ...pay }, run: ({ input }) => act(input) });
-  const payload = await begin(on.world, of.agent, {});
-  const runner = runnerOf(on.world, of.agent);
-  const reply = await passing(on, drive(runner, payload));
+  const of = sideEffectAgent({
+    reply: replyWithCalls(calls),
+    pay: { parallel: false, ...pay },
+    run: ({ input }) => act(input),
+  });
+  const payload = await beginRun(harness.world, of.agent, {});
+  const runner = runnerOf(harness.world, of.agent);
+  const reply = await advanceUntilSettled(harness, drive(runner, payload));
   return { run: reply.run, reply, trace, runner };
 }
 
-test("each in its place: those before it have ended, those after it have not begun", async () => {
-  const on = stage();
-  const calls: readonly Ask[] = [
+test("calls that run alone run in order: those before have ended, those after have not started", async () => {
+  const harness = createHarness();
+  const calls: readonly PlannedCall[] = [
     ...([
       ["mail", "a", 1],
       ["mail", "b", 1],
@@ -45,20 +58,20 @@ test("each in its place: those before it have ended, those after it have not beg
       ["mail", "f", 1],
     ] as const),
   ];
-  const { reply, trace, run } = await ran(on, calls);
+  const { reply, trace, run } = await ran(harness, calls);
   expect(reply.route).toBe("done");
   expect(trace.join(" ")).toBe("+a +b -a -b +c -c +d -d +e +f -e -f");
-  expect(rowOf(on, run).spent.toolCalls).toBe(6);
+  expect(rowOf(harness, run).spent.toolCalls).toBe(6);
   // What came before it is durable before it begins.
-  const events = (await timeline(on.world, { run, after: 0 })) ?? [];
+  const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const versionOf = (kind: string, call: string) =>
     events.find((event) => event.kind === kind && "call" in event && event.call === call)?.version ?? 0;
   expect(versionOf("ToolResultRecorded", "c3")).toBe(versionOf("ToolInvoked", "c4"));
 });
 
-test("without it all of them run side by side", async () => {
+test("calls that do not run alone run side by side", async () => {
   const { trace } = await ran(
-    stage(),
+    createHarness(),
     [
       ["pay", "a", 1],
       ["pay", "b", 1],
@@ -68,14 +81,14 @@ test("without it all of them run side by side", async () => {
   expect(trace.join(" ")).toBe("+a +b -a -b");
 });
 
-test("one that is refused or fails lets the next one go", async () => {
-  const fails = ({ to }: Order): string => {
+test("a lone call that is refused or fails lets the next one start", async () => {
+  const fails = ({ to }: PaymentOrder): string => {
     if (to === "b") throw new Error("no");
     return "done";
   };
-  const key = ({ to }: Order): string => (to === "a" ? "" : to);
+  const key = ({ to }: PaymentOrder): string => (to === "a" ? "" : to);
   const { trace, reply } = await ran(
-    stage(),
+    createHarness(),
     [
       ["pay", "a", 1],
       ["pay", "b", 1],
@@ -89,16 +102,16 @@ test("one that is refused or fails lets the next one go", async () => {
   expect([reply.route, trace.join(" ")]).toEqual(["done", "+b -b +c -c"]);
 });
 
-describe("one of which nobody knows", () => {
-  const lost = ({ to }: Order): string => {
+describe("a lone call with an unknown outcome", () => {
+  const lost = ({ to }: PaymentOrder): string => {
     if (to === "a") throw new OutcomeUnknown("the answer was lost");
     return "done";
   };
 
-  test("blocks the run and those after it, until somebody says what became of it", async () => {
-    const on = stage();
+  test("blocks the run and the calls after it until it is reconciled", async () => {
+    const harness = createHarness();
     const { run, reply, trace, runner } = await ran(
-      on,
+      harness,
       [
         ["pay", "a", 1],
         ["mail", "b", 1],
@@ -109,62 +122,65 @@ describe("one of which nobody knows", () => {
       },
     );
     expect([reply.route, trace.join(" ")]).toEqual(["park", "+a -a"]);
-    expect(rowOf(on, run)).toMatchObject({ status: "blocked", phase: "AwaitingReconcile" });
-    await reconcile(on.world, { run, call: "c1", as: "succeeded", result: null, by: "ann", note: null });
-    expect((await passing(on, drive(runner, reply))).route).toBe("done");
+    expect(rowOf(harness, run)).toMatchObject({ status: "blocked", phase: "AwaitingReconcile" });
+    await reconcile(harness.world, { run, call: "c1", as: "succeeded", result: null, by: "ann", note: null });
+    expect((await advanceUntilSettled(harness, drive(runner, reply))).route).toBe("done");
     expect(trace.join(" ")).toBe("+a -a +b -b");
   });
 
-  test("ends the run before those after it begin, where its tool says so", async () => {
-    const on = stage();
+  test("ends the run before the calls after it start when its tool declares that", async () => {
+    const harness = createHarness();
     const pay = { effect: "unsafe", onUnknown: "fail" };
     const { run, reply, trace, runner } = await ran(
-      on,
+      harness,
       [
         ["pay", "a", 1],
         ["mail", "b", 1],
       ],
       { pay, run: lost },
     );
-    on.clock.moveTo(rowOf(on, run).wakeAt ?? 0);
-    expect((await passing(on, drive(runner, reply))).route).toBe("failed");
+    harness.clock.moveTo(rowOf(harness, run).wakeAt ?? 0);
+    expect((await advanceUntilSettled(harness, drive(runner, reply))).route).toBe("failed");
     expect(trace.join(" ")).toBe("+a -a");
-    expect(await ledger(on.world, run)).toMatchObject([{ status: "unknown" }, { status: "intended", attempts: 0 }]);
+    expect(await ledger(harness.world, run)).toMatchObject([
+      { status: "unknown" },
+      { status: "intended", attempts: 0 },
+    ]);
   });
 });
 
-test("people are asked about all gates at once, and what waits for one is waited for by the others", async () => {
-  const on = stage();
-  const approval = ({ usd }: Order): string | false => (usd > 10 ? "it is much" : false);
+test("all gates open at once, and calls wait for a lone call before them", async () => {
+  const harness = createHarness();
+  const approval = ({ usd }: PaymentOrder): string | false => (usd > 10 ? "it is much" : false);
   const calls = [
     ["pay", "a", 50],
     ["pay", "b", 50],
     ["mail", "c", 1],
   ] as const;
-  const { run, reply, trace, runner } = await ran(on, calls, { pay: { approval } });
+  const { run, reply, trace, runner } = await ran(harness, calls, { pay: { approval } });
   expect([reply.route, trace]).toEqual(["park", []]);
-  expect(rowOf(on, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
-  const gates = (await stateOf(on.world, run)).open.flatMap(({ gate }) => (gate === null ? [] : [gate.gate]));
+  expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
+  const gates = (await stateOf(harness.world, run)).open.flatMap(({ gate }) => (gate === null ? [] : [gate.gate]));
   expect(gates).toHaveLength(2);
   const say = (gate: string | undefined) =>
-    decide(on.world, { run, gate: gate ?? "", as: "approve", args: null, by: "ann", note: null });
+    decide(harness.world, { run, gate: gate ?? "", as: "approve", args: null, by: "ann", note: null });
   await say(gates[1]);
-  const still = await passing(on, drive(runner, reply));
+  const still = await advanceUntilSettled(harness, drive(runner, reply));
   expect([still.route, trace]).toEqual(["park", []]);
   await say(gates[0]);
-  expect((await passing(on, drive(runner, still))).route).toBe("done");
+  expect((await advanceUntilSettled(harness, drive(runner, still))).route).toBe("done");
   expect(trace.join(" ")).toBe("+a -a +b -b +c -c");
 });
 
-test("a cancel that comes while one runs lets none after it begin", async () => {
-  const on = stage();
+test("a cancel during a lone call lets no call after it start", async () => {
+  const harness = createHarness();
   const cancels = async (): Promise<string> => {
-    const [run = ""] = on.world.store.rows.keys();
-    await sendRequest(on.world, { run, want: "cancel" });
+    const [run = ""] = harness.world.store.rows.keys();
+    await sendRequest(harness.world, { run, want: "cancel" });
     return "done";
   };
   const { run, trace } = await ran(
-    on,
+    harness,
     [
       ["pay", "a", 1],
       ["pay", "b", 1],
@@ -172,5 +188,5 @@ test("a cancel that comes while one runs lets none after it begin", async () => 
     { run: cancels },
   );
   expect(trace.join(" ")).toBe("+a -a");
-  expect(rowOf(on, run).status).toBe("cancelled");
+  expect(rowOf(harness, run).status).toBe("cancelled");
 });

@@ -8,45 +8,56 @@ import type { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { runBatch } from "../../../src/engine/tools/batch.ts";
 import { beat } from "../../../src/engine/loop/beat.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
-import { type Run, beside, held, statuses } from "../../support/beside.ts";
-import { after, calls as calling, intended, replied, startedEvent } from "../../support/build.ts";
-import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
-import { BEAT_MS, never, passing, stage } from "../../support/stage.ts";
-import { meeting, rest } from "../../support/steps.ts";
+import {
+  type ToolRun,
+  parallelCallsAgent,
+  deferredCall,
+  callStatuses,
+} from "../../support/agents/parallel-calls-agent.ts";
+import {
+  stateAfter,
+  callPart as calling,
+  intended,
+  replied,
+  startedEvent,
+} from "../../support/states/states-and-events.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { BEAT_MS, neverSettles, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
+import { wrapTableCall, flushPromises } from "../../support/harness/chain-steps.ts";
 
 /** A table whose commits do what is given from the moment on at which a call has returned. */
 const from = (
   world: World,
   isLate: () => boolean,
   instead: () => Promise<never> | { readonly kind: "missing" },
-): World => meeting(world, "commit", (commit) => async (asked) => (isLate() ? instead() : commit(asked)));
+): World => wrapTableCall(world, "commit", (commit) => async (asked) => (isLate() ? instead() : commit(asked)));
 
-describe("where such a commit fails", () => {
+describe("a failed commit between two results", () => {
   const away = (): Promise<never> => Promise.reject(new StoreUnreachable("away"));
 
   test.each<readonly [string, Parameters<typeof from>[2], boolean]>([
-    ["no store answers: the error leaves when every call has ended", away, false],
-    ["another invocation has the run: so does the answer", () => ({ kind: "missing" }), true],
+    ["no store responds: the error is thrown when every call has ended", away, false],
+    ["another invocation has the run: so is the response", () => ({ kind: "missing" }), true],
   ])("%s", async (_, instead, isAnswered) => {
-    const on = stage();
-    const { run, thaw } = held();
+    const harness = createHarness();
+    const { run, thaw } = deferredCall();
     let isLate = false;
-    const first: Run = () => {
+    const first: ToolRun = () => {
       isLate = true;
       return "sent";
     };
-    const agent = beside({ first: { run: first }, other: { run } });
-    const payload = await begin(on.world, agent, {});
+    const agent = parallelCallsAgent({ first: { run: first }, other: { run } });
+    const payload = await beginRun(harness.world, agent, {});
     const ended = vi.fn<() => void>();
-    const done = attempt(
+    const done = attemptBeat(
       runnerOf(
-        from(on.world, () => isLate, instead),
+        from(harness.world, () => isLate, instead),
         agent,
       ),
       payload,
     );
     done.then(ended, ended);
-    await rest();
+    await flushPromises();
     expect(ended).not.toHaveBeenCalled();
     thaw();
     if (isAnswered) expect(await done).toMatchObject({ kind: "beat", reply: { route: "superseded" } });
@@ -56,69 +67,69 @@ describe("where such a commit fails", () => {
   test.each([
     ["throws", away],
     ["is answered", () => ({ kind: "missing" }) as const],
-  ])("and a call outlives its timeout meanwhile, its process has to end, also if it %s", async (_, instead) => {
-    const on = stage();
+  ])("ends the process after a call outlived its timeout meanwhile, also if it %s", async (_, instead) => {
+    const harness = createHarness();
     let isLate = false;
-    const first: Run = () => {
+    const first: ToolRun = () => {
       isLate = true;
       return "sent";
     };
-    const agent = beside({ first: { run: first }, deaf: { run: never } });
-    const payload = await begin(on.world, agent, {});
+    const agent = parallelCallsAgent({ first: { run: first }, deaf: { run: neverSettles } });
+    const payload = await beginRun(harness.world, agent, {});
     const mustEnd = vi.fn<() => void>();
     const task = { payload, attempt: { execution: "x", epoch: 0, retry: 0 } };
-    const { clock, limits } = on.world;
+    const { clock, limits } = harness.world;
     const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal, mustEnd };
     const done = beat(
       runnerOf(
-        from(on.world, () => isLate, instead),
+        from(harness.world, () => isLate, instead),
         agent,
       ),
       task,
       invocation,
     );
     const begunAt = clock.now();
-    const result = await passing(on, done).catch(() => "thrown");
+    const result = await advanceUntilSettled(harness, done).catch(() => "thrown");
     expect(clock.now()).toBeGreaterThanOrEqual(begunAt + 400 + limits.abortGraceMs);
     if (instead === away) expect([result, mustEnd.mock.calls.length]).toEqual(["thrown", 1]);
     else expect(result).toMatchObject({ kind: "exit", reply: { route: "superseded" } });
   });
 
-  test("and nothing can act any more, its process may live on", async () => {
-    const on = stage();
+  test("lets the process live when no call can act any more", async () => {
+    const harness = createHarness();
     let isLate = false;
-    const act: Run = () => {
+    const act: ToolRun = () => {
       isLate = true;
       return "sent";
     };
-    const agent = beside({ act: { run: act } });
-    const payload = await begin(on.world, agent, {});
+    const agent = parallelCallsAgent({ act: { run: act } });
+    const payload = await beginRun(harness.world, agent, {});
     const mustEnd = vi.fn<() => void>();
     const task = { payload, attempt: { execution: "x", epoch: 0, retry: 0 } };
-    const invocation = { deadline: on.clock.now() + BEAT_MS, drain: new AbortController().signal, mustEnd };
+    const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal, mustEnd };
     const done = beat(
       runnerOf(
-        from(on.world, () => isLate, away),
+        from(harness.world, () => isLate, away),
         agent,
       ),
       task,
       invocation,
     );
-    await expect(passing(on, done)).rejects.toThrow("away");
+    await expect(advanceUntilSettled(harness, done)).rejects.toThrow("away");
     expect(mustEnd).not.toHaveBeenCalled();
   });
 
-  test("since the state has grown too large, the other calls are recorded, and the next commit says so", async () => {
+  test("because of a state that is too large still records the other calls, and the next commit reports it", async () => {
     const commitPending = vi.fn<() => Promise<never>>(() =>
       Promise.reject(new StateTooLarge("the state has too many bytes")),
     );
     const row = { takeovers: 0, chainClaims: 1 };
     const run = { now: 0, row, commitPending } as unknown as ActiveRun;
-    const { open } = after(
+    const { open } = stateAfter(
       ...[startedEvent, replied(["a", "b", "c"].map((name) => calling(name)))],
       ...["c1", "c2", "c3"].map((call) => intended(call, "unsafe")),
     );
-    const calls = open.map((each) => ({ open: each, ...held() }));
+    const calls = open.map((each) => ({ open: each, ...deferredCall() }));
     const recorded: string[] = [];
     const done = runBatch(run, calls, {
       start: async (each) => ({ kind: "returned", value: await each.run() }),
@@ -126,7 +137,7 @@ describe("where such a commit fails", () => {
     });
     for (const { thaw } of calls) {
       thaw();
-      await rest();
+      await flushPromises();
     }
     await done;
     expect([recorded, commitPending.mock.calls.length]).toEqual([["c1", "c2", "c3"], 1]);
@@ -135,7 +146,7 @@ describe("where such a commit fails", () => {
 
 describe("a call that cannot be started", () => {
   /** Its schema takes the arguments whenever they are judged, and throws when they are parsed to be run. */
-  function unparsable(effect: Tool["effect"], isMoody: () => boolean): Partial<Tool> & { readonly run: Run } {
+  function unparsable(effect: Tool["effect"], isMoody: () => boolean): Partial<Tool> & { readonly run: ToolRun } {
     const input = z.object({});
     const parse: typeof input.parse = (value) => {
       if (isMoody()) throw null as unknown as Error;
@@ -144,52 +155,52 @@ describe("a call that cannot be started", () => {
     return { effect, input: Object.assign(input, { parse }) as unknown as Tool["input"], run: () => "done" };
   }
 
-  test("is told as one that did not happen, when those beside it have ended", async () => {
-    const on = stage();
-    const { run, thaw } = held();
-    const agent = beside({ other: { run }, act: unparsable("unsafe", () => true) });
-    const payload = await begin(on.world, agent, {});
+  test("is recorded as not started when the calls beside it have ended", async () => {
+    const harness = createHarness();
+    const { run, thaw } = deferredCall();
+    const agent = parallelCallsAgent({ other: { run }, act: unparsable("unsafe", () => true) });
+    const payload = await beginRun(harness.world, agent, {});
     const ended = vi.fn<() => void>();
-    const done = attempt(runnerOf(on.world, agent), payload);
+    const done = attemptBeat(runnerOf(harness.world, agent), payload);
     done.then(ended, ended);
-    await rest();
+    await flushPromises();
     expect(ended).not.toHaveBeenCalled();
     thaw();
-    expect(await passing(on, done)).toMatchObject({ kind: "beat" });
-    const entries = (await ledger(on.world, payload.run)) ?? [];
+    expect(await advanceUntilSettled(harness, done)).toMatchObject({ kind: "beat" });
+    const entries = (await ledger(harness.world, payload.run)) ?? [];
     expect(entries).toMatchObject([{ status: "succeeded" }, { status: "failed", evidence: "it was never started" }]);
-    const events = (await timeline(on.world, { run: payload.run, after: 0 })) ?? [];
+    const events = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
     expect(JSON.stringify(events)).toContain(
       "NotStarted: its arguments could not be read again: null; it did not happen",
     );
   });
 
-  test("is not told so where an earlier try gave no answer", async () => {
-    const on = stage();
+  test("is not recorded as not started when an earlier try timed out", async () => {
+    const harness = createHarness();
     let tries = 0;
     const act = {
       ...unparsable("keyed", () => tries > 0),
       run: (): Promise<never> => {
         tries += 1;
-        return never();
+        return neverSettles();
       },
     };
-    const agent = beside({ act });
-    const payload = await begin(on.world, agent, {});
-    await passing(on, drive(runnerOf(on.world, agent), payload));
-    expect(await ledger(on.world, payload.run)).toMatchObject([{ status: "unknown" }]);
+    const agent = parallelCallsAgent({ act });
+    const payload = await beginRun(harness.world, agent, {});
+    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+    expect(await ledger(harness.world, payload.run)).toMatchObject([{ status: "unknown" }]);
   });
 });
 
-test("a line for the operator that has no words does not make its call one that failed", async () => {
-  const on = stage();
-  const run: Run = ({ log }) => {
+test("an invalid log line for the operator does not fail its call", async () => {
+  const harness = createHarness();
+  const run: ToolRun = ({ log }) => {
     log(Object.create(null) as string);
     log(Symbol("x") as unknown as string);
     return "sent";
   };
-  const agent = beside({ act: { run } });
-  const payload = await begin(on.world, agent, {});
-  await drive(runnerOf(on.world, agent), payload);
-  expect(await statuses(on, payload.run)).toEqual(["succeeded"]);
+  const agent = parallelCallsAgent({ act: { run } });
+  const payload = await beginRun(harness.world, agent, {});
+  await drive(runnerOf(harness.world, agent), payload);
+  expect(await callStatuses(harness, payload.run)).toEqual(["succeeded"]);
 });

@@ -3,30 +3,38 @@ import { describe, expect, test } from "vitest";
 import type { Tool } from "../../../src/ports/agent.ts";
 import { timeline } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
-import { type Run, beside, held, statuses } from "../../support/beside.ts";
-import { attempt, begin, runnerOf } from "../../support/drive.ts";
-import { passing, rowOf, stage } from "../../support/stage.ts";
-import { meeting, rest } from "../../support/steps.ts";
+import {
+  type ToolRun,
+  parallelCallsAgent,
+  deferredCall,
+  callStatuses,
+} from "../../support/agents/parallel-calls-agent.ts";
+import { attemptBeat, beginRun, runnerOf } from "../../support/harness/drive.ts";
+import { advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { wrapTableCall, flushPromises } from "../../support/harness/chain-steps.ts";
 
-describe("while another call of its reply runs, a result is", () => {
+describe("a result that returns while another call of its reply runs", () => {
   /** The versions that the row has while a call runs and in the end, and what the ledger says meanwhile. */
-  async function heldBeside(first: Partial<Tool> & { readonly run: Run }, tookMs = 0) {
-    const on = stage();
-    const { run: run_, thaw } = held();
+  async function heldBeside(first: Partial<Tool> & { readonly run: ToolRun }, tookMs = 0) {
+    const harness = createHarness();
+    const { run: run_, thaw } = deferredCall();
     const slow = first.run;
-    const run: Run = (context) => {
-      on.clock.moveTo(on.clock.now() + tookMs);
+    const run: ToolRun = (context) => {
+      harness.clock.moveTo(harness.clock.now() + tookMs);
       return slow(context);
     };
-    const agent = beside({ first: { ...first, run }, other: { effect: "keyed", run: run_ } });
-    const payload = await begin(on.world, agent, {});
-    const done = attempt(runnerOf(on.world, agent), payload);
-    await rest();
-    const meanwhile = { version: rowOf(on, payload.run).version, statuses: await statuses(on, payload.run) };
+    const agent = parallelCallsAgent({ first: { ...first, run }, other: { effect: "keyed", run: run_ } });
+    const payload = await beginRun(harness.world, agent, {});
+    const done = attemptBeat(runnerOf(harness.world, agent), payload);
+    await flushPromises();
+    const meanwhile = {
+      version: rowOf(harness, payload.run).version,
+      statuses: await callStatuses(harness, payload.run),
+    };
     thaw();
-    expect(await passing(on, done)).toMatchObject({ kind: "beat" });
-    expect(await statuses(on, payload.run)).toEqual(["succeeded", "succeeded"]);
-    return { meanwhile, version: rowOf(on, payload.run).version };
+    expect(await advanceUntilSettled(harness, done)).toMatchObject({ kind: "beat" });
+    expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded"]);
+    return { meanwhile, version: rowOf(harness, payload.run).version };
   }
 
   test.each<readonly [Tool["effect"], number, string]>([
@@ -42,64 +50,64 @@ describe("while another call of its reply runs, a result is", () => {
     expect([meanwhile.version, version]).toEqual(status === "started" ? [1, 2] : [2, 3]);
   });
 
-  test("committed also where it says that nothing happened", async () => {
-    const on = stage();
-    const { run: run_, thaw } = held();
+  test("is committed also when it reports that nothing happened", async () => {
+    const harness = createHarness();
+    const { run: run_, thaw } = deferredCall();
     const run = (): never => {
       throw new Error("no seat left");
     };
-    const agent = beside({ first: { run }, other: { run: run_ } });
-    const payload = await begin(on.world, agent, {});
-    const done = attempt(runnerOf(on.world, agent), payload);
-    await rest();
-    expect(await statuses(on, payload.run)).toEqual(["failed", "started"]);
+    const agent = parallelCallsAgent({ first: { run }, other: { run: run_ } });
+    const payload = await beginRun(harness.world, agent, {});
+    const done = attemptBeat(runnerOf(harness.world, agent), payload);
+    await flushPromises();
+    expect(await callStatuses(harness, payload.run)).toEqual(["failed", "started"]);
     thaw();
-    await passing(on, done);
+    await advanceUntilSettled(harness, done);
   });
 });
 
-describe("no commit of its own has", () => {
-  test.each([1, 3])("what %i calls return at the same moment", async (count) => {
-    const on = stage();
+describe("no commit of its own is made for", () => {
+  test.each([1, 3])("%i calls that return at the same moment", async (count) => {
+    const harness = createHarness();
     const tools = Array.from({ length: count }, (_, index) => [`act${index}`, { run: () => "done" }] as const);
-    const agent = beside(Object.fromEntries(tools));
-    const payload = await begin(on.world, agent, {});
-    await attempt(runnerOf(on.world, agent), payload);
-    expect(rowOf(on, payload.run).version).toBe(2);
+    const agent = parallelCallsAgent(Object.fromEntries(tools));
+    const payload = await beginRun(harness.world, agent, {});
+    await attemptBeat(runnerOf(harness.world, agent), payload);
+    expect(rowOf(harness, payload.run).version).toBe(2);
   });
 
-  test("the result that is the last one to be there", async () => {
-    const on = stage();
-    const { run, thaw } = held();
-    const agent = beside({ look: { effect: "none", run: () => "seen" }, act: { run } });
-    const payload = await begin(on.world, agent, {});
-    const done = attempt(runnerOf(on.world, agent), payload);
-    await rest();
+  test("the last result", async () => {
+    const harness = createHarness();
+    const { run, thaw } = deferredCall();
+    const agent = parallelCallsAgent({ look: { effect: "none", run: () => "seen" }, act: { run } });
+    const payload = await beginRun(harness.world, agent, {});
+    const done = attemptBeat(runnerOf(harness.world, agent), payload);
+    await flushPromises();
     thaw();
-    await passing(on, done);
-    expect(rowOf(on, payload.run).version).toBe(2);
+    await advanceUntilSettled(harness, done);
+    expect(rowOf(harness, payload.run).version).toBe(2);
   });
 });
 
-test("what is there already rides on the commit, in the order of the reply", async () => {
-  const on = stage();
-  const [one, two, three] = [held(), held(), held()];
-  const agent = beside({
+test("results that are already there join the commit, in the order of the reply", async () => {
+  const harness = createHarness();
+  const [one, two, three] = [deferredCall(), deferredCall(), deferredCall()];
+  const agent = parallelCallsAgent({
     one: { effect: "none", run: one.run },
     two: { run: two.run },
     three: { effect: "none", run: three.run },
   });
-  const payload = await begin(on.world, agent, {});
-  const done = attempt(runnerOf(on.world, agent), payload);
-  await rest();
+  const payload = await beginRun(harness.world, agent, {});
+  const done = attemptBeat(runnerOf(harness.world, agent), payload);
+  await flushPromises();
   one.thaw();
-  await rest();
+  await flushPromises();
   two.thaw();
-  await rest();
-  expect(await statuses(on, payload.run)).toEqual(["succeeded", "succeeded", "started"]);
+  await flushPromises();
+  expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded", "started"]);
   three.thaw();
-  await passing(on, done);
-  const events = (await timeline(on.world, { run: payload.run, after: 0 })) ?? [];
+  await advanceUntilSettled(harness, done);
+  const events = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
   expect(events.flatMap((event) => (event.kind === "ToolResultRecorded" ? [event.call] : []))).toEqual([
     "c1",
     "c2",
@@ -107,13 +115,13 @@ test("what is there already rides on the commit, in the order of the reply", asy
   ]);
 });
 
-test("there is one commit at a time, and what comes meanwhile is in the next one", async () => {
-  const on = stage();
-  const [one, two, three] = [held(), held(), held()];
+test("commits do not overlap, and results that return meanwhile join the next one", async () => {
+  const harness = createHarness();
+  const [one, two, three] = [deferredCall(), deferredCall(), deferredCall()];
   const slow = Promise.withResolvers<void>();
   let commits = 0;
   let underWay = 0;
-  const world = meeting(on.world, "commit", (commit) => async (asked) => {
+  const world = wrapTableCall(harness.world, "commit", (commit) => async (asked) => {
     commits += 1;
     underWay += 1;
     expect(underWay).toBe(1);
@@ -121,35 +129,35 @@ test("there is one commit at a time, and what comes meanwhile is in the next one
     underWay -= 1;
     return commit(asked);
   });
-  const agent = beside({ one: { run: one.run }, two: { run: two.run }, three: { run: three.run } });
-  const payload = await begin(world, agent, {});
-  const done = attempt(runnerOf(world, agent), payload);
-  await rest();
+  const agent = parallelCallsAgent({ one: { run: one.run }, two: { run: two.run }, three: { run: three.run } });
+  const payload = await beginRun(world, agent, {});
+  const done = attemptBeat(runnerOf(world, agent), payload);
+  await flushPromises();
   one.thaw();
-  await rest();
+  await flushPromises();
   two.thaw();
-  await rest();
+  await flushPromises();
   slow.resolve();
-  await rest();
-  expect(await statuses(on, payload.run)).toEqual(["succeeded", "succeeded", "started"]);
+  await flushPromises();
+  expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded", "started"]);
   three.thaw();
-  await passing(on, done);
-  expect(await statuses(on, payload.run)).toEqual(["succeeded", "succeeded", "succeeded"]);
+  await advanceUntilSettled(harness, done);
+  expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded", "succeeded"]);
 });
 
-test("a cancel that such a commit brings back ends the run; the calls that run are recorded before", async () => {
-  const on = stage();
-  const { run, thaw } = held();
-  const first: Run = async () => {
-    await sendRequest(on.world, { run: payload.run, want: "cancel" });
+test("a cancel that such a commit returns ends the run; running calls are recorded before", async () => {
+  const harness = createHarness();
+  const { run, thaw } = deferredCall();
+  const first: ToolRun = async () => {
+    await sendRequest(harness.world, { run: payload.run, want: "cancel" });
     return "sent";
   };
-  const agent = beside({ first: { run: first }, other: { run } });
-  const payload = await begin(on.world, agent, {});
-  const done = attempt(runnerOf(on.world, agent), payload);
-  await rest();
+  const agent = parallelCallsAgent({ first: { run: first }, other: { run } });
+  const payload = await beginRun(harness.world, agent, {});
+  const done = attemptBeat(runnerOf(harness.world, agent), payload);
+  await flushPromises();
   thaw();
-  expect(await passing(on, done)).toMatchObject({ kind: "beat", reply: { route: "done" } });
-  expect(rowOf(on, payload.run).status).toBe("cancelled");
-  expect(await statuses(on, payload.run)).toEqual(["succeeded", "succeeded"]);
+  expect(await advanceUntilSettled(harness, done)).toMatchObject({ kind: "beat", reply: { route: "done" } });
+  expect(rowOf(harness, payload.run).status).toBe("cancelled");
+  expect(await callStatuses(harness, payload.run)).toEqual(["succeeded", "succeeded"]);
 });

@@ -5,36 +5,47 @@ import { decide } from "../../../src/operations/decide.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { ledger } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
-import { type Asking, asked, gatesOf, pays, resultsOf, say, stateOf } from "../../support/asking.ts";
-import { drive } from "../../support/drive.ts";
-import { OVER, park, rowOf, stage } from "../../support/stage.ts";
+import {
+  type ApprovalAgentOptions,
+  runUntilGate,
+  gatesOf,
+  payCalls,
+  toolResultsOf,
+  decideGate,
+  stateOf,
+} from "../../support/agents/approval-agent.ts";
+import { drive } from "../../support/harness/drive.ts";
+import { FINAL_REPLY, parkRun, rowOf, createHarness } from "../../support/harness/harness.ts";
 
 const HOURS_24 = 24 * 3_600_000;
 const AGAIN = "a".repeat(26);
 
-describe("a call that is asked about", () => {
-  test("is not started: the run parks until its gate expires, and a person sees what is asked", async () => {
-    const on = stage();
-    const { run, payload, ran } = await asked(on);
+describe("a call that needs approval", () => {
+  test("is not started: the run parks until its gate expires, and an operator sees the call", async () => {
+    const harness = createHarness();
+    const { run, payload, ran } = await runUntilGate(harness);
     expect(payload).toMatchObject({ route: "park", seconds: HOURS_24 / 1_000 });
-    expect(rowOf(on, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", owner: null });
-    const [gate] = await gatesOf(on.world, run);
+    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval", owner: null });
+    const [gate] = await gatesOf(harness.world, run);
     expect(gate).toMatchObject({ reason: "this tool always needs approval", decision: null });
-    expect(gate?.expiresAt).toBe(on.clock.now() + HOURS_24);
-    expect(rowOf(on, run).wakeAt).toBe(gate?.expiresAt);
+    expect(gate?.expiresAt).toBe(harness.clock.now() + HOURS_24);
+    expect(rowOf(harness, run).wakeAt).toBe(gate?.expiresAt);
     expect(ran).toEqual([]);
-    expect(rowOf(on, run).spent.toolCalls).toBe(0);
-    expect(await ledger(on.world, run)).toMatchObject([{ status: "intended", attempts: 0 }]);
+    expect(rowOf(harness, run).spent.toolCalls).toBe(0);
+    expect(await ledger(harness.world, run)).toMatchObject([{ status: "intended", attempts: 0 }]);
   });
 
-  test("as its policy says: with a reason, or not at all", async () => {
-    const on = stage();
+  test("is gated as its policy decides: with a reason, or not at all", async () => {
+    const harness = createHarness();
     const approval = ({ euros }: { euros: number }): string | false => (euros > 10 ? `${euros} is much` : false);
-    const reply = pays({ euros: 5 }, { euros: 50 });
-    const { run, ran } = await asked(on, { approval: approval as Asking["approval"] & {}, reply });
+    const reply = payCalls({ euros: 5 }, { euros: 50 });
+    const { run, ran } = await runUntilGate(harness, {
+      approval: approval as ApprovalAgentOptions["approval"] & {},
+      reply,
+    });
     expect(ran.map(({ args }) => args)).toEqual([{ euros: 5 }]);
-    expect(await gatesOf(on.world, run)).toMatchObject([{ reason: "50 is much" }]);
-    expect((await stateOf(on.world, run)).open.map(({ call }) => call)).toEqual(["c2"]);
+    expect(await gatesOf(harness.world, run)).toMatchObject([{ reason: "50 is much" }]);
+    expect((await stateOf(harness.world, run)).open.map(({ call }) => call)).toEqual(["c2"]);
   });
 
   test.each([
@@ -47,147 +58,152 @@ describe("a call that is asked about", () => {
     ],
     ["answers what is no answer", () => undefined, "undefined"],
     ["says nothing", () => "", ""],
-  ])("also if its policy %s: what nobody could judge is not started unseen", async (_, approval, reason) => {
-    const on = stage();
-    const { run, ran } = await asked(on, { approval: approval as Asking["approval"] & {} });
-    expect(await gatesOf(on.world, run)).toMatchObject([{ reason }]);
+  ])("is gated also if its policy %s, because it was not judged", async (_, approval, reason) => {
+    const harness = createHarness();
+    const { run, ran } = await runUntilGate(harness, { approval: approval as ApprovalAgentOptions["approval"] & {} });
+    expect(await gatesOf(harness.world, run)).toMatchObject([{ reason }]);
     expect(ran).toEqual([]);
   });
 
-  test("is refused at once where its arguments do not fit: nobody is asked about what cannot be", async () => {
-    const on = stage();
-    const { run, payload } = await asked(on, { reply: pays({ euros: "five" }) });
+  test("is refused at once when its arguments do not fit: no gate opens", async () => {
+    const harness = createHarness();
+    const { run, payload } = await runUntilGate(harness, { reply: payCalls({ euros: "five" }) });
     expect(payload.route).toBe("done");
-    expect(await resultsOf(on, run)).toMatchObject([
+    expect(await toolResultsOf(harness, run)).toMatchObject([
       { outcome: "failed", value: { json: expect.stringMatching(/^InvalidArguments/) } },
     ]);
   });
 });
 
-describe("to decide", () => {
-  test("is accepted once; the same again is told the decision that counts, now and later", async () => {
-    const on = stage();
-    const { run, runner, payload, ran } = await asked(on);
-    const [gate] = await gatesOf(on.world, run);
-    await park(on, { reply: payload, token: "t1" });
-    expect(await say(on.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
-    expect(on.wakes).toEqual(["t1"]);
+describe("a decision", () => {
+  test("is accepted once; its repetition gets the decision that counts, then and later", async () => {
+    const harness = createHarness();
+    const { run, runner, payload, ran } = await runUntilGate(harness);
+    const [gate] = await gatesOf(harness.world, run);
+    await parkRun(harness, { reply: payload, token: "t1" });
+    expect(await decideGate(harness.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
+    expect(harness.wakes).toEqual(["t1"]);
     const standing = { kind: "duplicate", decision: { as: "approve", args: null, by: "ann", note: null } };
     // On its way.
-    expect(await say(on.world, { run, as: "deny" })).toEqual(standing);
+    expect(await decideGate(harness.world, { run, as: "deny" })).toEqual(standing);
     const after = await drive(runner, payload);
     expect(ran).toMatchObject([{ args: { euros: 5 } }]);
     // Applied: the run has ended.
     expect(after.route).toBe("done");
-    expect(await say(on.world, { run, as: "deny", gate: gate?.gate ?? "" })).toEqual(standing);
+    expect(await decideGate(harness.world, { run, as: "deny", gate: gate?.gate ?? "" })).toEqual(standing);
   });
 
-  test("about a gate that was decided returns what was decided, and changes nothing", async () => {
-    const on = stage();
+  test("about a decided gate gets the earlier decision and changes nothing", async () => {
+    const harness = createHarness();
     const reply = ({ calls }: Conversation) =>
       calls.length < 2 ? { calls: [{ tool: "pay", args: { euros: calls.length } }] } : { text: "over" };
-    const { run, runner, payload } = await asked(on, { reply });
-    const [first] = await gatesOf(on.world, run);
-    await say(on.world, { run, as: "approve" });
+    const { run, runner, payload } = await runUntilGate(harness, { reply });
+    const [first] = await gatesOf(harness.world, run);
+    await decideGate(harness.world, { run, as: "approve" });
     await drive(runner, payload);
-    const before = rowOf(on, run);
-    const again = await say(on.world, { run, as: "deny", gate: first?.gate ?? "" });
+    const before = rowOf(harness, run);
+    const again = await decideGate(harness.world, { run, as: "deny", gate: first?.gate ?? "" });
     expect(again).toEqual({ kind: "duplicate", decision: { as: "approve", args: null, by: "ann", note: null } });
-    expect(rowOf(on, run)).toEqual(before);
+    expect(rowOf(harness, run)).toEqual(before);
   });
 
   test.each(["c1", "c9", `c1-${AGAIN}`, ""])(
     "about %o, which is no gate of the run, is refused before any write (schedule 29)",
     async (gate) => {
-      const on = stage();
-      const { run } = await asked(on);
-      const [open] = await gatesOf(on.world, run);
-      const before = rowOf(on, run);
+      const harness = createHarness();
+      const { run } = await runUntilGate(harness);
+      const [open] = await gatesOf(harness.world, run);
+      const before = rowOf(harness, run);
       const said = { run, gate, as: "approve", args: null, by: "ann", note: null } as const;
-      expect(await decide(on.world, said)).toEqual({ kind: "stale", gates: [open?.gate], why: null });
-      expect(rowOf(on, run)).toEqual(before);
-      expect(await decide(on.world, { ...said, run: `local-${AGAIN}` })).toEqual({ kind: "missing" });
+      expect(await decide(harness.world, said)).toEqual({ kind: "stale", gates: [open?.gate], why: null });
+      expect(rowOf(harness, run)).toEqual(before);
+      expect(await decide(harness.world, { ...said, run: `local-${AGAIN}` })).toEqual({ kind: "missing" });
     },
   );
 
-  test("is late once the run has ended", async () => {
-    const on = stage();
-    const { run, runner, payload } = await asked(on);
-    const [open] = await gatesOf(on.world, run);
-    await sendRequest(on.world, { run, want: "cancel" });
+  test("is too late when the run has ended", async () => {
+    const harness = createHarness();
+    const { run, runner, payload } = await runUntilGate(harness);
+    const [open] = await gatesOf(harness.world, run);
+    await sendRequest(harness.world, { run, want: "cancel" });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
-    expect(await say(on.world, { run, as: "approve", gate: open?.gate ?? "" })).toEqual({ kind: "late" });
-    expect(await ledger(on.world, run)).toMatchObject([{ status: "intended", attempts: 0 }]);
+    expect(await decideGate(harness.world, { run, as: "approve", gate: open?.gate ?? "" })).toEqual({ kind: "late" });
+    expect(await ledger(harness.world, run)).toMatchObject([{ status: "intended", attempts: 0 }]);
   });
 
-  test("about a gate that is gone is refused also where the history that would tell is lost", async () => {
-    const on = stage();
+  test("about a closed gate is refused also when the history with its outcome is lost", async () => {
+    const harness = createHarness();
     const reply = ({ calls }: Conversation) =>
-      calls.length < 2 ? { calls: [{ tool: "pay", args: { euros: calls.length } }] } : OVER;
-    const { run, runner, payload } = await asked(on, { reply });
-    const [first] = await gatesOf(on.world, run);
-    await say(on.world, { run, as: "approve" });
+      calls.length < 2 ? { calls: [{ tool: "pay", args: { euros: calls.length } }] } : FINAL_REPLY;
+    const { run, runner, payload } = await runUntilGate(harness, { reply });
+    const [first] = await gatesOf(harness.world, run);
+    await decideGate(harness.world, { run, as: "approve" });
     await drive(runner, payload);
-    const newest = rowOf(on, run).snapshot.key;
-    for (const key of on.world.store.objects.keys()) {
-      if (key.includes("/snapshots/") && key !== newest) on.world.store.objects.delete(key);
+    const newest = rowOf(harness, run).snapshot.key;
+    for (const key of harness.world.store.objects.keys()) {
+      if (key.includes("/snapshots/") && key !== newest) harness.world.store.objects.delete(key);
     }
-    const [open] = await gatesOf(on.world, run);
-    const again = await say(on.world, { run, as: "deny", gate: first?.gate ?? "" });
+    const [open] = await gatesOf(harness.world, run);
+    const again = await decideGate(harness.world, { run, as: "deny", gate: first?.gate ?? "" });
     expect(again).toEqual({ kind: "stale", gates: [open?.gate], why: null });
   });
 
-  test("while the run is paused is accepted, and waits until it is resumed", async () => {
-    const on = stage();
-    const { run, runner, payload, ran } = await asked(on);
-    await sendRequest(on.world, { run, want: "pause" });
+  test("on a paused run is accepted, and applied after the resume", async () => {
+    const harness = createHarness();
+    const { run, runner, payload, ran } = await runUntilGate(harness);
+    await sendRequest(harness.world, { run, want: "pause" });
     const paused = await drive(runner, payload);
-    expect(rowOf(on, run).status).toBe("paused");
-    expect(await say(on.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
-    on.clock.moveTo(on.clock.now() + 2 * HOURS_24);
+    expect(rowOf(harness, run).status).toBe("paused");
+    expect(await decideGate(harness.world, { run, as: "approve" })).toMatchObject({ kind: "accepted" });
+    harness.clock.moveTo(harness.clock.now() + 2 * HOURS_24);
     const still = await drive(runner, paused);
     expect(still.route).toBe("park");
     expect(ran).toEqual([]);
-    await sendRequest(on.world, { run, want: "resume" });
+    await sendRequest(harness.world, { run, want: "resume" });
     // Long past its expiry: it was decided in time.
     expect(await drive(runner, still)).toMatchObject({ route: "done" });
     expect(ran).toHaveLength(1);
   });
 
-  test("twice by a sender whose answer was lost is one decision, and the sender is told its own", async () => {
-    const on = stage();
-    const { run } = await asked(on);
+  test("that is sent twice after a lost response is one decision, and the sender gets its own", async () => {
+    const harness = createHarness();
+    const { run } = await runUntilGate(harness);
     let sent = 0;
-    const deliver: typeof on.world.table.deliver = async (of) => {
+    const deliver: typeof harness.world.table.deliver = async (of) => {
       sent += 1;
-      const outcome = await on.world.table.deliver(of);
+      const outcome = await harness.world.table.deliver(of);
       return sent === 1 ? { kind: "ambiguous", why: "timeout" } : outcome;
     };
-    const world = { ...on.world, table: { ...on.world.table, deliver } };
-    expect(await say(world, { run, as: "approve" })).toMatchObject({ kind: "duplicate", decision: { as: "approve" } });
-    expect([sent, rowOf(on, run).wakeCount]).toEqual([2, 1]);
+    const world = { ...harness.world, table: { ...harness.world.table, deliver } };
+    expect(await decideGate(world, { run, as: "approve" })).toMatchObject({
+      kind: "duplicate",
+      decision: { as: "approve" },
+    });
+    expect([sent, rowOf(harness, run).wakeCount]).toEqual([2, 1]);
   });
 });
 
 describe("several gates of one reply", () => {
-  test("are decided each by itself, in any order, and each call runs as it was decided", async () => {
-    const on = stage();
-    const { run, runner, payload, ran } = await asked(on, { reply: pays({ euros: 1 }, { euros: 2 }, { euros: 3 }) });
-    const gates = await gatesOf(on.world, run);
+  test("are decided separately, in any order, and each call runs as decided", async () => {
+    const harness = createHarness();
+    const { run, runner, payload, ran } = await runUntilGate(harness, {
+      reply: payCalls({ euros: 1 }, { euros: 2 }, { euros: 3 }),
+    });
+    const gates = await gatesOf(harness.world, run);
     expect(new Set(gates.map(({ gate }) => gate)).size).toBe(3);
     expect(new Set(gates.map(({ planHash }) => planHash)).size).toBe(1);
     const by = (index: number, as: "approve" | "deny" | "edit", args: Json = null) =>
-      say(on.world, { run, as, args, gate: gates[index]?.gate ?? "" });
+      decideGate(harness.world, { run, as, args, gate: gates[index]?.gate ?? "" });
     await by(2, "approve");
     const one = await drive(runner, payload);
     expect(one.route).toBe("park");
     expect(ran.map(({ args }) => args)).toEqual([{ euros: 3 }]);
-    expect(rowOf(on, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
+    expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
     await by(0, "deny");
     await by(1, "edit", { euros: 20 });
     expect(await drive(runner, one)).toMatchObject({ route: "done" });
     expect(ran.map(({ args }) => args)).toEqual([{ euros: 3 }, { euros: 20 }]);
-    expect((await resultsOf(on, run)).map(({ call, outcome }) => [call, outcome])).toEqual([
+    expect((await toolResultsOf(harness, run)).map(({ call, outcome }) => [call, outcome])).toEqual([
       ...[
         ["c3", "succeeded"],
         ["c1", "failed"],
@@ -196,8 +212,8 @@ describe("several gates of one reply", () => {
     ]);
   });
 
-  test("and a call that nobody is asked about: that one runs at once, and is not run again", async () => {
-    const on = stage();
+  test("do not delay a call without a gate, which runs at once and only once", async () => {
+    const harness = createHarness();
     const reply = ({ calls }: Conversation) =>
       calls.length === 0
         ? {
@@ -206,24 +222,24 @@ describe("several gates of one reply", () => {
               { tool: "look", args: {} },
             ],
           }
-        : OVER;
-    const { run, runner, payload } = await asked(on, { reply });
-    expect((await stateOf(on.world, run)).open.map(({ call }) => call)).toEqual(["c1"]);
-    await say(on.world, { run, as: "approve" });
+        : FINAL_REPLY;
+    const { run, runner, payload } = await runUntilGate(harness, { reply });
+    expect((await stateOf(harness.world, run)).open.map(({ call }) => call)).toEqual(["c1"]);
+    await decideGate(harness.world, { run, as: "approve" });
     await drive(runner, payload);
-    expect(await ledger(on.world, run)).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
+    expect(await ledger(harness.world, run)).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
   });
 
   test("with long reasons and long edits fit into the state together", async () => {
-    const on = stage();
+    const harness = createHarness();
     const many = Array.from({ length: 16 }, (_, index) => ({ euros: index }));
     const approval = (() => "because it is a large sum of money ".repeat(50)) as never;
-    const { run, runner, payload, ran } = await asked(on, { approval, reply: pays(...many) });
+    const { run, runner, payload, ran } = await runUntilGate(harness, { approval, reply: payCalls(...many) });
     expect(payload.route).toBe("park");
-    const gates = await gatesOf(on.world, run);
+    const gates = await gatesOf(harness.world, run);
     expect(gates).toHaveLength(16);
     for (const { gate } of gates) {
-      await say(on.world, { run, gate, as: "edit", args: { euros: 1, note: "x".repeat(4_000) } });
+      await decideGate(harness.world, { run, gate, as: "edit", args: { euros: 1, note: "x".repeat(4_000) } });
     }
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
     expect(ran).toHaveLength(16);

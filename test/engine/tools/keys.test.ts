@@ -5,53 +5,61 @@ import { SIZES } from "../../../src/codec/limits.ts";
 import { OutcomeUnknown } from "../../../src/index.ts";
 import { decide } from "../../../src/operations/decide.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
-import { resultsOf, stateOf } from "../../support/asking.ts";
-import { type Deeds, type Order, asks, deeds } from "../../support/deeds.ts";
-import { attempt, begin, drive, runnerOf } from "../../support/drive.ts";
-import { type Stage, passing, stage } from "../../support/stage.ts";
+import { toolResultsOf, stateOf } from "../../support/agents/approval-agent.ts";
+import {
+  type SideEffectLog,
+  type PaymentOrder,
+  replyWithCalls,
+  sideEffectAgent,
+} from "../../support/agents/side-effect-agent.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { type Harness, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
 
-const key = ({ to }: Order): string => `trip_${to}_v1`;
+const key = ({ to }: PaymentOrder): string => `trip_${to}_v1`;
 
 /** The run, driven until it ends or waits. */
-async function played(on: Stage, { agent }: Deeds) {
-  const payload = await begin(on.world, agent, {});
-  const reply = await passing(on, drive(runnerOf(on.world, agent), payload));
+async function played(harness: Harness, { agent }: SideEffectLog) {
+  const payload = await beginRun(harness.world, agent, {});
+  const reply = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
   return { run: reply.run, reply };
 }
 
-const intentsOf = async (on: Stage, run: string) =>
-  ((await timeline(on.world, { run, after: 0 })) ?? []).filter((event) => event.kind === "ToolIntended");
+const intentsOf = async (harness: Harness, run: string) =>
+  ((await timeline(harness.world, { run, after: 0 })) ?? []).filter((event) => event.kind === "ToolIntended");
 
-test("it is what the other side gets, committed with the intent, and told from a derived one", async () => {
-  const on = stage();
-  const of = deeds({ reply: asks([["pay", "ada", 5]], [["mail", "ada", 5]]), pay: { key } });
-  const { run } = await played(on, of);
+test("the external service gets the business key, which is committed with the intent and marked as such", async () => {
+  const harness = createHarness();
+  const of = sideEffectAgent({ reply: replyWithCalls([["pay", "ada", 5]], [["mail", "ada", 5]]), pay: { key } });
+  const { run } = await played(harness, of);
   expect(of.done.map((deed) => deed.key)).toEqual(["trip_ada_v1", expect.stringMatching(/^mail-c2-/)]);
-  expect(await intentsOf(on, run)).toMatchObject([{ key: "trip_ada_v1", business: true }, { call: "c2" }]);
-  const [own, derived] = (await ledger(on.world, run)) ?? [];
+  expect(await intentsOf(harness, run)).toMatchObject([{ key: "trip_ada_v1", business: true }, { call: "c2" }]);
+  const [own, derived] = (await ledger(harness.world, run)) ?? [];
   expect(own).toMatchObject({ key: "trip_ada_v1", business: true, status: "succeeded" });
   expect(derived).not.toHaveProperty("business");
 });
 
-test("it may depend on the attempt, which a restart raises", async () => {
-  const on = stage();
-  const of = deeds({ reply: asks([["pay", "ada", 5]]), pay: { key: (_, { attempt: nth }) => `pay_${nth}` } });
-  await played(on, of);
+test("the key may depend on the restart number", async () => {
+  const harness = createHarness();
+  const of = sideEffectAgent({
+    reply: replyWithCalls([["pay", "ada", 5]]),
+    pay: { key: (_, { attempt: nth }) => `pay_${nth}` },
+  });
+  await played(harness, of);
   expect(of.done).toMatchObject([{ key: "pay_1" }]);
 });
 
-test("what its function does to the arguments is not what is run", async () => {
-  const on = stage();
-  const spoils = (input: Order): string => {
+test("changes that the key function makes to the arguments do not reach the tool", async () => {
+  const harness = createHarness();
+  const spoils = (input: PaymentOrder): string => {
     (input as { usd: number }).usd = 999;
     return "k";
   };
-  const of = deeds({ reply: asks([["pay", "ada", 5]]), pay: { key: spoils } });
-  await played(on, of);
+  const of = sideEffectAgent({ reply: replyWithCalls([["pay", "ada", 5]]), pay: { key: spoils } });
+  await played(harness, of);
   expect(of.done).toMatchObject([{ input: { usd: 5 } }]);
 });
 
-describe("a call is refused before any intent, and the model is told why,", () => {
+describe("a call is refused before any intent, and the model gets the reason,", () => {
   const throws = (): never => {
     throw new Error("no trip is known");
   };
@@ -64,140 +72,157 @@ describe("a call is refused before any intent, and the model is told why,", () =
     ["is too long", () => "k".repeat(SIZES.businessKeyCharactersMax + 1), "129 characters, 128 are allowed"],
     ["is a number", () => 42, "is not a text but number"],
     ["is a promise", () => Promise.reject(new Error("no")), "is not a text but object"],
-  ])("where its key %s", async (_, made, why) => {
-    const on = stage();
-    const of = deeds({ reply: asks([["pay", "ada", 5]]), pay: { key: made as Tool["key"] & {} } });
-    const { run, reply } = await played(on, of);
-    expect([reply.route, of.done, await intentsOf(on, run)]).toEqual(["done", [], []]);
-    const [told] = await resultsOf(on, run);
+  ])("when its key %s", async (_, made, why) => {
+    const harness = createHarness();
+    const of = sideEffectAgent({ reply: replyWithCalls([["pay", "ada", 5]]), pay: { key: made as Tool["key"] & {} } });
+    const { run, reply } = await played(harness, of);
+    expect([reply.route, of.done, await intentsOf(harness, run)]).toEqual(["done", [], []]);
+    const [told] = await toolResultsOf(harness, run);
     expect(told).toMatchObject({ outcome: "failed" });
     expect(JSON.stringify(told)).toContain("KeyRefused");
     expect(JSON.stringify(told)).toContain(why);
   });
 
   test.each([
-    ["with other arguments, some replies later", asks([["pay", "ada", 5]], [["pay", "bob", 1]], [["pay", "ada", 6]])],
+    [
+      "with other arguments, some replies later",
+      replyWithCalls([["pay", "ada", 5]], [["pay", "bob", 1]], [["pay", "ada", 6]]),
+    ],
     [
       "with other arguments, in the same reply",
-      asks([
+      replyWithCalls([
         ["pay", "ada", 5],
         ["pay", "bob", 1],
         ["pay", "ada", 6],
       ]),
     ],
-    ["by another tool", asks([["pay", "ada", 5]], [["pay", "bob", 1]], [["mail", "ada", 5]])],
-  ])("where its key was used %s", async (_, reply) => {
-    const on = stage();
-    const of = deeds({ reply, pay: { key }, mail: { key } });
-    const { run } = await played(on, of);
+    ["by another tool", replyWithCalls([["pay", "ada", 5]], [["pay", "bob", 1]], [["mail", "ada", 5]])],
+  ])("when its key was used %s", async (_, reply) => {
+    const harness = createHarness();
+    const of = sideEffectAgent({ reply, pay: { key }, mail: { key } });
+    const { run } = await played(harness, of);
     expect(of.done.map(({ input }) => input)).toEqual([
       { to: "ada", usd: 5 },
       { to: "bob", usd: 1 },
     ]);
-    const told = (await resultsOf(on, run)).at(-1);
-    expect(await ledger(on.world, run)).toMatchObject([{}, {}, { status: "failed", attempts: 0, key: null }]);
-    expect(JSON.stringify([told, (await ledger(on.world, run))?.at(-1)])).toContain("refused before it was started");
-    expect(JSON.stringify(await resultsOf(on, run))).toContain("KeyTaken: the key trip_ada_v1");
+    const told = (await toolResultsOf(harness, run)).at(-1);
+    expect(await ledger(harness.world, run)).toMatchObject([{}, {}, { status: "failed", attempts: 0, key: null }]);
+    expect(JSON.stringify([told, (await ledger(harness.world, run))?.at(-1)])).toContain(
+      "refused before it was started",
+    );
+    expect(JSON.stringify(await toolResultsOf(harness, run))).toContain("KeyTaken: the key trip_ada_v1");
   });
 });
 
-describe("the very same call under its key again", () => {
-  const twice = asks([["pay", "ada", 5]], [["pay", "ada", 5]]);
+describe("an equal call under the same key", () => {
+  const twice = replyWithCalls([["pay", "ada", 5]], [["pay", "ada", 5]]);
 
-  test("is the same effect where the other side knows keys", async () => {
-    const on = stage();
-    const of = deeds({ reply: twice, pay: { key } });
-    await played(on, of);
+  test("is one effect when the external service honours keys", async () => {
+    const harness = createHarness();
+    const of = sideEffectAgent({ reply: twice, pay: { key } });
+    await played(harness, of);
     expect(of.done.map((deed) => deed.key)).toEqual(["trip_ada_v1", "trip_ada_v1"]);
   });
 
-  test.each(["probed", "unsafe"] as const)("would be a second one where it does not: %s", async (effect) => {
-    const on = stage();
+  test.each(["probed", "unsafe"] as const)("is refused when it would be a second effect: %s", async (effect) => {
+    const harness = createHarness();
     const probe = effect === "probed" ? { probe: () => ({ kind: "absent" }) as const } : {};
-    const of = deeds({ reply: twice, pay: { key, effect, ...probe } });
-    const { run } = await played(on, of);
+    const of = sideEffectAgent({ reply: twice, pay: { key, effect, ...probe } });
+    const { run } = await played(harness, of);
     expect(of.done).toHaveLength(1);
-    expect(JSON.stringify(await resultsOf(on, run))).toContain("KeyUsed: call c1 is the same call");
+    expect(JSON.stringify(await toolResultsOf(harness, run))).toContain("KeyUsed: call c1 is the same call");
   });
 
-  test("also beside the first one in one reply", async () => {
-    const on = stage();
-    const of = deeds({
-      reply: asks([
+  test("is also recognised beside the first one in one reply", async () => {
+    const harness = createHarness();
+    const of = sideEffectAgent({
+      reply: replyWithCalls([
         ["pay", "ada", 5],
         ["pay", "ada", 5],
       ]),
       pay: { key, effect: "unsafe" },
     });
-    const { run } = await played(on, of);
+    const { run } = await played(harness, of);
     expect(of.done).toHaveLength(1);
-    expect(JSON.stringify(await resultsOf(on, run))).toContain("is under way");
+    expect(JSON.stringify(await toolResultsOf(harness, run))).toContain("is under way");
   });
 
-  test("is run where the first one failed: it did not happen", async () => {
-    const on = stage();
+  test("runs when the first one failed, because that did not happen", async () => {
+    const harness = createHarness();
     let runs = 0;
     const run = (): string => {
       runs += 1;
       if (runs === 1) throw new Error("the bank is closed");
       return "paid";
     };
-    await played(on, deeds({ reply: twice, pay: { key, effect: "unsafe" }, run }));
+    await played(harness, sideEffectAgent({ reply: twice, pay: { key, effect: "unsafe" }, run }));
     expect(runs).toBe(2);
   });
 });
 
-test("every try of a call has the key that was committed, whatever the code would make of it by then", async () => {
-  const on = stage();
+test("every try of a call has the committed key, even if the code would derive another one", async () => {
+  const harness = createHarness();
   let made = 0;
   const run = (): string => {
     if (of.done.length < 3) throw new OutcomeUnknown("the answer was lost");
     return "paid";
   };
-  const of: Deeds = deeds({ reply: asks([["pay", "ada", 5]]), pay: { key: () => `key_${(made += 1)}` }, run });
-  await played(on, of);
+  const of: SideEffectLog = sideEffectAgent({
+    reply: replyWithCalls([["pay", "ada", 5]]),
+    pay: { key: () => `key_${(made += 1)}` },
+    run,
+  });
+  await played(harness, of);
   expect(of.done.map((deed) => deed.key)).toEqual(["key_1", "key_1", "key_1"]);
 });
 
 describe("at a gate", () => {
-  const ruled = async (as: "edit" | "deny" | "approve", args: Order, reply: ReturnType<typeof asks>) => {
-    const on = stage();
-    const approval = ({ usd }: Order): string | false => (usd > 10 ? "it is much" : false);
-    const of = deeds({ reply, pay: { key, approval } });
-    const { run, reply: parked } = await played(on, of);
-    const gate = (await stateOf(on.world, run)).open[0]?.gate?.gate ?? "";
-    expect(await decide(on.world, { run, gate, as, args: { ...args }, by: "ann", note: null })).toMatchObject({
+  const ruled = async (
+    as: "edit" | "deny" | "approve",
+    args: PaymentOrder,
+    reply: ReturnType<typeof replyWithCalls>,
+  ) => {
+    const harness = createHarness();
+    const approval = ({ usd }: PaymentOrder): string | false => (usd > 10 ? "it is much" : false);
+    const of = sideEffectAgent({ reply, pay: { key, approval } });
+    const { run, reply: parked } = await played(harness, of);
+    const gate = (await stateOf(harness.world, run)).open[0]?.gate?.gate ?? "";
+    expect(await decide(harness.world, { run, gate, as, args: { ...args }, by: "ann", note: null })).toMatchObject({
       kind: "accepted",
     });
-    await passing(on, drive(runnerOf(on.world, of.agent), parked));
-    return { on, run, of };
+    await advanceUntilSettled(harness, drive(runnerOf(harness.world, of.agent), parked));
+    return { harness, run, of };
   };
 
-  test("other arguments are another intent: its key is made of them", async () => {
-    const { of } = await ruled("edit", { to: "bob", usd: 7 }, asks([["pay", "ada", 50]]));
+  test("edited arguments make another intent with a key derived from them", async () => {
+    const { of } = await ruled("edit", { to: "bob", usd: 7 }, replyWithCalls([["pay", "ada", 50]]));
     expect(of.done).toMatchObject([{ key: "trip_bob_v1", input: { to: "bob", usd: 7 } }]);
   });
 
-  test("an edit that takes a key which is another deed's is refused", async () => {
-    const { of, on, run } = await ruled("edit", { to: "bob", usd: 7 }, asks([["pay", "bob", 1]], [["pay", "ada", 50]]));
+  test("an edit that takes the key of another effect is refused", async () => {
+    const { of, harness, run } = await ruled(
+      "edit",
+      { to: "bob", usd: 7 },
+      replyWithCalls([["pay", "bob", 1]], [["pay", "ada", 50]]),
+    );
     expect(of.done).toMatchObject([{ input: { to: "bob", usd: 1 } }]);
-    expect(JSON.stringify(await resultsOf(on, run))).toContain("KeyTaken");
+    expect(JSON.stringify(await toolResultsOf(harness, run))).toContain("KeyTaken");
   });
 
-  test("a denied call used no key: nothing of it left", async () => {
-    const { of } = await ruled("deny", { to: "", usd: 0 }, asks([["pay", "ada", 50]], [["pay", "ada", 9]]));
+  test("a denied call uses no key, because no request was sent", async () => {
+    const { of } = await ruled("deny", { to: "", usd: 0 }, replyWithCalls([["pay", "ada", 50]], [["pay", "ada", 9]]));
     expect(of.done).toMatchObject([{ key: "trip_ada_v1", input: { usd: 9 } }]);
   });
 });
 
-test("whoever has to say what became of a call sees whose key it went out under", async () => {
-  const on = stage();
+test("an operator who reconciles a call sees where its key comes from", async () => {
+  const harness = createHarness();
   const run = (): never => {
     throw new OutcomeUnknown("the connection broke");
   };
-  const of = deeds({ reply: asks([["pay", "ada", 5]]), pay: { key, effect: "unsafe" }, run });
-  const payload = await begin(on.world, of.agent, {});
-  await attempt(runnerOf(on.world, of.agent), payload);
-  const shown = await show(on.world, payload.run);
+  const of = sideEffectAgent({ reply: replyWithCalls([["pay", "ada", 5]]), pay: { key, effect: "unsafe" }, run });
+  const payload = await beginRun(harness.world, of.agent, {});
+  await attemptBeat(runnerOf(harness.world, of.agent), payload);
+  const shown = await show(harness.world, payload.run);
   expect(shown?.unknown).toMatchObject([{ key: "trip_ada_v1", business: true, otherwise: "ask" }]);
 });

@@ -5,7 +5,7 @@ import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { checkAgent } from "../../../src/sdk/check.ts";
 import { AgentInvalid, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
-import { begin, bench, drive, runnerOf } from "../../support/drive.ts";
+import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 
 /** Books one seat; `output` is what its tool declares, `book` what it does. */
 function booking(effect: Tool["effect"], output: z.ZodType, book: () => unknown, more: Partial<Tool> = {}): Agent {
@@ -25,8 +25,8 @@ function booking(effect: Tool["effect"], output: z.ZodType, book: () => unknown,
 }
 
 async function outcomeOf(agent: Agent) {
-  const { world } = bench();
-  const { run, route } = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+  const { world } = createLocalHarness();
+  const { run, route } = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
   expect(route).toBe("done");
   const [entry] = (await ledger(world, run)) ?? [];
   const { outcome, result } = JSON.parse(String((await show(world, run))?.result)) as {
@@ -38,7 +38,7 @@ async function outcomeOf(agent: Agent) {
 
 const SEAT = z.object({ seat: z.string(), at: z.date().transform((at) => at.toISOString()) });
 
-test("keeps a result as the schema parses it", async () => {
+test("stores a result as the schema parses it", async () => {
   const agent = booking("keyed", SEAT, () => ({ seat: "4A", at: new Date(5), internal: "x" }), {
     externalId: (json) => (json as { readonly seat: string }).seat,
   });
@@ -51,7 +51,7 @@ test("keeps a result as the schema parses it", async () => {
 });
 
 test.each(["keyed", "unsafe"] as const)(
-  "names a result of a %s tool that does not fit, and the call has succeeded",
+  "reports a result of a %s tool that does not fit, and the call has succeeded",
   async (effect) => {
     const { entry, outcome, result } = await outcomeOf(booking(effect, SEAT, () => ({ seat: 4, at: new Date(5) })));
     expect(entry).toMatchObject({
@@ -65,7 +65,7 @@ test.each(["keyed", "unsafe"] as const)(
   },
 );
 
-test("fails a call without an effect whose result does not fit", async () => {
+test("fails a call without an effect when its result does not fit", async () => {
   const { entry, outcome, result } = await outcomeOf(booking("none", z.string(), () => 4));
   expect([entry?.status, outcome]).toEqual(["failed", "failed"]);
   expect(result).toMatch(/^ResultInvalid: .*: result: Invalid input: expected string, received number$/);
@@ -87,7 +87,7 @@ test.each<readonly [string, z.ZodType, string]>([
   expect(result).toMatch(new RegExp(words));
 });
 
-test("holds what a probe and an error tell of the call to it as well", async () => {
+test("applies the schema also to the result of a probe and of an error", async () => {
   const throws = (): never => {
     throw new Error("exists");
   };
@@ -97,13 +97,15 @@ test("holds what a probe and an error tell of the call to it as well", async () 
   expect(result).toMatch(/^ResultInvalid: what the external service returned does not fit the output/);
 });
 
-test("an output that is no schema is refused before any run", () => {
+test("an output that is not a schema is refused before any run", () => {
   const agent = booking("none", "a text" as unknown as z.ZodType, () => "x");
-  expect(() => checkAgent(agent, bench().world.limits)).toThrow(AgentInvalid);
-  expect(() => checkAgent(agent, bench().world.limits)).toThrow("the output of tool book is not a zod 4 schema");
+  expect(() => checkAgent(agent, createLocalHarness().world.limits)).toThrow(AgentInvalid);
+  expect(() => checkAgent(agent, createLocalHarness().world.limits)).toThrow(
+    "the output of tool book is not a zod 4 schema",
+  );
 });
 
-test("a tool returns what its output takes, as types see it", () => {
+test("a tool's return type is the input type of its output schema", () => {
   const input = z.object({ seat: z.string() });
   const output = z.object({ seat: z.string() });
   const fits = tool({ input, output, effect: "none", run: async ({ input: { seat } }) => ({ seat }) });

@@ -8,7 +8,14 @@ import { executionName } from "../../../src/protocol/ids.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";
 import { ledger, show, timeline, transcript } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { attempt, begin, bench, drive, mortal, runnerOf } from "../../support/drive.ts";
+import {
+  attemptBeat,
+  beginRun,
+  createLocalHarness,
+  drive,
+  killableWorld,
+  runnerOf,
+} from "../../support/harness/drive.ts";
 
 /** `act` once, then the end. Each run of the tool goes through `run`. */
 function actor(effect: "none" | "keyed" | "unsafe", run: (key: string) => unknown): Agent {
@@ -34,24 +41,24 @@ async function dieInTool(world: World, effect: "none" | "keyed" | "unsafe") {
     key = given;
     return never();
   });
-  const payload = await begin(world, stuck, {});
-  const mortals = mortal(world);
-  void attempt(runnerOf(mortals.world, stuck), payload);
+  const payload = await beginRun(world, stuck, {});
+  const mortals = killableWorld(world);
+  void attemptBeat(runnerOf(mortals.world, stuck), payload);
   await expect.poll(() => key).not.toBe("");
   mortals.kill();
   return { payload, key };
 }
 
-describe("a crash in the middle of a tool", () => {
+describe("a crash during a tool call", () => {
   test.each(["none", "keyed"] as const)("%s runs again at once with the same key", async (effect) => {
-    const { world } = bench();
+    const { world } = createLocalHarness();
     const { payload, key } = await dieInTool(world, effect);
     const keys: string[] = [];
     const runner = runnerOf(
       world,
       actor(effect, (given) => keys.push(given)),
     );
-    expect(await attempt(runner, payload, 1)).toMatchObject({ reply: { route: "beat" } });
+    expect(await attemptBeat(runner, payload, 1)).toMatchObject({ reply: { route: "beat" } });
     expect(keys).toEqual([key]);
     const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
     const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
@@ -59,27 +66,27 @@ describe("a crash in the middle of a tool", () => {
     expect(await ledger(world, payload.run)).toMatchObject([{ status: "succeeded", attempts: 2 }]);
   });
 
-  test("unsafe blocks the run with the call named, and nothing repeats by itself", async () => {
-    const { world } = bench();
+  test("unsafe blocks the run, names the call, and repeats nothing by itself", async () => {
+    const { world } = createLocalHarness();
     const { payload } = await dieInTool(world, "unsafe");
     let runs = 0;
     const runner = runnerOf(
       world,
       actor("unsafe", () => (runs += 1)),
     );
-    const parked = await attempt(runner, payload, 1);
+    const parked = await attemptBeat(runner, payload, 1);
     expect(parked).toMatchObject({ reply: { route: "park" } });
     if (parked.kind !== "beat") throw new Error("no reply");
     // Woken for nothing, it parks again.
-    expect(await attempt(runner, parked.reply)).toMatchObject({ reply: { route: "park" } });
+    expect(await attemptBeat(runner, parked.reply)).toMatchObject({ reply: { route: "park" } });
     expect(runs).toBe(0);
     expect(await show(world, payload.run)).toMatchObject({ status: "blocked", unknown: [{ call: "c1", tool: "act" }] });
   });
 });
 
-describe("a person's answer", () => {
+describe("an operator's answer", () => {
   async function blocked() {
-    const tools = bench({ skewMs: 1, settleMs: 1 }, 600);
+    const tools = createLocalHarness({ skewMs: 1, settleMs: 1 }, 600);
     const { world } = tools;
     const { payload, key } = await dieInTool(world, "unsafe");
     const keys: string[] = [];
@@ -87,13 +94,13 @@ describe("a person's answer", () => {
       world,
       actor("unsafe", (given) => keys.push(given)),
     );
-    const taken = await attempt(runner, payload, 1);
+    const taken = await attemptBeat(runner, payload, 1);
     if (taken.kind !== "beat") throw new Error("no reply");
     const said = { run: payload.run, call: "c1", result: null, by: "ann", note: "I looked" };
     return { world, payload: taken.reply, keys, key, runner, said };
   }
 
-  test("*succeeded* is taken at once, with its result", async () => {
+  test("*succeeded* is applied at once, with its result", async () => {
     const { world, payload, keys, runner, said } = await blocked();
     expect(await reconcile(world, { ...said, as: "succeeded", result: { ok: 1 } })).toEqual({ kind: "accepted" });
     expect(await drive(runner, payload)).toMatchObject({ route: "done" });
@@ -103,7 +110,7 @@ describe("a person's answer", () => {
     expect(results).toMatchObject([{ parts: [{ outcome: "succeeded", value: { json: { ok: 1 } } }] }]);
   });
 
-  test("schedule 35: *failed* and *retry* are refused until it can be known, then each moves the run on", async () => {
+  test("schedule 35: *failed* and *retry* are refused until effectsSettleAt, then each continues the run", async () => {
     for (const as of ["failed", "retry"] as const) {
       const { world, payload, keys, key, runner, said } = await blocked();
       const early = await reconcile(world, { ...said, as });
@@ -118,7 +125,7 @@ describe("a person's answer", () => {
     }
   });
 
-  test("about a call that is not unknown, or a run that is not there, is refused without a write", async () => {
+  test("about a call that is not unknown, or a missing run, is refused without a write", async () => {
     const { world, said } = await blocked();
     expect(await reconcile(world, { ...said, call: "c9", as: "retry" })).toEqual({ kind: "stale", unknown: ["c1"] });
     const other = `local-${"a".repeat(26)}`;
@@ -127,18 +134,18 @@ describe("a person's answer", () => {
 });
 
 describe("epochs", () => {
-  test("a zombie that comes back from its tool is fenced: no version, no result, no second end", async () => {
-    const { world } = bench();
+  test("fence a zombie that returns from its tool: no version, no result, no second end", async () => {
+    const { world } = createLocalHarness();
     let thaw = (): void => undefined;
     const frozen = actor("keyed", () => new Promise((resolve) => (thaw = () => resolve("too late"))));
-    const payload = await begin(world, frozen, {});
-    const zombie = attempt(runnerOf(world, frozen), payload);
+    const payload = await beginRun(world, frozen, {});
+    const zombie = attemptBeat(runnerOf(world, frozen), payload);
     await expect.poll(() => thaw.name).toBe("thaw");
     const runner = runnerOf(
       world,
       actor("keyed", () => "in time"),
     );
-    const taken = await attempt(runner, payload, 1);
+    const taken = await attemptBeat(runner, payload, 1);
     if (taken.kind !== "beat") throw new Error("no reply");
     thaw();
     expect(await zombie).toMatchObject({ reply: { route: "superseded" } });
@@ -148,15 +155,15 @@ describe("epochs", () => {
     expect(words).not.toContain("too late");
   });
 
-  test("schedule 24: a run whose beats keep dying is handed over, and is ended after too many", async () => {
-    const { world } = bench({ skewMs: 1 }, 600);
+  test("schedule 24: a run whose beats keep dying is handed over, and ends after too many deaths", async () => {
+    const { world } = createLocalHarness({ skewMs: 1 }, 600);
     const agent = { ...actor("none", never), budget: { ...actor("none", never).budget, takeovers: 1 } };
-    let payload = await begin(world, agent, {});
+    let payload = await beginRun(world, agent, {});
     const task = runTask(runnerOf(world, agent));
     const invocation = { deadline: Date.now() + 600, drain: new AbortController().signal };
     for (let chain = 1; chain <= 2; chain += 1) {
-      const mortals = mortal(world);
-      void attempt(runnerOf(mortals.world, agent), payload);
+      const mortals = killableWorld(world);
+      void attemptBeat(runnerOf(mortals.world, agent), payload);
       await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.owner).not.toBeNull();
       mortals.kill();
       const { run, born, epoch } = payload;
@@ -180,26 +187,26 @@ describe("epochs", () => {
   });
 });
 
-describe("a store that lies", () => {
+describe("a store with a defect", () => {
   test.each([
     ["a missing snapshot", async () => null],
     ["other bytes under its key", async () => new Uint8Array([1, 2, 3])],
-  ])("%s: the run is left as it is and an alarm is raised", async (_, get) => {
-    const { world, records } = bench();
+  ])("%s: the run stays unchanged and an alarm is raised", async (_, get) => {
+    const { world, records } = createLocalHarness();
     const agent = actor("none", () => 1);
-    const payload = await begin(world, agent, {});
+    const payload = await beginRun(world, agent, {});
     const lying: World = { ...world, objects: { ...world.objects, get } };
-    expect(await attempt(runnerOf(lying, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
+    expect(await attemptBeat(runnerOf(lying, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
     expect(records.filter(({ level }) => level === "alarm")).toMatchObject([{ what: "Unreadable" }]);
     expect(await world.table.read(payload.run, Date.now())).toMatchObject({ version: 0, status: "running" });
   });
 
-  test("a lost answer to any write changes nothing: the same write is sent again", async () => {
-    const { world } = bench();
+  test("a lost response to any write changes nothing: the same write is sent again", async () => {
+    const { world } = createLocalHarness();
     const lossy = losing(world);
     let runs = 0;
     const agent = actor("keyed", () => (runs += 1));
-    const payload = await begin(lossy, agent, {});
+    const payload = await beginRun(lossy, agent, {});
     expect(await drive(runnerOf(lossy, agent), payload)).toMatchObject({ route: "done" });
     expect(runs).toBe(1);
     const row = await world.table.read(payload.run, Date.now());
@@ -229,10 +236,10 @@ function losing({ table, objects, ...world }: World): World {
   };
 }
 
-test("schedule 20: a run whose execution is over is handed to the next one as soon as it can be read again", async () => {
-  const { world } = bench({ skewMs: 1, overdueMs: 1 }, 600);
+test("schedule 20: a run whose execution has ended is handed over as soon as it is readable again", async () => {
+  const { world } = createLocalHarness({ skewMs: 1, overdueMs: 1 }, 600);
   const agent = actor("none", () => 1);
-  const payload = await begin(world, agent, {});
+  const payload = await beginRun(world, agent, {});
   const closed = { ...world.chain, start: async () => ({ kind: "exists", running: false }) as const };
   const started: unknown[] = [];
   const chain = {
@@ -244,7 +251,7 @@ test("schedule 20: a run whose execution is over is handed to the next one as so
   };
   const invocation = { deadline: Date.now() + 600, drain: new AbortController().signal };
   const lost: World = { ...world, chain, objects: { ...world.objects, get: async () => null } };
-  expect(await attempt(runnerOf(lost, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
+  expect(await attemptBeat(runnerOf(lost, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
   await runTask(runnerOf(lost, agent))({ kind: "sweep" }, invocation);
   expect(started).toEqual([]);
   const found = runTask(runnerOf({ ...world, chain }, agent));
@@ -256,14 +263,14 @@ test("schedule 20: a run whose execution is over is handed to the next one as so
   expect(started.at(-1)).toMatchObject({ chain: 2, epoch: row?.epoch });
 });
 
-test("a store whose answers never come ends the invocation, and the next one goes on", async () => {
-  const { world } = bench();
+test("a store that never responds ends the invocation, and the next one continues", async () => {
+  const { world } = createLocalHarness();
   const agent = actor("none", () => 1);
-  const payload = await begin(world, agent, {});
+  const payload = await beginRun(world, agent, {});
   const dead: World = {
     ...world,
     table: { ...world.table, commit: async () => ({ kind: "ambiguous", why: "503" }) },
   };
-  await expect(attempt(runnerOf(dead, agent), payload)).rejects.toThrow("5 times without an answer: 503");
-  expect(await attempt(runnerOf(world, agent), payload, 1)).toMatchObject({ reply: { route: "beat" } });
+  await expect(attemptBeat(runnerOf(dead, agent), payload)).rejects.toThrow("5 times without an answer: 503");
+  expect(await attemptBeat(runnerOf(world, agent), payload, 1)).toMatchObject({ reply: { route: "beat" } });
 });

@@ -8,20 +8,41 @@ import { reconcile } from "../../../src/operations/reconcile.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
 import { verify } from "../../../src/history/verify.ts";
-import { gatesOf } from "../../support/asking.ts";
-import { type Ask, type Order, asks, deeds } from "../../support/deeds.ts";
-import { begin, drive, runnerOf } from "../../support/drive.ts";
-import { type Stage, chainedStage, passing, rowOf, stage } from "../../support/stage.ts";
-import { dyingAfter, hear, leave, perform, rest, rulesOf, stop, sweep, withTakeovers } from "../../support/steps.ts";
+import { gatesOf } from "../../support/agents/approval-agent.ts";
+import {
+  type PlannedCall,
+  type PaymentOrder,
+  replyWithCalls,
+  sideEffectAgent,
+} from "../../support/agents/side-effect-agent.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import {
+  type Harness,
+  createChainHarness,
+  advanceUntilSettled,
+  rowOf,
+  createHarness,
+} from "../../support/harness/harness.ts";
+import {
+  crashAfterCall,
+  endAttempt,
+  startAttempt,
+  performTask,
+  flushPromises,
+  recoveryRulesOf,
+  stopExecution,
+  sweep,
+  withTakeovers,
+} from "../../support/harness/chain-steps.ts";
 
 const NEVER = [check("never", () => "it never is")];
-const TWO = asks([["pay", "ada", 5]], [["pay", "bob", 7]]);
+const TWO = replyWithCalls([["pay", "ada", 5]], [["pay", "bob", 7]]);
 
 /** Notes what it undoes; may be closed. */
-function desk() {
+function closableService() {
   const undone: string[] = [];
   const state = { isClosed: false };
-  const undo: Undo<Order> = {
+  const undo: Undo<PaymentOrder> = {
     effect: "unsafe",
     run: ({ input }) => {
       if (state.isClosed) throw new OutcomeUnknown("the desk is closed");
@@ -31,51 +52,54 @@ function desk() {
   return { undone, undo, state };
 }
 
-const payloadOf = (on: Stage, run: string) => {
-  const { born, chain, epoch, agent } = rowOf(on, run);
+const payloadOf = (harness: Harness, run: string) => {
+  const { born, chain, epoch, agent } = rowOf(harness, run);
   return { run, born, chain, epoch, agent };
 };
 
 /** As a chain drives it, until it ends or waits for somebody. */
-async function driven(on: Stage, of: { readonly runner: Runner; readonly run: string }): Promise<string> {
+async function driven(harness: Harness, of: { readonly runner: Runner; readonly run: string }): Promise<string> {
   for (let count = 0; count < 20; count += 1) {
-    on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, of.run).wakeAt ?? 0));
-    const { route } = await passing(on, drive(of.runner, payloadOf(on, of.run)));
+    harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, of.run).wakeAt ?? 0));
+    const { route } = await advanceUntilSettled(harness, drive(of.runner, payloadOf(harness, of.run)));
     if (route !== "wait") return route;
   }
   throw new Error("it waits for ever");
 }
 
-async function begun(of: { readonly reply?: Parameters<typeof deeds>[0]["reply"]; readonly agent?: Partial<Agent> }) {
-  const on = stage();
-  const at = desk();
-  const made = deeds({ reply: of.reply ?? TWO, done: NEVER, pay: { undo: at.undo } });
+async function begun(of: {
+  readonly reply?: Parameters<typeof sideEffectAgent>[0]["reply"];
+  readonly agent?: Partial<Agent>;
+}) {
+  const harness = createHarness();
+  const at = closableService();
+  const made = sideEffectAgent({ reply: of.reply ?? TWO, done: NEVER, pay: { undo: at.undo } });
   const agent = { ...made.agent, ...of.agent };
-  const { run } = await begin(on.world, agent, {});
-  return { on, ...at, agent, run, done: made.done, runner: runnerOf(on.world, agent) };
+  const { run } = await beginRun(harness.world, agent, {});
+  return { harness, ...at, agent, run, done: made.done, runner: runnerOf(harness.world, agent) };
 }
 
-test("a run whose agent goes between two undos goes on with them when it is back", async () => {
+test("a run whose agent disappears between two undos continues with them when it is back", async () => {
   const it = await begun({});
   let isBack = false;
   const agentOf: Runner["agentOf"] = async (name) =>
     it.undone.length === 1 && !isBack ? { kind: "absent", why: "it is gone" } : it.runner.agentOf(name);
   const runner: Runner = { ...it.runner, agentOf };
-  expect(await driven(it.on, { ...it, runner })).toBe("park");
-  expect(rowOf(it.on, it.run).phase).toBe("AwaitingAgent");
+  expect(await driven(it.harness, { ...it, runner })).toBe("park");
+  expect(rowOf(it.harness, it.run).phase).toBe("AwaitingAgent");
   isBack = true;
-  expect(await driven(it.on, { ...it, runner })).toBe("failed");
+  expect(await driven(it.harness, { ...it, runner })).toBe("failed");
   expect(it.undone).toEqual(["bob", "ada"]);
 });
 
-test("a gate that is open when its run fails is over, and so is a decision about it", async () => {
-  const on = stage();
-  const { undo, undone } = desk();
-  const made = deeds({
-    reply: asks([["pay", "ada", 5]], [
+test("a gate that is open when its run fails is closed, and a decision about it has no effect", async () => {
+  const harness = createHarness();
+  const { undo, undone } = closableService();
+  const made = sideEffectAgent({
+    reply: replyWithCalls([["pay", "ada", 5]], [
       ["mail", "bob", 1],
       ["pay", "cyd", 9],
-    ] as readonly Ask[]),
+    ] as readonly PlannedCall[]),
     pay: { undo, effect: "unsafe", approval: ({ to }) => (to === "cyd" ? "it is much" : false) },
     mail: { undo, effect: "unsafe" },
     run: ({ input }) => {
@@ -83,96 +107,102 @@ test("a gate that is open when its run fails is over, and so is a decision about
       return "done";
     },
   });
-  const { run } = await begin(on.world, made.agent, {});
-  const runner = runnerOf(on.world, made.agent);
-  expect(await driven(on, { runner, run })).toBe("park");
-  const [gate] = await gatesOf(on.world, run);
+  const { run } = await beginRun(harness.world, made.agent, {});
+  const runner = runnerOf(harness.world, made.agent);
+  expect(await driven(harness, { runner, run })).toBe("park");
+  const [gate] = await gatesOf(harness.world, run);
   const said = { run, call: "c2", as: "compensate", result: null, by: "ann", note: null } as const;
-  expect(await reconcile(on.world, said)).toEqual({ kind: "accepted" });
-  await passing(on, drive(runner, payloadOf(on, run)));
+  expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
+  await advanceUntilSettled(harness, drive(runner, payloadOf(harness, run)));
   const approval = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
-  expect(await decide(on.world, approval)).toMatchObject({ kind: "stale" });
-  expect(await driven(on, { runner, run })).toBe("failed");
+  expect(await decide(harness.world, approval)).toMatchObject({ kind: "stale" });
+  expect(await driven(harness, { runner, run })).toBe("failed");
   expect([made.done.map(({ input }) => input.to), undone]).toEqual([
     ["ada", "bob"],
     ["bob", "ada"],
   ]);
 });
 
-test("a run that has to stop undoes what it did after its last words, and does not begin again", async () => {
+test("a run that must stop compensates after its closing call, and does not restart", async () => {
   const it = await begun({
     agent: {
       budget: { beats: 1, takeovers: 10 },
       saga: { onFailure: "undo", restarts: 3, leaving: "nothing" },
     } as Partial<Agent>,
   });
-  expect(await driven(it.on, it)).toBe("failed");
+  expect(await driven(it.harness, it)).toBe("failed");
   expect([it.done.length, it.undone]).toEqual([1, ["ada"]]);
-  const { failure } = (await show(it.on.world, it.run)) ?? {};
+  const { failure } = (await show(it.harness.world, it.run)) ?? {};
   expect(failure).toMatchObject({
     code: "BudgetExhausted",
     message: expect.stringContaining("its effects were undone"),
   });
-  expect(await verify(it.on.world, { run: it.run })).toMatchObject({ findings: [] });
+  expect(await verify(it.harness.world, { run: it.run })).toMatchObject({ findings: [] });
 });
 
-test("a pause holds up the undos that are not released yet, and a resume lets them go on", async () => {
-  const it = await begun({ reply: asks([["pay", "ada", 5]], [["pay", "bob", 7]], [["pay", "cyd", 9]]) });
-  const pausing: Undo<Order> = {
+test("a pause delays the undos that are not released, and a resume releases them", async () => {
+  const it = await begun({ reply: replyWithCalls([["pay", "ada", 5]], [["pay", "bob", 7]], [["pay", "cyd", 9]]) });
+  const pausing: Undo<PaymentOrder> = {
     ...it.undo,
     run: async (context) => {
-      if (it.undone.length === 0) await sendRequest(it.on.world, { run: it.run, want: "pause" });
+      if (it.undone.length === 0) await sendRequest(it.harness.world, { run: it.run, want: "pause" });
       return it.undo.run(context);
     },
   };
   const pay = { ...(it.agent.tools["pay"] as Tool), undo: pausing as Tool["undo"] };
-  const runner = runnerOf(it.on.world, { ...it.agent, tools: { ...it.agent.tools, pay } });
-  expect(await driven(it.on, { ...it, runner })).toBe("park");
-  expect([rowOf(it.on, it.run).phase, it.undone]).toEqual(["Paused", ["cyd", "bob"]]);
-  await sendRequest(it.on.world, { run: it.run, want: "resume" });
-  expect(await passing(it.on, drive(runner, payloadOf(it.on, it.run)))).toMatchObject({ route: "failed" });
+  const runner = runnerOf(it.harness.world, { ...it.agent, tools: { ...it.agent.tools, pay } });
+  expect(await driven(it.harness, { ...it, runner })).toBe("park");
+  expect([rowOf(it.harness, it.run).phase, it.undone]).toEqual(["Paused", ["cyd", "bob"]]);
+  await sendRequest(it.harness.world, { run: it.run, want: "resume" });
+  expect(await advanceUntilSettled(it.harness, drive(runner, payloadOf(it.harness, it.run)))).toMatchObject({
+    route: "failed",
+  });
   expect(it.undone).toEqual(["cyd", "bob", "ada"]);
 });
 
-test("an undo that nobody answers for ends with its run at the deadline, and what stands is left", async () => {
+test("an undo without an answer ends with its run at the deadline, and its effect stays", async () => {
   const it = await begun({});
   it.state.isClosed = true;
-  expect(await driven(it.on, it)).toBe("park");
-  it.on.clock.moveTo(rowOf(it.on, it.run).deadline);
-  expect(await passing(it.on, drive(it.runner, payloadOf(it.on, it.run)))).toMatchObject({ route: "failed" });
-  expect(await show(it.on.world, it.run)).toMatchObject({ failure: { code: "Expired" } });
-  expect((await ledger(it.on.world, it.run))?.map(({ call, status }) => `${call} ${status}`)).toEqual([
+  expect(await driven(it.harness, it)).toBe("park");
+  it.harness.clock.moveTo(rowOf(it.harness, it.run).deadline);
+  expect(await advanceUntilSettled(it.harness, drive(it.runner, payloadOf(it.harness, it.run)))).toMatchObject({
+    route: "failed",
+  });
+  expect(await show(it.harness.world, it.run)).toMatchObject({ failure: { code: "Expired" } });
+  expect((await ledger(it.harness.world, it.run))?.map(({ call, status }) => `${call} ${status}`)).toEqual([
     ...["c1 succeeded", "c2 succeeded", "undo-c2 unknown"],
   ]);
 });
 
-test("the sweeper ends a run whose undo has cost too many deaths, and leaves what stands", async () => {
-  const on = chainedStage();
-  const { undo, undone } = desk();
-  const made = deeds({ reply: TWO, done: NEVER, pay: { undo } });
+test("the sweeper ends a run whose undo has cost too many deaths, and reports the remaining effects", async () => {
+  const harness = createChainHarness();
+  const { undo, undone } = closableService();
+  const made = sideEffectAgent({ reply: TWO, done: NEVER, pay: { undo } });
   const agent = withTakeovers(made.agent, 0);
-  const { run } = await begin(on.world, agent, {});
-  const dying = dyingAfter(
-    on.world,
+  const { run } = await beginRun(harness.world, agent, {});
+  const dying = crashAfterCall(
+    harness.world,
     "commit",
-    () => on.world.store.rows.get(run)?.phase === "ExecutingTools" && made.done.length === 2,
+    () => harness.world.store.rows.get(run)?.phase === "ExecutingTools" && made.done.length === 2,
   );
-  for (let count = 0; count < 12 && rowOf(on, run).owner === null; count += 1) {
-    const out = leave(on);
-    perform(out.task, { world: dying, agent }).then(
-      (result) => hear(on, out, result),
+  for (let count = 0; count < 12 && rowOf(harness, run).owner === null; count += 1) {
+    const out = startAttempt(harness);
+    performTask(out.task, { world: dying, agent }).then(
+      (result) => endAttempt(harness, out, result),
       () => undefined,
     );
-    await rest();
+    await flushPromises();
   }
-  expect(await rulesOf(on.world, run)).toContain("effects are undone");
-  on.world.store.rows.set(run, { ...rowOf(on, run), deaths: 1 });
-  stop(on, rowOf(on, run));
-  on.clock.moveTo((rowOf(on, run).leaseUntil ?? 0) + on.world.limits.overdueMs);
+  expect(await recoveryRulesOf(harness.world, run)).toContain("effects are undone");
+  harness.world.store.rows.set(run, { ...rowOf(harness, run), deaths: 1 });
+  stopExecution(harness, rowOf(harness, run));
+  harness.clock.moveTo((rowOf(harness, run).leaseUntil ?? 0) + harness.world.limits.overdueMs);
   for (let count = 0; count < 3; count += 1) {
-    await sweep(on.world);
-    on.clock.moveTo(Math.max(on.clock.now(), rowOf(on, run).effectsSettleAt) + on.world.limits.overdueMs);
+    await sweep(harness.world);
+    harness.clock.moveTo(
+      Math.max(harness.clock.now(), rowOf(harness, run).effectsSettleAt) + harness.world.limits.overdueMs,
+    );
   }
-  expect([rowOf(on, run).status, undone]).toEqual(["failed", []]);
-  expect(await show(on.world, run)).toMatchObject({ failure: { code: "Abandoned" } });
+  expect([rowOf(harness, run).status, undone]).toEqual(["failed", []]);
+  expect(await show(harness.world, run)).toMatchObject({ failure: { code: "Abandoned" } });
 });

@@ -5,7 +5,7 @@ import { OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../../src/i
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { attempt, begin, bench, drive, runnerOf } from "../../support/drive.ts";
+import { attemptBeat, beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 
 /** Calls `act` once, then says what came back. */
 function agentWith(act: Partial<Tool> & Pick<Tool, "run">, effect: Tool["effect"] = "none"): Agent {
@@ -25,9 +25,9 @@ function agentWith(act: Partial<Tool> & Pick<Tool, "run">, effect: Tool["effect"
   }) as Agent;
 }
 
-async function lastWords(agent: Agent): Promise<string> {
-  const { world } = bench();
-  const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+async function resultText(agent: Agent): Promise<string> {
+  const { world } = createLocalHarness();
+  const reply = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
   expect(reply.route).toBe("done");
   return String((await show(world, reply.run))?.result);
 }
@@ -35,7 +35,7 @@ async function lastWords(agent: Agent): Promise<string> {
 const cycle: { self?: unknown } = {};
 cycle.self = cycle;
 
-describe("a tool's result that cannot be kept", () => {
+describe("a tool's result that cannot be stored", () => {
   test.each([
     ["a function", () => () => 1, "is not JSON"],
     ["a bigint", () => 10n, "a bigint is not JSON"],
@@ -43,43 +43,43 @@ describe("a tool's result that cannot be kept", () => {
     ["not a number", () => ({ price: Number.NaN }), "NaN is not JSON"],
     ["a Map", () => new Map([[1, 2]]), "a Map is not JSON"],
     ["50 MB", () => "x".repeat(50 * 1024 * 1024), "it is too large: as JSON"],
-  ])("%s is told to the model", async (_, run, why) => {
-    const words = await lastWords(agentWith({ run }));
+  ])("%s is reported to the model", async (_, run, why) => {
+    const words = await resultText(agentWith({ run }));
     expect(words).toContain("ResultRefused");
     expect(words).toContain(why);
     expect(words).toContain('"outcome":"failed"');
   });
 
-  test("of an outside effect, it counts as happened", async () => {
-    expect(await lastWords(agentWith({ run: () => 10n }, "keyed"))).toContain('"outcome":"succeeded"');
+  test("counts as happened for an outside effect", async () => {
+    expect(await resultText(agentWith({ run: () => 10n }, "keyed"))).toContain('"outcome":"succeeded"');
   });
 
-  test("undefined is null, and large results come back whole to a check", async () => {
-    expect(await lastWords(agentWith({ run: () => undefined }))).toContain('"result":null');
-    const words = await lastWords(agentWith({ run: () => "y".repeat(100_000) }));
+  test("undefined becomes null, and large results reach a check in full", async () => {
+    expect(await resultText(agentWith({ run: () => undefined }))).toContain('"result":null');
+    const words = await resultText(agentWith({ run: () => "y".repeat(100_000) }));
     expect(words.length).toBeLessThan(20_000);
   });
 });
 
-test("a tool that throws has failed, with its words", async () => {
+test("a tool that throws has failed with its message", async () => {
   const run = (): never => {
     throw new Error("the airline is on strike");
   };
-  const words = await lastWords(agentWith({ run }, "keyed"));
+  const words = await resultText(agentWith({ run }, "keyed"));
   expect(words).toContain('"outcome":"failed"');
   expect(words).toContain("the airline is on strike");
 });
 
 describe("a tool that never returns", () => {
-  test("keyed: runs again with the same key, each time in another invocation; then the model is told", async () => {
+  test("keyed: runs again with the same key, each time in another invocation; then the model gets the failure", async () => {
     const keys: string[] = [];
     const run = ({ key }: { key: string }): Promise<never> => {
       keys.push(key);
       return new Promise<never>(() => undefined);
     };
     const agent = agentWith({ run, timeoutMs: 20 }, "keyed");
-    const { world } = bench({ abortGraceMs: 10 });
-    const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+    const { world } = createLocalHarness({ abortGraceMs: 10 });
+    const reply = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
     expect(reply.route).toBe("done");
     expect(keys).toHaveLength(3);
     expect(new Set(keys).size).toBe(1);
@@ -90,22 +90,22 @@ describe("a tool that never returns", () => {
     expect((await world.table.read(reply.run, Date.now()))?.takeovers).toBe(0);
   });
 
-  test("unsafe: unknown at once, the process ends, quiet is raised to its own lease (schedule 34)", async () => {
+  test("unsafe: is unknown at once, the process ends, and effectsSettleAt rises to its own lease (schedule 34)", async () => {
     let runs = 0;
     const run = (): Promise<never> => {
       runs += 1;
       return new Promise<never>(() => undefined);
     };
     const agent = agentWith({ run, timeoutMs: 20 }, "unsafe");
-    const { world } = bench({ abortGraceMs: 10 });
+    const { world } = createLocalHarness({ abortGraceMs: 10 });
     const runner = runnerOf(world, agent);
-    const payload = await begin(world, agent, {});
+    const payload = await beginRun(world, agent, {});
     const before = Date.now();
-    const ended = await attempt(runner, payload);
+    const ended = await attemptBeat(runner, payload);
     expect(ended).toMatchObject({ kind: "exit", reply: { route: "beat" } });
     const row = await world.table.read(payload.run, Date.now());
     expect(row?.effectsSettleAt).toBeGreaterThanOrEqual(before + world.limits.beatMs);
-    const next = await attempt(runner, payload, 1);
+    const next = await attemptBeat(runner, payload, 1);
     expect(next).toMatchObject({ kind: "beat", reply: { route: "park" } });
     expect(runs).toBe(1);
     const shown = await show(world, payload.run);
@@ -115,7 +115,7 @@ describe("a tool that never returns", () => {
     expect(await reconcile(world, { ...asked, as: "succeeded" })).toEqual({ kind: "accepted" });
   });
 
-  test("one that stops at its signal does not end the process, and is still no failure", async () => {
+  test("is no failure when it stops at its signal, and does not end the process", async () => {
     let runs = 0;
     const run = ({ signal }: { signal: AbortSignal }): Promise<string> => {
       runs += 1;
@@ -123,28 +123,28 @@ describe("a tool that never returns", () => {
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
     };
     const agent = agentWith({ run, timeoutMs: 20 }, "keyed");
-    const { world } = bench();
+    const { world } = createLocalHarness();
     const runner = runnerOf(world, agent);
-    const payload = await begin(world, agent, {});
-    expect(await attempt(runner, payload)).toMatchObject({ kind: "beat" });
+    const payload = await beginRun(world, agent, {});
+    expect(await attemptBeat(runner, payload)).toMatchObject({ kind: "beat" });
     expect(runs).toBe(2);
     const [entry] = (await ledger(world, payload.run)) ?? [];
     expect(entry).toMatchObject({ status: "succeeded" });
   });
 });
 
-test("a tool that says that it cannot tell is asked again with its key, an unsafe one is asked of a person", async () => {
+test("a tool that reports an unknown outcome is retried with its key; an unsafe one asks an operator", async () => {
   let runs = 0;
   const run = (): string => {
     runs += 1;
     if (runs === 1) throw new OutcomeUnknown("the connection broke after the request left");
     return "found";
   };
-  expect(await lastWords(agentWith({ run }, "keyed"))).toContain("found");
+  expect(await resultText(agentWith({ run }, "keyed"))).toContain("found");
   runs = 0;
   const agent = agentWith({ run }, "unsafe");
-  const { world } = bench();
-  const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+  const { world } = createLocalHarness();
+  const reply = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
   expect(reply.route).toBe("park");
   expect(runs).toBe(1);
 });
@@ -170,8 +170,8 @@ test("several calls of one reply run side by side and are committed together", a
     }),
     tools: { act: tool({ input: z.object({}), effect: "keyed", run }) },
   });
-  const { world } = bench();
-  const reply = await drive(runnerOf(world, agent as Agent), await begin(world, agent as Agent, {}));
+  const { world } = createLocalHarness();
+  const reply = await drive(runnerOf(world, agent as Agent), await beginRun(world, agent as Agent, {}));
   expect((await show(world, reply.run))?.result).toBe("2 results");
   const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
   const results = events.filter((event) => event.kind === "ToolResultRecorded");
@@ -180,7 +180,7 @@ test("several calls of one reply run side by side and are committed together", a
   expect(new Set(keys).size).toBe(2);
 });
 
-test("what a tool does to its arguments stays with the tool", async () => {
+test("changes that a tool makes to its arguments stay in the tool", async () => {
   const seen: unknown[] = [];
   const schema = z.object({ list: z.any() });
   const agent = defineAgent({
@@ -206,8 +206,8 @@ test("what a tool does to its arguments stays with the tool", async () => {
       }),
     },
   }) as Agent;
-  const { world } = bench();
-  const reply = await drive(runnerOf(world, agent), await begin(world, agent, {}));
+  const { world } = createLocalHarness();
+  const reply = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
   expect(seen).toEqual([[1], [1], [1]]);
   const events = (await timeline(world, { run: reply.run, after: 0 })) ?? [];
   expect(events.find(({ kind }) => kind === "ModelCallCompleted")).toMatchObject({

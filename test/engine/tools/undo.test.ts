@@ -6,11 +6,11 @@ import { requestCompensation, effectsOf } from "../../../src/operations/compensa
 import { ledger, show } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
-import { stateOf } from "../../support/asking.ts";
-import { type Order, asks, deeds } from "../../support/deeds.ts";
-import { begin, drive, runnerOf } from "../../support/drive.ts";
-import { passing, rowOf, stage } from "../../support/stage.ts";
-import { rulesOf } from "../../support/steps.ts";
+import { stateOf } from "../../support/agents/approval-agent.ts";
+import { type PaymentOrder, replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { recoveryRulesOf } from "../../support/harness/chain-steps.ts";
 
 interface Undone {
   readonly to: string;
@@ -19,10 +19,10 @@ interface Undone {
 }
 
 /** Notes what is undone; `fails` throws that many times before. */
-function undoing(of: { readonly effect?: Undo<Order>["effect"]; readonly fails?: number } = {}) {
+function undoing(of: { readonly effect?: Undo<PaymentOrder>["effect"]; readonly fails?: number } = {}) {
   const undone: Undone[] = [];
   let failsLeft = of.fails ?? 0;
-  const undo: Undo<Order> = {
+  const undo: Undo<PaymentOrder> = {
     effect: of.effect ?? "keyed",
     run: ({ input, key, of: what }) => {
       failsLeft -= 1;
@@ -35,25 +35,25 @@ function undoing(of: { readonly effect?: Undo<Order>["effect"]; readonly fails?:
 }
 
 const NEVER = [check("never", () => "it never is")];
-const ASKED = asks([["pay", "ada", 5]], [["pay", "bob", 7]]);
+const ASKED = replyWithCalls([["pay", "ada", 5]], [["pay", "bob", 7]]);
 
 async function failing(
-  of: Partial<Parameters<typeof deeds>[0]> & { readonly undoes?: ReturnType<typeof undoing> } = {},
+  of: Partial<Parameters<typeof sideEffectAgent>[0]> & { readonly undoes?: ReturnType<typeof undoing> } = {},
 ) {
-  const on = stage();
+  const harness = createHarness();
   const { undoes = undoing(), ...rest } = of;
-  const made = deeds({ reply: ASKED, done: NEVER, pay: { undo: undoes.undo }, ...rest });
-  const runner = runnerOf(on.world, made.agent);
-  const payload = await begin(on.world, made.agent, {});
-  const reply = await passing(on, drive(runner, payload));
-  return { on, runner, reply, run: payload.run, ...made, undone: undoes.undone };
+  const made = sideEffectAgent({ reply: ASKED, done: NEVER, pay: { undo: undoes.undo }, ...rest });
+  const runner = runnerOf(harness.world, made.agent);
+  const payload = await beginRun(harness.world, made.agent, {});
+  const reply = await advanceUntilSettled(harness, drive(runner, payload));
+  return { harness, runner, reply, run: payload.run, ...made, undone: undoes.undone };
 }
 
-const statuses = async (of: { on: { world: Parameters<typeof ledger>[0] }; run: string }) =>
-  (await ledger(of.on.world, of.run))?.map(({ call, status }) => `${call} ${status}`);
+const statuses = async (of: { harness: { world: Parameters<typeof ledger>[0] }; run: string }) =>
+  (await ledger(of.harness.world, of.run))?.map(({ call, status }) => `${call} ${status}`);
 
 describe("a run that fails", () => {
-  test("undoes what it did, newest first, each under a key of its own, and tells each undo what it undoes", async () => {
+  test("compensates newest first, each undo under its own key and with the call that it undoes", async () => {
     const it = await failing();
     expect(it.reply.route).toBe("failed");
     expect(it.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
@@ -64,11 +64,11 @@ describe("a run that fails", () => {
     ]);
     expect(new Set([...keys, ...it.undone.map(({ key }) => key)]).size).toBe(4);
     expect(await statuses(it)).toEqual(["c1 compensated", "c2 compensated", "undo-c2 succeeded", "undo-c1 succeeded"]);
-    const { failure } = (await show(it.on.world, it.run)) ?? {};
+    const { failure } = (await show(it.harness.world, it.run)) ?? {};
     expect(failure).toMatchObject({ code: "NotDone", message: expect.stringContaining("its effects were undone") });
   });
 
-  test("begins again under other keys where its agent lets it, and without what it had found", async () => {
+  test("restarts with other keys when its agent allows it, and without its earlier results", async () => {
     const seen: number[] = [];
     const it = await failing({
       saga: { restarts: 1 },
@@ -81,42 +81,45 @@ describe("a run that fails", () => {
     expect(it.reply.route).toBe("done");
     expect(it.done.map(({ input }) => input.to)).toEqual(["ada", "bob", "ada", "bob"]);
     expect(new Set(it.done.map(({ key }) => key)).size).toBe(4);
-    expect(await stateOf(it.on.world, it.run)).toMatchObject({ attempt: 2, undo: [{ call: "c3" }, { call: "c4" }] });
+    expect(await stateOf(it.harness.world, it.run)).toMatchObject({
+      attempt: 2,
+      undo: [{ call: "c3" }, { call: "c4" }],
+    });
     // The task and why it begins again.
     expect(seen.slice(-3)[0]).toBe(2);
-    expect(await rulesOf(it.on.world, it.run)).toContain("begins again");
+    expect(await recoveryRulesOf(it.harness.world, it.run)).toContain("begins again");
   });
 
-  test("leaves everything where its agent wants a person to look", async () => {
+  test("leaves every effect when its agent wants an operator to look", async () => {
     const it = await failing({ saga: { onFailure: "leave" } });
     expect([it.reply.route, it.undone]).toEqual(["failed", []]);
-    expect(await rulesOf(it.on.world, it.run)).toContain("effects are left");
+    expect(await recoveryRulesOf(it.harness.world, it.run)).toContain("effects are left");
   });
 
-  test("does not begin again over effects that nobody can undo, unless its agent accepts that", async () => {
-    const reply = asks([["mail", "ada", 1]], [["pay", "ada", 5]]);
+  test("does not restart after effects without an undo, unless its agent accepts that", async () => {
+    const reply = replyWithCalls([["mail", "ada", 1]], [["pay", "ada", 5]]);
     const refused = await failing({ reply, saga: { restarts: 1 } });
     expect(refused.done.map(({ tool }) => tool)).toEqual(["mail", "pay"]);
-    expect((await show(refused.on.world, refused.run))?.failure?.message).toContain("not undone: mail (c1)");
+    expect((await show(refused.harness.world, refused.run))?.failure?.message).toContain("not undone: mail (c1)");
     const accepted = await failing({ reply, saga: { restarts: 1, leaving: "effects" } });
     expect(accepted.done.map(({ tool }) => tool)).toEqual(["mail", "pay", "mail", "pay"]);
   });
 
-  test("has an undo that fails tried again with its key, then a person asked, who is heard", async () => {
+  test("retries a failed undo with its key, then asks an operator and applies the answer", async () => {
     const once = await failing({ undoes: undoing({ fails: 2 }) });
     expect(once.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
     const it = await failing({ undoes: undoing({ fails: 3 }) });
     expect(it.reply.route).toBe("park");
-    expect(await show(it.on.world, it.run)).toMatchObject({ status: "blocked", unknown: [{ call: "undo-c2" }] });
-    it.on.clock.moveTo(it.on.clock.now() + 5_000);
+    expect(await show(it.harness.world, it.run)).toMatchObject({ status: "blocked", unknown: [{ call: "undo-c2" }] });
+    it.harness.clock.moveTo(it.harness.clock.now() + 5_000);
     const said = { run: it.run, call: "undo-c2", as: "failed", result: null, by: "ann", note: null } as const;
-    expect(await reconcile(it.on.world, said)).toEqual({ kind: "accepted" });
-    expect((await passing(it.on, drive(it.runner, it.reply))).route).toBe("failed");
+    expect(await reconcile(it.harness.world, said)).toEqual({ kind: "accepted" });
+    expect((await advanceUntilSettled(it.harness, drive(it.runner, it.reply))).route).toBe("failed");
     expect(it.undone.map(({ to }) => to)).toEqual(["ada"]);
-    expect((await show(it.on.world, it.run))?.failure?.message).toContain("not undone: pay (c2)");
+    expect((await show(it.harness.world, it.run))?.failure?.message).toContain("not undone: pay (c2)");
   });
 
-  test("undoes a call that may have happened, once nothing can land any more, without a result", async () => {
+  test("undoes a call that may have happened after its requests have settled, without a result", async () => {
     const undoes = undoing();
     const it = await failing({
       undoes,
@@ -127,8 +130,8 @@ describe("a run that fails", () => {
       },
     });
     expect(it.reply.route).toBe("wait");
-    it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? 0);
-    expect((await passing(it.on, drive(it.runner, it.reply))).route).toBe("failed");
+    it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? 0);
+    expect((await advanceUntilSettled(it.harness, drive(it.runner, it.reply))).route).toBe("failed");
     expect(it.undone.map(({ to, of }) => [to, of.result])).toEqual([
       ["bob", null],
       ["ada", "done"],
@@ -136,7 +139,7 @@ describe("a run that fails", () => {
   });
 });
 
-describe("a person", () => {
+describe("an operator", () => {
   /** Two payments, the second with an outcome that nobody knows. */
   async function blocked(of: { readonly saga?: { readonly restarts: number } } = {}) {
     const undoes = undoing();
@@ -154,20 +157,20 @@ describe("a person", () => {
     });
   }
 
-  test("has it undone by saying so of an unknown call; then it begins again if it may", async () => {
+  test("compensates by answering an unknown call so; then the run restarts if it may", async () => {
     const it = await blocked({ saga: { restarts: 1 } });
     expect(it.reply.route).toBe("park");
     const said = { run: it.run, call: "c2", as: "compensate", result: null, by: "ann", note: null } as const;
-    expect(await reconcile(it.on.world, said)).toEqual({ kind: "accepted" });
-    const next = await passing(it.on, drive(it.runner, it.reply));
-    it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
-    const end = next.route === "done" ? next : await passing(it.on, drive(it.runner, next));
+    expect(await reconcile(it.harness.world, said)).toEqual({ kind: "accepted" });
+    const next = await advanceUntilSettled(it.harness, drive(it.runner, it.reply));
+    it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? it.harness.clock.now());
+    const end = next.route === "done" ? next : await advanceUntilSettled(it.harness, drive(it.runner, next));
     expect(end.route).toBe("done");
     expect(it.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
     expect(it.done).toHaveLength(4);
   });
 
-  test("is refused where the call cannot be undone, and where there is no such question", async () => {
+  test("is refused when the call cannot be undone, or when there is no such question", async () => {
     const it = await failing({
       done: [],
       pay: { effect: "unsafe" },
@@ -176,38 +179,38 @@ describe("a person", () => {
       },
     });
     const said = { run: it.run, as: "compensate", result: null, by: "ann", note: null } as const;
-    expect(await reconcile(it.on.world, { ...said, call: "c1" })).toEqual({ kind: "noUndo", tool: "pay" });
-    expect(await reconcile(it.on.world, { ...said, call: "c9" })).toEqual({ kind: "stale", unknown: ["c1"] });
+    expect(await reconcile(it.harness.world, { ...said, call: "c1" })).toEqual({ kind: "noUndo", tool: "pay" });
+    expect(await reconcile(it.harness.world, { ...said, call: "c9" })).toEqual({ kind: "stale", unknown: ["c1"] });
   });
 
-  test("cancels with or without having it undone", async () => {
+  test("cancels with or without compensation", async () => {
     const plain = await blocked();
-    await sendRequest(plain.on.world, { run: plain.run, want: "cancel" });
-    expect((await passing(plain.on, drive(plain.runner, plain.reply))).route).toBe("done");
+    await sendRequest(plain.harness.world, { run: plain.run, want: "cancel" });
+    expect((await advanceUntilSettled(plain.harness, drive(plain.runner, plain.reply))).route).toBe("done");
     expect(plain.undone).toEqual([]);
     const it = await blocked();
-    expect(await requestCompensation(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("accepted");
-    expect(await requestCompensation(it.on.world, { run: it.run, next: "cancel", by: "ann" })).toBe("duplicate");
-    const next = await passing(it.on, drive(it.runner, it.reply));
-    it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
-    if (next.route !== "done") await passing(it.on, drive(it.runner, next));
-    expect(await show(it.on.world, it.run)).toMatchObject({ status: "cancelled" });
+    expect(await requestCompensation(it.harness.world, { run: it.run, next: "cancel", by: "ann" })).toBe("accepted");
+    expect(await requestCompensation(it.harness.world, { run: it.run, next: "cancel", by: "ann" })).toBe("duplicate");
+    const next = await advanceUntilSettled(it.harness, drive(it.runner, it.reply));
+    it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? it.harness.clock.now());
+    if (next.route !== "done") await advanceUntilSettled(it.harness, drive(it.runner, next));
+    expect(await show(it.harness.world, it.run)).toMatchObject({ status: "cancelled" });
     expect(it.undone.map(({ to }) => to)).toEqual(["bob", "ada"]);
   });
 
-  test("begins it again as the last resort, and is told what that costs before", async () => {
+  test("restarts a run as the last resort, and sees the cost before", async () => {
     const it = await blocked();
-    expect(await effectsOf(it.on.world, it.run)).toMatchObject({
+    expect(await effectsOf(it.harness.world, it.run)).toMatchObject({
       undoable: ["pay (c1)", "pay (c2)"],
       standing: [],
       spent: { beats: 2 },
     });
-    expect(await requestCompensation(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("accepted");
-    const next = await passing(it.on, drive(it.runner, it.reply));
-    it.on.clock.moveTo(rowOf(it.on, it.run).wakeAt ?? it.on.clock.now());
-    if (next.route !== "done") await passing(it.on, drive(it.runner, next));
-    expect(await show(it.on.world, it.run)).toMatchObject({ status: "completed" });
-    expect(await stateOf(it.on.world, it.run)).toMatchObject({ attempt: 2 });
-    expect(await requestCompensation(it.on.world, { run: it.run, next: "restart", by: "ann" })).toBe("late");
+    expect(await requestCompensation(it.harness.world, { run: it.run, next: "restart", by: "ann" })).toBe("accepted");
+    const next = await advanceUntilSettled(it.harness, drive(it.runner, it.reply));
+    it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? it.harness.clock.now());
+    if (next.route !== "done") await advanceUntilSettled(it.harness, drive(it.runner, next));
+    expect(await show(it.harness.world, it.run)).toMatchObject({ status: "completed" });
+    expect(await stateOf(it.harness.world, it.run)).toMatchObject({ attempt: 2 });
+    expect(await requestCompensation(it.harness.world, { run: it.run, next: "restart", by: "ann" })).toBe("late");
   });
 });

@@ -3,7 +3,7 @@
  * that it can die, freeze or meet a fault at each of its calls; what it was about to do then never happens.
  */
 import type { Clock, World } from "../../../src/ports/world.ts";
-import type { Gate } from "./scene.ts";
+import type { Gate } from "./scenario.ts";
 
 /** What may happen to a call that reaches a port. */
 export const FAULTS = ["crash before", "crash after", "answer lost", "not applied", "unavailable"] as const;

@@ -1,25 +1,25 @@
 /**
- * The third scene: a run whose context gets too long. Once for every fault at every call, and frozen at every point, it ends
+ * The third scenario: a run whose context gets too long. Once for every fault at every call, and frozen at every point, it ends
  * as it should, what it did is done once, and every summary that was paid for is kept or counted as lost.
  */
 import { expect, test } from "vitest";
 import { eventsOfKind } from "../../simulation/replay.ts";
-import { commitWithoutMark } from "./bends.ts";
+import { commitWithoutMark } from "./broken-worlds.ts";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
-import { play } from "./play.ts";
-import { ENUMERATION } from "../../support/patience.ts";
+import { playScene } from "./play.ts";
+import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
-test("the scene meets what it is meant to meet", ENUMERATION, async () => {
-  const calm = await play({ compacts: true });
+test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
+  const calm = await playScene({ compacts: true });
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm).toMatchObject({ told: ["completed"], result: "all is read", summaries: 1 });
-  expect(calm.deeds.map(({ what }) => what)).toEqual(["b", "g"]);
+  expect(calm.effects.map(({ what }) => what)).toEqual(["b", "g"]);
   expect(eventsOfKind(calm, "Compacted")).toMatchObject([{ replaced: { from: "m2", to: "m5" } }]);
 });
 
 test(
-  "no single fault at any call breaks a guarantee, changes what comes of the run, or leaves a summary uncounted",
-  ENUMERATION,
+  "no single fault at any call breaks a guarantee, changes the outcome of the run, or leaves a summary uncounted",
+  ENUMERATION_TIMEOUT,
   async () => {
     const { found, reached, histories } = await everyFault({ compacts: true });
     expect(found).toEqual([]);
@@ -28,15 +28,15 @@ test(
   },
 );
 
-test("nor does a zombie that comes back at any moment", ENUMERATION, async () => {
+test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
   const { found, histories } = await everyZombie({ compacts: true, stride: 13 });
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(30);
 });
 
 test(
-  "without its rule it finds a violation: a commit after which somebody may ask leaves a mark",
-  ENUMERATION,
+  "without its rule it finds a violation: a commit before a model call leaves a mark",
+  ENUMERATION_TIMEOUT,
   async () => {
     const { found } = await everyFault({ compacts: true, bend: commitWithoutMark, stopAtFirst: true });
     expect(found[0]?.again).toMatch(/^npm run crash -- --fault "\d+ [a-z ]+" --compacts$/);

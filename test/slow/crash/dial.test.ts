@@ -1,22 +1,22 @@
 /**
- * The scene of the dial: most replies ask for nothing that acts outside, and are not committed before that has run. Once
+ * The scenario of the dial: most replies ask for nothing that acts outside, and are not committed before that has run. Once
  * for every fault at every call, and frozen at every point, the run does the same and comes to the same, and knows of
  * every reply that was paid for: as its own, or as lost.
  */
 import { expect, test } from "vitest";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
-import { play } from "./play.ts";
-import { ENUMERATION } from "../../support/patience.ts";
+import { playScene } from "./play.ts";
+import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 /** In this world each commit of a row is a point; how many of them a run without faults makes. */
-const commitsOf = async (plan: Parameters<typeof play>[0]): Promise<number> =>
-  (await play(plan)).points.filter(({ name }) => name === "table.commit").length;
+const commitsOf = async (plan: Parameters<typeof playScene>[0]): Promise<number> =>
+  (await playScene(plan)).points.filter(({ name }) => name === "table.commit").length;
 
-test("the scene meets what it is meant to meet", ENUMERATION, async () => {
-  const calm = await play({ dialled: 1 });
+test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
+  const calm = await playScene({ dialled: 1 });
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm).toMatchObject({ told: ["completed"], result: "over", replies: 4, accounted: 4 });
-  expect(calm.deeds).toMatchObject([{ tool: "keyed", what: "c" }]);
+  expect(calm.effects).toMatchObject([{ tool: "keyed", what: "c" }]);
   // One for each beat, one more for the call that acts outside.
   expect(await commitsOf({ dialled: 1 })).toBe(5);
   // Of several beats a time each reply is committed before the next one is asked for.
@@ -24,8 +24,8 @@ test("the scene meets what it is meant to meet", ENUMERATION, async () => {
 });
 
 test.each([1, 3])(
-  "no single fault at any call forgets a reply, or changes what comes of it; %i a time",
-  ENUMERATION,
+  "no single fault at any call loses a reply, or changes the outcome of the run; %i a time",
+  ENUMERATION_TIMEOUT,
   async (dialled) => {
     const { found, reached, histories } = await everyFault({ dialled });
     expect(found).toEqual([]);
@@ -34,8 +34,12 @@ test.each([1, 3])(
   },
 );
 
-test.each([1, 3])("nor does a zombie that comes back at any moment; %i a time", ENUMERATION, async (dialled) => {
-  const { found, histories } = await everyZombie({ dialled, stride: 7 });
-  expect(found).toEqual([]);
-  expect(histories).toBeGreaterThan(30);
-});
+test.each([1, 3])(
+  "no zombie that returns at any moment does so either; %i a time",
+  ENUMERATION_TIMEOUT,
+  async (dialled) => {
+    const { found, histories } = await everyZombie({ dialled, stride: 7 });
+    expect(found).toEqual([]);
+    expect(histories).toBeGreaterThan(30);
+  },
+);

@@ -2,13 +2,13 @@
 import { violationsOf } from "../../simulation/checkers.ts";
 import { eventsOfKind } from "../../simulation/replay.ts";
 import { faultsOf } from "./actor.ts";
-import { type Played, play } from "./play.ts";
-import { standing, wrongWithUndos } from "./saga-scene.ts";
-import { AWAY, AWAY_MS, type Fault, type Outage, type Plan, type Zombie } from "./plan.ts";
+import { type PlayedHistory, playScene } from "./play.ts";
+import { standing, wrongWithUndos } from "./saga-scenario.ts";
+import { OUTAGE_STORES, OUTAGE_MS, type Fault, type Outage, type Plan, type Zombie } from "./plan.ts";
 
 /** What a history does to the outside and says in the end, whatever happened on the way. */
-const outcomeOf = ({ result, code, deeds, told }: Played): string =>
-  JSON.stringify([result, code, told, standing(deeds).toSorted()]);
+const outcomeOf = ({ result, code, effects, told }: PlayedHistory): string =>
+  JSON.stringify([result, code, told, standing(effects).toSorted()]);
 
 export interface Found {
   /** The command that plays it again. */
@@ -36,16 +36,16 @@ const TOOK_MS_MAX = 60_000;
 const PAUSE_MS_MAX = 300_000;
 
 /** What is wrong with a history, next to one that met no fault. */
-export function wrongWith(history: Played, calm: Played): readonly string[] {
+export function wrongWith(history: PlayedHistory, calm: PlayedHistory): readonly string[] {
   const [expected, outcome] = [outcomeOf(calm), outcomeOf(history)];
   const same = outcome === expected ? [] : [`outcome: ${outcome} instead of ${expected}`];
-  const tookMsMax = TOOK_MS_MAX + (history.isOutage ? AWAY_MS + PAUSE_MS_MAX : 0);
+  const tookMsMax = TOOK_MS_MAX + (history.isOutage ? OUTAGE_MS + PAUSE_MS_MAX : 0);
   const late = history.tookMs <= tookMsMax ? [] : [`late: the run took ${history.tookMs} ms`];
   const { closings } = history;
   const asked = closings <= 1 ? [] : [`closings: it was asked ${closings} times for its last words`];
   const { replies, accounted } = history;
   const forgotten = replies <= accounted ? [] : [`replies: it paid for ${replies} and knows of ${accounted}`];
-  const undone = wrongWithUndos(history.deeds);
+  const undone = wrongWithUndos(history.effects);
   const died =
     history.rows.some(({ deaths }) => deaths > 0) && history.isOutage ? ["deaths: an outage counts as one"] : [];
   return [
@@ -61,7 +61,7 @@ export function wrongWith(history: Played, calm: Played): readonly string[] {
 }
 
 /** A summary that was paid for is in the history, or counted as lost. */
-function uncounted(history: Played): readonly string[] {
+function uncounted(history: PlayedHistory): readonly string[] {
   const kept = eventsOfKind(history, "Compacted").length;
   const lost = eventsOfKind(history, "ModelCallLost").reduce((sum, { calls }) => sum + calls, 0);
   const { summaries } = history;
@@ -73,11 +73,11 @@ const namedOutage = ({ at, store, loses }: Outage): string => `--outage "${at} $
 const namedZombie = ({ at, others }: Zombie): string => `--zombie "${at} ${others}"`;
 
 /** Every fault that can meet a point from `from` on. */
-const faultsIn = ({ points }: Played, from = 0): readonly Fault[] =>
+const faultsIn = ({ points }: PlayedHistory, from = 0): readonly Fault[] =>
   points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
 
 /** Which scene it is; played so it meets no fault. */
-const sceneOf = ({ stops = false, compacts = false, dialled, saga }: Options): Plan => ({
+const scenarioOf = ({ stops = false, compacts = false, dialled, saga }: Options): Plan => ({
   ...{ stops, compacts },
   ...(dialled === undefined ? {} : { dialled }),
   ...(saga && { saga }),
@@ -94,8 +94,8 @@ const wordsOf = ({ stops, compacts, dialled, saga }: Options): string =>
 /** Exactly one fault: each kind at each point. */
 export async function everyFault(options: Options = {}): Promise<Enumerated> {
   const sum = await Sum.of(options);
-  for (const fault of faultsIn(await play(options))) {
-    sum.add(namedFault(fault), await play({ ...options, faults: [fault] }));
+  for (const fault of faultsIn(await playScene(options))) {
+    sum.add(namedFault(fault), await playScene({ ...options, faults: [fault] }));
     if (sum.isEnough(options)) break;
   }
   return sum;
@@ -105,35 +105,35 @@ export async function everyFault(options: Options = {}): Promise<Enumerated> {
 export async function everyOutage(options: Options = {}): Promise<Enumerated> {
   const { stride = 1 } = options;
   const sum = await Sum.of(options);
-  const calm = await play(options);
+  const calm = await playScene(options);
   const points = calm.points.flatMap(({ byProcess }, at) => (byProcess ? [at] : []));
-  for (const [store, loses, first] of AWAYS) {
+  for (const [store, loses, first] of OUTAGES) {
     for (const at of points.filter((_, index) => index % stride === first % stride)) {
       if (sum.isEnough(options)) return sum;
       const outage: Outage = { at, store, loses };
-      sum.add(namedOutage(outage), await play({ ...options, outage }));
+      sum.add(namedOutage(outage), await playScene({ ...options, outage }));
     }
   }
   return sum;
 }
 
 /** Each kind of outage begins at other points, so that a stride leaves out no point for all of them. */
-const AWAYS = AWAY.flatMap((store, index) =>
+const OUTAGES = OUTAGE_STORES.flatMap((store, index) =>
   (["requests", "answers"] as const).map((loses, other) => [store, loses, 2 * index + other] as const),
 );
 
 /** Two faults: after the first one, each kind at each later point of that history; every `stride`-th of them. */
 export async function pairsOfFaults(stride: number): Promise<Enumerated> {
-  const calm = await play();
+  const calm = await playScene();
   const sum = new Sum(calm, "");
   let count = 0;
   for (const first of faultsIn(calm)) {
-    const history = await play({ faults: [first] });
+    const history = await playScene({ faults: [first] });
     for (const second of faultsIn(history, first.at + 1)) {
       count += 1;
       if (count % stride !== 0) continue;
       const faults = [first, second];
-      sum.add(faults.map(namedFault).join(" "), await play({ faults }));
+      sum.add(faults.map(namedFault).join(" "), await playScene({ faults }));
     }
   }
   return sum;
@@ -143,11 +143,11 @@ export async function pairsOfFaults(stride: number): Promise<Enumerated> {
 export async function everyZombie(options: Options = {}): Promise<Enumerated> {
   const { stride = 1 } = options;
   const sum = await Sum.of(options);
-  for (const [at, { byProcess }] of (await play(options)).points.entries()) {
+  for (const [at, { byProcess }] of (await playScene(options)).points.entries()) {
     // Neighbours begin at different numbers, so that a stride leaves out no moment for all of them.
     for (let others = at % stride, thawed = byProcess; thawed && !sum.isEnough(options); others += stride) {
       const zombie = { at, others };
-      const history = await play({ ...options, zombie });
+      const history = await playScene({ ...options, zombie });
       sum.add(namedZombie(zombie), history);
       ({ thawed } = history);
     }
@@ -159,20 +159,20 @@ class Sum implements Enumerated {
   histories = 0;
   readonly found: Found[] = [];
   readonly reached = new Set<string>();
-  readonly #calm: Played;
+  readonly #calm: PlayedHistory;
   readonly #scene: string;
 
-  /** Compared with the same scene without any fault, in a sound world. */
+  /** Compared with the same scenario without any fault, in a sound world. */
   static async of(options: Options): Promise<Sum> {
-    return new Sum(await play(sceneOf(options)), wordsOf(options));
+    return new Sum(await playScene(scenarioOf(options)), wordsOf(options));
   }
 
-  constructor(calm: Played, scene: string) {
+  constructor(calm: PlayedHistory, scene: string) {
     this.#calm = calm;
     this.#scene = scene;
   }
 
-  add(plan: string, history: Played): void {
+  add(plan: string, history: PlayedHistory): void {
     this.histories += 1;
     for (const each of history.reached) this.reached.add(each);
     const violations = wrongWith(history, this.#calm);

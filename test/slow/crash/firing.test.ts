@@ -4,12 +4,18 @@
  */
 import { describe, expect, test } from "vitest";
 import type { FiringOutcome } from "../../../src/protocol/firing.ts";
-import { dying, everyCrash } from "../../support/crashing.ts";
-import { HOUR, type Plot, hourOf, plot, scheduled } from "../../support/firing.ts";
-import { freezing } from "../../support/freezing.ts";
+import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import {
+  HOUR,
+  type ScheduleHarness,
+  lastFullHour,
+  createScheduleHarness,
+  scheduledAgent,
+} from "../../support/harness/schedule-harness.ts";
+import { freezeAtCall } from "../../support/faults/freeze-at-call.ts";
 
 /** Delivers it until something comes of it. */
-async function delivered(of: Plot, at: number): Promise<FiringOutcome> {
+async function delivered(of: ScheduleHarness, at: number): Promise<FiringOutcome> {
   for (let copy = 0; copy < 3; copy += 1) {
     const outcome = await of.fire(at).catch(() => null);
     if (outcome !== null && outcome.kind !== "held") return outcome;
@@ -19,32 +25,32 @@ async function delivered(of: Plot, at: number): Promise<FiringOutcome> {
 }
 
 /** What was decided last, as it is stored. */
-const decided = (of: Plot): { readonly at?: number } =>
-  JSON.parse([...of.on.world.store.turns.values()][0]?.cursor ?? "{}") as { readonly at?: number };
+const decided = (of: ScheduleHarness): { readonly at?: number } =>
+  JSON.parse([...of.harness.world.store.turns.values()][0]?.cursor ?? "{}") as { readonly at?: number };
 
 describe("a firing that dies at any of its calls", () => {
-  test("and is delivered again is one run", async () => {
-    const crashes = await everyCrash(async (crash) => {
-      const of = plot(scheduled());
-      const at = hourOf(of);
-      const hasSurvived = await dying(of.world, crash).survives((world) => of.fire(at, { world }));
+  test("and is delivered again starts one run", async () => {
+    const crashes = await forEachCrashPoint(async (crash) => {
+      const of = createScheduleHarness(scheduledAgent());
+      const at = lastFullHour(of);
+      const hasSurvived = await crashAtCall(of.world, crash).survives((world) => of.fire(at, { world }));
       of.lapse();
       expect(await delivered(of, at)).toMatchObject({ run: of.runOf(at) });
       expect(of.created).toEqual([of.runOf(at)]);
-      expect(of.on.world.chain.executions.size).toBe(1);
+      expect(of.harness.world.chain.executions.size).toBe(1);
       return hasSurvived;
     });
     expect(crashes).toBeGreaterThan(15);
   });
 
-  test("is made good by the next firing if it was decided, and that one does not overlap it", async () => {
+  test("is made up for by the next firing if it was decided, and that one does not overlap it", async () => {
     const fates = new Set<string>();
-    await everyCrash(async (crash) => {
-      const of = plot(scheduled());
-      const at = hourOf(of);
-      const hasSurvived = await dying(of.world, crash).survives((world) => of.fire(at, { world }));
+    await forEachCrashPoint(async (crash) => {
+      const of = createScheduleHarness(scheduledAgent());
+      const at = lastFullHour(of);
+      const hasSurvived = await crashAtCall(of.world, crash).survives((world) => of.fire(at, { world }));
       const wasDecided = decided(of).at === at;
-      of.on.clock.moveTo(at + HOUR);
+      of.harness.clock.moveTo(at + HOUR);
       const next = await delivered(of, at + HOUR);
       const first = of.runOf(wasDecided ? at : at + HOUR);
       expect(next).toEqual({ kind: wasDecided ? "skipped" : "started", run: first });
@@ -60,15 +66,15 @@ describe("a firing that dies at any of its calls", () => {
     expect(fates).toEqual(new Set(["skipped", "started"]));
   });
 
-  test("is lost by no death of the next one either", async () => {
-    const histories = await everyCrash(async (first) => {
+  test("is not lost when the next one dies either", async () => {
+    const histories = await forEachCrashPoint(async (first) => {
       let hasSurvived = true;
-      await everyCrash(async (second) => {
-        const of = plot(scheduled({ overlap: "allow" }));
-        const at = hourOf(of);
-        hasSurvived = await dying(of.world, first).survives((world) => of.fire(at, { world }));
+      await forEachCrashPoint(async (second) => {
+        const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
+        const at = lastFullHour(of);
+        hasSurvived = await crashAtCall(of.world, first).survives((world) => of.fire(at, { world }));
         of.lapse();
-        const isOver = await dying(of.world, second).survives((world) => of.fire(at + HOUR, { world }));
+        const isOver = await crashAtCall(of.world, second).survives((world) => of.fire(at + HOUR, { world }));
         of.lapse();
         await delivered(of, at);
         await delivered(of, at + HOUR);
@@ -93,12 +99,12 @@ describe("a firing that freezes at any of its calls, and thaws after another one
 
   /** Both are delivered again until something comes of them. */
   async function bothCame(
-    of: Plot,
-    how: { readonly crash: Parameters<typeof freezing>[1]; readonly isTakenForDead: boolean },
+    of: ScheduleHarness,
+    how: { readonly crash: Parameters<typeof freezeAtCall>[1]; readonly isTakenForDead: boolean },
     firings: readonly [frozen: number, other: number],
   ): Promise<boolean> {
     const [frozen, other] = firings;
-    const process = freezing(of.world, how.crash);
+    const process = freezeAtCall(of.world, how.crash);
     const work = of.fire(frozen, { world: process.world });
     work.catch(() => undefined);
     const isFrozen = await process.freezes(work);
@@ -110,11 +116,11 @@ describe("a firing that freezes at any of its calls, and thaws after another one
     return !isFrozen;
   }
 
-  test.each(CASES)("$name (taken for dead: $isTakenForDead): one run, none over another", async (how) => {
-    const histories = await everyCrash(async (crash) => {
-      const of = plot(scheduled());
-      const at = hourOf(of);
-      of.on.clock.moveTo(at + HOUR);
+  test.each(CASES)("$name (presumed dead: $isTakenForDead): one run, none over another", async (how) => {
+    const histories = await forEachCrashPoint(async (crash) => {
+      const of = createScheduleHarness(scheduledAgent());
+      const at = lastFullHour(of);
+      of.harness.clock.moveTo(at + HOUR);
       const isOver = await bothCame(of, { ...how, crash }, [at + how.frozen, at + how.other]);
       expect(of.created).toHaveLength(1);
       expect(of.mostAlive()).toBe(1);
@@ -124,12 +130,12 @@ describe("a firing that freezes at any of its calls, and thaws after another one
   });
 
   test.each(CASES)(
-    "$name (taken for dead: $isTakenForDead): a run for each time, where they may overlap",
+    "$name (presumed dead: $isTakenForDead): a run for each time, where they may overlap",
     async (how) => {
-      await everyCrash(async (crash) => {
-        const of = plot(scheduled({ overlap: "allow" }));
-        const at = hourOf(of);
-        of.on.clock.moveTo(at + HOUR - 60_000);
+      await forEachCrashPoint(async (crash) => {
+        const of = createScheduleHarness(scheduledAgent({ overlap: "allow" }));
+        const at = lastFullHour(of);
+        of.harness.clock.moveTo(at + HOUR - 60_000);
         const isOver = await bothCame(of, { ...how, crash }, [at + how.frozen, at + how.other]);
         const wanted = new Set([of.runOf(at + how.frozen), of.runOf(at + how.other)]);
         expect(of.created.toSorted()).toEqual([...wanted].toSorted());

@@ -1,6 +1,6 @@
 /**
  * `npm run crash -- [--pairs [--stride 40] | --outages [--stride 7]] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1 | --saga fails]`:
- * plays the histories of the enumerations. `--stops` plays the scene of a run that has to stop, `--compacts` that of one whose
+ * plays the histories of the enumerations. `--stops` plays the scenario of a run that has to stop, `--compacts` that of one whose
  * context gets too long, `--dialled` that of the dial, in invocations of so many beats, `--saga` (`fails` or `cancelled`) that
  * of a run that undoes what it did. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of
  * faults, or each of so many; else all of one fault
@@ -9,8 +9,8 @@
 import { parseArgs } from "node:util";
 import { FAULTS } from "./actor.ts";
 import { type Enumerated, everyFault, everyOutage, everyZombie, pairsOfFaults, wrongWith } from "./enumerate.ts";
-import { play } from "./play.ts";
-import { AWAY, type Fault, type Outage, type Plan } from "./plan.ts";
+import { playScene } from "./play.ts";
+import { OUTAGE_STORES, type Fault, type Outage, type Plan } from "./plan.ts";
 
 const { values } = parseArgs({
   options: {
@@ -29,7 +29,7 @@ const { values } = parseArgs({
 
 const { stops, compacts } = values;
 const saga = (["fails", "cancelled"] as const).find((each) => each === values.saga);
-const scene = {
+const scenario = {
   ...{ stops, compacts, ...(saga && { saga }) },
   ...(values.dialled === undefined ? {} : { dialled: Math.max(1, Number(values.dialled) || 1) }),
 };
@@ -43,7 +43,7 @@ function faultOf(text: string): Fault {
 
 function outageOf(text: string): Outage {
   const [, at, name, loses] = /^(\d+) (\w+) (requests|answers)$/.exec(text) ?? [];
-  const store = AWAY.find((each) => each === name);
+  const store = OUTAGE_STORES.find((each) => each === name);
   if (at === undefined || store === undefined)
     throw new Error(`no outage is called ${text}; e.g. "17 objects requests"`);
   return { at: Number(at), store, loses: loses === "answers" ? "answers" : "requests" };
@@ -53,11 +53,11 @@ async function playOne(): Promise<readonly string[]> {
   const [at, others] = (values.zombie ?? "").split(" ").map(Number);
   const zombie: Plan = at === undefined || others === undefined ? {} : { zombie: { at, others } };
   const outage = values.outage === undefined ? {} : { outage: outageOf(values.outage) };
-  const history = await play({ faults: values.fault.map(faultOf), ...zombie, ...outage, ...scene });
+  const history = await playScene({ faults: values.fault.map(faultOf), ...zombie, ...outage, ...scenario });
   for (const [index, { name, byProcess }] of history.points.entries()) {
     console.log(`${String(index).padStart(4)} ${byProcess ? "process" : "outside"} ${name}`);
   }
-  return wrongWith(history, await play(scene));
+  return wrongWith(history, await playScene(scenario));
 }
 
 async function playAll(): Promise<readonly string[]> {
@@ -65,8 +65,8 @@ async function playAll(): Promise<readonly string[]> {
   const parts: readonly (() => Promise<Enumerated>)[] = values.pairs
     ? [() => pairsOfFaults(stride)]
     : values.outages
-      ? [() => everyOutage({ ...scene, stride })]
-      : [() => everyFault(scene), () => everyZombie(scene)];
+      ? [() => everyOutage({ ...scenario, stride })]
+      : [() => everyFault(scenario), () => everyZombie(scenario)];
   const violations: string[] = [];
   for (const part of parts) {
     const begun = performance.now();

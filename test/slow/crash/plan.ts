@@ -1,4 +1,4 @@
-/** The plan of a history: which faults meet which of its points, and which scene it is. */
+/** The plan of a history: which faults meet which of its points, and which scenario it is. */
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { FaultKind } from "./actor.ts";
 
@@ -14,18 +14,18 @@ export interface Zombie {
   readonly others: number;
 }
 
-/** What does not answer the processes of a scene, from the moment that they reach point `at`. */
+/** What does not answer the processes of a scenario, from the moment that they reach point `at`. */
 export interface Outage {
   readonly at: number;
-  readonly store: (typeof AWAY)[number];
+  readonly store: (typeof OUTAGE_STORES)[number];
   /** Whether requests are lost, or arrive and are applied and their answers are lost. */
   readonly loses: "requests" | "answers";
 }
 
-export const AWAY = ["table", "objects", "everything"] as const;
+export const OUTAGE_STORES = ["table", "objects", "everything"] as const;
 
-/** For so long, by the clock of the scene. */
-export const AWAY_MS = 3_600_000;
+/** For so long, by the clock of the scenario. */
+export const OUTAGE_MS = 3_600_000;
 
 export interface Plan {
   readonly outage?: Outage;

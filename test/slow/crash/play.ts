@@ -1,5 +1,5 @@
 /**
- * Plays the scene on the real runner, with exactly the faults of its plan. Every call of a port, of a tool and of the
+ * Plays the scenario on the real runner, with exactly the faults of its plan. Every call of a port, of a tool and of the
  * model is a point; points are counted in the order in which anybody reaches them, so a plan is a few numbers. Nothing
  * draws lots, and time passes only when nobody can do anything else.
  */
@@ -11,13 +11,13 @@ import type { Row } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { type History, watchRows } from "../../simulation/history.ts";
-import { type Deed, SETTLE_MS } from "./scene.ts";
+import { type RecordedEffect, SETTLE_MS } from "./scenario.ts";
 import type { Plan, Point } from "./plan.ts";
-import { BEAT_MS, Stage } from "./stage.ts";
+import { BEAT_MS, CrashHarness } from "./crash-harness.ts";
 
-export interface Played extends History {
+export interface PlayedHistory extends History {
   readonly points: readonly Point[];
-  readonly deeds: readonly Deed[];
+  readonly effects: readonly RecordedEffect[];
   readonly result: Json;
   /** Why it failed. */
   readonly code: string | null;
@@ -32,7 +32,7 @@ export interface Played extends History {
   readonly told: readonly string[];
   /** What was made of a person's decision about the gate. */
   readonly decisions: readonly string[];
-  /** By the clock of the scene. */
+  /** By the clock of the scenario. */
   readonly tookMs: number;
   /** A store was away for long. */
   readonly isOutage: boolean;
@@ -45,7 +45,7 @@ const STEPS_MAX = 300;
 /** While everything is away a chain that cannot even park goes round every few seconds. */
 const STEPS_AWAY_MAX = 5_000;
 
-export async function play(plan: Plan = {}): Promise<Played> {
+export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
   const clock = virtualClock(START);
   const claims = { chainClaimsMax: 3, beatsPerInvocation: plan.dialled ?? 1 };
   const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000, ...claims });
@@ -56,7 +56,7 @@ export async function play(plan: Plan = {}): Promise<Played> {
     rows.push(row);
     if (isKeyless) keyless.push(row);
   });
-  const stage = new Stage(plan, { clock, world: plan.bend?.(plain) ?? plain });
+  const stage = new CrashHarness(plan, { clock, world: plan.bend?.(plain) ?? plain });
   const run = await stage.start();
   let steps = 0;
   const stepsMax = plan.outage === undefined ? STEPS_MAX : STEPS_AWAY_MAX;
@@ -84,11 +84,11 @@ export async function play(plan: Plan = {}): Promise<Played> {
   const told = letters.map(({ body }) => (body.kind === "child" ? body.status : body.kind));
   const mine = rows.filter((row) => row.run === run);
   const seen = { world, run, rows: mine, keyless, answers, steered, steps, reached, points };
-  const outside_ = { effects: outside.deeds };
+  const services_ = { effects: outside.effects };
   return {
     ...seen,
-    outside: outside_,
-    deeds: outside.deeds,
+    outside: services_,
+    effects: outside.effects,
     ...ended,
     tookMs,
     isOutage: plan.outage !== undefined,

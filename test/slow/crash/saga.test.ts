@@ -1,23 +1,23 @@
 /**
- * The scene of sagas: once for every fault at every call, and frozen at every point, what the run did is undone newest
+ * The scenario of sagas: once for every fault at every call, and frozen at every point, what the run did is undone newest
  * first, each effect once and after it can have landed; then it begins again under other keys, or is cancelled.
  */
 import { expect, test } from "vitest";
 import { timeline } from "../../../src/operations/views.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
-import { play } from "./play.ts";
-import { ENUMERATION } from "../../support/patience.ts";
+import { playScene } from "./play.ts";
+import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
-test("the scene meets what it is meant to meet", ENUMERATION, async () => {
-  const calm = await play({ saga: "fails" });
+test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
+  const calm = await playScene({ saga: "fails" });
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm).toMatchObject({ told: ["completed"], code: null });
-  expect(calm.deeds.map(({ what }) => what)).toEqual([
+  expect(calm.effects.map(({ what }) => what)).toEqual([
     ...["keyed", "probed", "unsafe", "undo of unsafe", "undo of probed", "undo of keyed"],
     ...["keyed", "probed"],
   ]);
-  expect(new Set(calm.deeds.map(({ key }) => key)).size).toBe(8);
+  expect(new Set(calm.effects.map(({ key }) => key)).size).toBe(8);
   expect(await verify(calm.world, { run: calm.run })).toMatchObject({ findings: [] });
   const events = (await timeline(calm.world, { run: calm.run, after: 0 })) ?? [];
   const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
@@ -28,8 +28,8 @@ test("the scene meets what it is meant to meet", ENUMERATION, async () => {
 });
 
 test(
-  "no single fault at any call changes what is undone, in which order, or what comes of the run",
-  ENUMERATION,
+  "no single fault at any call changes what is undone, in which order, or the outcome of the run",
+  ENUMERATION_TIMEOUT,
   async () => {
     const { found, reached, histories } = await everyFault({ saga: "fails" });
     expect(found).toEqual([]);
@@ -40,25 +40,29 @@ test(
   },
 );
 
-test("nor does a zombie that comes back at any moment", ENUMERATION, async () => {
+test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
   const { found, histories } = await everyZombie({ saga: "fails", stride: 13 });
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(100);
 });
 
-test("a run that is cancelled in the middle of a deed leaves nothing behind, whatever fails", ENUMERATION, async () => {
-  const calm = await play({ saga: "cancelled" });
-  expect(wrongWith(calm, calm)).toEqual([]);
-  expect(calm).toMatchObject({ told: ["cancelled"], steered: [{ what: "undo", outcome: "accepted" }] });
-  expect(calm.deeds.map(({ what }) => what)).toEqual([
-    ...["keyed", "probed", "unsafe", "undo of unsafe", "undo of probed", "undo of keyed"],
-  ]);
-  const { found, reached } = await everyFault({ saga: "cancelled" });
-  expect(found).toEqual([]);
-  expect(reached).toContain("table.request crash before");
-});
+test(
+  "a run that is cancelled during an effect leaves nothing in place, whatever fails",
+  ENUMERATION_TIMEOUT,
+  async () => {
+    const calm = await playScene({ saga: "cancelled" });
+    expect(wrongWith(calm, calm)).toEqual([]);
+    expect(calm).toMatchObject({ told: ["cancelled"], steered: [{ what: "undo", outcome: "accepted" }] });
+    expect(calm.effects.map(({ what }) => what)).toEqual([
+      ...["keyed", "probed", "unsafe", "undo of unsafe", "undo of probed", "undo of keyed"],
+    ]);
+    const { found, reached } = await everyFault({ saga: "cancelled" });
+    expect(found).toEqual([]);
+    expect(reached).toContain("table.request crash before");
+  },
+);
 
-test("without its rule it finds a violation: a keyed undo remembers keys", ENUMERATION, async () => {
+test("without its rule it finds a violation: a keyed undo remembers keys", ENUMERATION_TIMEOUT, async () => {
   const { found } = await everyFault({ saga: "fails", forgetsKeys: true, stopAtFirst: true });
   expect(found[0]?.again).toMatch(/^npm run crash -- --fault "\d+ [a-z ]+" --saga fails$/);
   expect(found[0]?.violations.some((each) => /^(keyedOnce|undo)/.test(each))).toBe(true);

@@ -1,18 +1,18 @@
 /**
- * The other scene: a run goes in circles and has to stop. Once for every fault at every call, and frozen at every point, it
+ * The other scenario: a run goes in circles and has to stop. Once for every fault at every call, and frozen at every point, it
  * ends as it should, what it did is done once, and its last words are asked for at most once.
  */
 import { expect, test } from "vitest";
 import { timeline } from "../../../src/operations/views.ts";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
-import { play } from "./play.ts";
-import { ENUMERATION } from "../../support/patience.ts";
+import { playScene } from "./play.ts";
+import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
-test("the scene meets what it is meant to meet", ENUMERATION, async () => {
-  const calm = await play({ stops: true });
+test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
+  const calm = await playScene({ stops: true });
   expect(wrongWith(calm, calm)).toEqual([]);
   expect(calm).toMatchObject({ told: ["failed"], code: "Runaway", closings: 1 });
-  expect(calm.deeds).toMatchObject([{ tool: "keyed", what: "b" }]);
+  expect(calm.effects).toMatchObject([{ tool: "keyed", what: "b" }]);
   const events = (await timeline(calm.world, { run: calm.run, after: 0 })) ?? [];
   const ends = events.flatMap((event) => (event.kind === "RunEnded" ? [event] : []));
   expect(ends).toMatchObject([
@@ -21,8 +21,8 @@ test("the scene meets what it is meant to meet", ENUMERATION, async () => {
 });
 
 test(
-  "no single fault at any call breaks a guarantee, changes what it ends with, or asks for last words twice",
-  ENUMERATION,
+  "no single fault at any call breaks a guarantee, changes the end, or makes two closing calls",
+  ENUMERATION_TIMEOUT,
   async () => {
     const { found, reached, histories } = await everyFault({ stops: true });
     expect(found).toEqual([]);
@@ -31,7 +31,7 @@ test(
   },
 );
 
-test("nor does a zombie that comes back at any moment", ENUMERATION, async () => {
+test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
   const { found, histories } = await everyZombie({ stops: true, stride: 13 });
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(30);

@@ -5,18 +5,18 @@ import { decodeSealed } from "../../../src/codec/sealed.ts";
 import { decodeSnapshot } from "../../../src/codec/snapshot.ts";
 import { decodeSegment } from "../../../src/codec/transcript.ts";
 import { fromBlob } from "../../../src/codec/value.ts";
-import { Copy, longRun } from "../../support/damage.ts";
+import { DamagedCopy, createLongRun } from "../../support/runs/damaged-copies.ts";
 
-let of: Copy;
+let of: DamagedCopy;
 
 beforeAll(async () => {
-  of = new Copy(await longRun());
+  of = new DamagedCopy(await createLongRun());
 }, 60_000);
 
 const FLIPS_MAX = 20_000;
 
 /** Flips each bit in turn, or of a large object some between its first bit and its last; which share was found out. */
-function foundOut(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown): number {
+function detectedFlips(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown): number {
   const whole = JSON.stringify(decode(bytes));
   const bits = bytes.length * 8;
   const step = Math.ceil(bits / FLIPS_MAX);
@@ -37,29 +37,29 @@ function foundOut(bytes: Uint8Array, decode: (bytes: Uint8Array) => unknown): nu
 /** Compressed bytes have few bits that mean nothing. */
 const NEARLY_ALL = 0.9;
 
-test("of a snapshot", () => {
+test("every flipped bit of a snapshot is detected", () => {
   const bytes = of.object(of.row.snapshot.key);
-  expect(foundOut(bytes, (each) => decodeSnapshot(of.row.snapshot, each))).toBeGreaterThan(NEARLY_ALL);
+  expect(detectedFlips(bytes, (each) => decodeSnapshot(of.row.snapshot, each))).toBeGreaterThan(NEARLY_ALL);
 }, 120_000);
 
-test("of sealed events", () => {
+test("every flipped bit of sealed events is detected", () => {
   const { sealed } = of.newest;
   if (sealed === null) throw new Error("nothing is sealed");
   const bytes = of.object(sealed.key);
-  expect(foundOut(bytes, (each) => decodeSealed(sealed, each))).toBeGreaterThan(NEARLY_ALL);
+  expect(detectedFlips(bytes, (each) => decodeSealed(sealed, each))).toBeGreaterThan(NEARLY_ALL);
 }, 120_000);
 
-test("of a segment of the transcript", () => {
+test("every flipped bit of a segment of the transcript is detected", () => {
   const [ref] = of.newest.state.manifest;
   const key = of.keys("segments").find((each) => ref !== undefined && each.includes(ref.sha256));
   if (ref === undefined || key === undefined) throw new Error("there is no segment");
   const bytes = of.object(key);
-  expect(foundOut(bytes, (each) => decodeSegment(ref, each))).toBeGreaterThan(NEARLY_ALL);
+  expect(detectedFlips(bytes, (each) => decodeSegment(ref, each))).toBeGreaterThan(NEARLY_ALL);
 }, 120_000);
 
-test("of a large value", () => {
+test("every flipped bit of a large value is detected", () => {
   const [key = ""] = of.keys("blobs");
   const digest = /[0-9a-f]{64}/.exec(key)?.[0] ?? "";
   const bytes = of.object(key);
-  expect(foundOut(bytes, (each) => fromBlob(digest, each))).toBeGreaterThan(NEARLY_ALL);
+  expect(detectedFlips(bytes, (each) => fromBlob(digest, each))).toBeGreaterThan(NEARLY_ALL);
 }, 120_000);

@@ -1,7 +1,7 @@
 /** Bits of the file of an embedded store that flip while it is closed: each is harmless or named, and nothing goes on silently wrong. */
 import { expect, test } from "vitest";
 import { temporaryDir } from "../../process/fixtures/store.ts";
-import { type Seen, makeScene, observe } from "../../support/sqlite-flips.ts";
+import { type Observation, createFlipScenario, observe } from "../../support/faults/sqlite-flips.ts";
 
 /** Numbers below `below` that are the same in every run of the test. */
 function* sample(count: number, below: number): Generator<number> {
@@ -13,12 +13,12 @@ function* sample(count: number, below: number): Generator<number> {
 }
 
 async function flips(count: number, check?: "none") {
-  const scene = await makeScene();
+  const scene = await createFlipScenario();
   const how = { scene, dir: temporaryDir(), ...(check !== undefined && { check }) };
   const whole = await observe({ ...how, bytes: scene.bytes });
   expect(whole.named).toEqual([]);
   expect(await observe({ ...how, bytes: scene.bytes })).toEqual(whole);
-  const seen: { readonly bit: number; readonly seen: Seen }[] = [];
+  const seen: { readonly bit: number; readonly seen: Observation }[] = [];
   for (const bit of sample(count, scene.bytes.length * 8)) {
     const bytes = Buffer.from(scene.bytes);
     bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (1 << (bit & 7));
@@ -27,7 +27,7 @@ async function flips(count: number, check?: "none") {
   return { whole, seen };
 }
 
-test("each of 2,000 sampled bits is harmless, or damage is named, when the file is checked at open", async () => {
+test("each of 2,000 sampled flips is harmless or reported as damage when the file is checked at open", async () => {
   const { whole, seen } = await flips(2_000);
   const named = seen.filter((each) => each.seen.named.length > 0);
   const silent = seen.filter(
@@ -41,7 +41,7 @@ test("each of 2,000 sampled bits is harmless, or damage is named, when the file 
   expect(named.filter((each) => each.seen.named.includes("open: StoreDamaged")).length).toBeGreaterThan(60);
 }, 900_000);
 
-test("no sampled bit leads to an error without a name where the file is too large for the check at open", async () => {
+test("no sampled flip leads to an error without a code when the file is too large for the check at open", async () => {
   const { seen } = await flips(500, "none");
   expect(seen.filter((each) => each.seen.named.length > 0).length).toBeGreaterThan(30);
 }, 900_000);

@@ -30,7 +30,7 @@ test("reports a survivor, and a text that is no program as broken, and fails", a
   expect(said).toMatch(/^0 of 2 mutants killed$/m);
 }, 60_000);
 
-test("plays no mutant when a suite fails over sound sources", async () => {
+test("plays no mutant when a suite fails over unchanged sources", async () => {
   // It reads files of the checkout that a copy does not have.
   const failing = "test/tidy.test.ts";
   const { isOver, said } = await play(`a mutex lease without a wait [${failing}]`, `  - ${HELD}`);

@@ -2,7 +2,7 @@
 import { copyFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { cairn, desk, documentOf } from "../../support/cli.ts";
+import { runCairn, createCliFolder, runCairnJson } from "../../support/processes/cli-process.ts";
 
 const FIXTURES = join(import.meta.dirname, "../../process/fixtures");
 const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
@@ -15,8 +15,8 @@ interface Columns {
 const duplicatesOf = (document: unknown, strategy: string): number =>
   (document as Columns).strategies.find((each) => each.strategy === strategy)?.duplicates?.length ?? 0;
 
-test("thirty trips, each killed at a random beat", PATIENT, async () => {
-  const document = await documentOf(desk(), ["chaos", TRAVEL, "--tasks", "30"]);
+test("thirty trips survive a kill at a random beat each", PATIENT, async () => {
+  const document = await runCairnJson(createCliFolder(), ["chaos", TRAVEL, "--tasks", "30"]);
   expect(document).toMatchObject({
     ok: true,
     strategies: [
@@ -28,11 +28,11 @@ test("thirty trips, each killed at a random beat", PATIENT, async () => {
   expect(duplicatesOf(document, "act-then-save")).toBeGreaterThan(0);
 });
 
-test("somebody else's agent, killed at every edge of the protocol", PATIENT, async () => {
-  const here = desk();
-  copyFileSync(join(FIXTURES, "somebody-elses-agent.ts"), join(here.dir, "agent.ts"));
+test("a third party's agent survives a kill at every fault point of the protocol", PATIENT, async () => {
+  const here = createCliFolder();
+  copyFileSync(join(FIXTURES, "third-party-agent.ts"), join(here.dir, "agent.ts"));
   const words = ["chaos", "./agent.ts", "--every-edge", "--strategies", "act-then-save,cairn"];
-  const document = await documentOf(here, words);
+  const document = await runCairnJson(here, words);
   const { tasks } = (document["strategies"] as readonly { readonly tasks: number }[])[0] ?? { tasks: 0 };
   // Claim, model, put and release of each beat, an intent and an effect of each call, before and after. An attempt that
   // ends in doubt (nothing comes after that deployment) is asked about in a beat, and undone in one with three commits
@@ -48,10 +48,10 @@ test("somebody else's agent, killed at every edge of the protocol", PATIENT, asy
   expect(duplicatesOf(document, "act-then-save")).toBeGreaterThan(0);
 });
 
-test("an agent that says nothing of chaos: its gates are approved, and effects are counted where calls leave", async () => {
+test("an agent without chaos settings has its gates approved, and effects are counted at the calls", async () => {
   const input = JSON.stringify({ steps: ["pay", "mail"] });
   const words = ["chaos", "clerk", "--tasks", "2", "--strategies", "cairn", "--input", input];
-  expect(await documentOf(desk(), words)).toMatchObject({
+  expect(await runCairnJson(createCliFolder(), words)).toMatchObject({
     ...{ countedBy: "calls", ok: true },
     strategies: [{ survived: 2, duplicates: [], missing: [], answers: { approved: 2 } }],
   });
@@ -60,8 +60,8 @@ test("an agent that says nothing of chaos: its gates are approved, and effects a
 test.each([
   ["a task that does not fit", "{}", 2, "AgentInvalid"],
   ["tasks that fail by themselves", '{"steps":["despair"]}', 1, "ReferenceFailed"],
-])("refused: %s", async (_, input, exit, code) => {
-  const refused = await cairn(desk(), ["chaos", "clerk", "--tasks", "1", "--input", input, "--json"]);
+])("refuses %s", async (_, input, exit, code) => {
+  const refused = await runCairn(createCliFolder(), ["chaos", "clerk", "--tasks", "1", "--input", input, "--json"]);
   const { error } = JSON.parse(refused.out) as { readonly error: { readonly code: string; readonly dir?: string } };
   if (error.dir !== undefined) rmSync(error.dir, { recursive: true });
   expect(error.code).toBe(code);

@@ -5,14 +5,14 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type Desk, cairn, desk } from "../../support/cli.ts";
+import { type CliFolder, runCairn, createCliFolder } from "../../support/processes/cli-process.ts";
 
 const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
-const SOMEBODY = join(import.meta.dirname, "..", "..", "process", "fixtures", "somebody-elses-agent.ts");
+const THIRD_PARTY = join(import.meta.dirname, "..", "..", "process", "fixtures", "third-party-agent.ts");
 
 /** The document of a trial, and how the command ended. What it leaves is removed with its test. */
-async function trial(of: Desk, ...words: readonly string[]) {
-  const { exit, out } = await cairn(of, ["chaos", ...words, "--json"]);
+async function trial(of: CliFolder, ...words: readonly string[]) {
+  const { exit, out } = await runCairn(of, ["chaos", ...words, "--json"]);
   const document = JSON.parse(out) as { readonly dir?: string | null; readonly error?: { readonly dir?: string } };
   const dir = document.dir ?? document.error?.dir ?? null;
   onTestFinished(() => {
@@ -21,8 +21,8 @@ async function trial(of: Desk, ...words: readonly string[]) {
   return { exit, document, dir };
 }
 
-test("travel: cairn survives without a duplicate, act-then-save books twice, a process takes its state along", async () => {
-  const { exit, document } = await trial(desk(), TRAVEL, "--tasks", "3", "--seed", "48");
+test("travel: cairn survives without a duplicate, act-then-save books twice, and an in-memory agent loses its state", async () => {
+  const { exit, document } = await trial(createCliFolder(), TRAVEL, "--tasks", "3", "--seed", "48");
   expect(document).toMatchObject({ agent: "travel", countedBy: "other side", ok: true, failures: [], dir: null });
   const twice = (tool: string, of: string) => expect.objectContaining({ tool, of, times: 1 });
   expect(document).toMatchObject({
@@ -41,9 +41,9 @@ test("travel: cairn survives without a duplicate, act-then-save books twice, a p
   expect(exit).toBe(0);
 });
 
-test("somebody else's agent: its unsafe call is answered for, and the other side tells that its keys are not honoured", async () => {
-  const here = desk();
-  copyFileSync(SOMEBODY, join(here.dir, "agent.ts"));
+test("a third party's agent: its unsafe call is answered, and the external service shows that its keys are not honoured", async () => {
+  const here = createCliFolder();
+  copyFileSync(THIRD_PARTY, join(here.dir, "agent.ts"));
   const words = ["./agent.ts", "--tasks", "2", "--seed", "149", "--strategies", "cairn"];
   const forgetful = await trial({ ...here, env: { ...here.env, TICKETS_IGNORE_KEYS: "1" } }, ...words);
   expect(forgetful.document).toMatchObject({
@@ -65,8 +65,8 @@ test.each<[says: string, words: readonly string[], exit: number, code: string]>(
   ["AWS", ["clerk", "--world", "aws"], 2, "WorldUnfit"],
   ["no task", ["clerk"], 2, "InputMissing"],
   ["no such strategy", ["clerk", "--strategies", "hope"], 2, "Usage"],
-])("refused: %s", async (_, words, exit, code) => {
-  const refused = await trial(desk(), ...words);
+])("refuses %s", async (_, words, exit, code) => {
+  const refused = await trial(createCliFolder(), ...words);
   expect(refused.document).toMatchObject({ error: { code } });
   expect(refused.exit).toBe(exit);
 });

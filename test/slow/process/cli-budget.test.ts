@@ -2,22 +2,28 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { cairn, desk, documentOf, input, linesOf } from "../../support/cli.ts";
+import {
+  runCairn,
+  createCliFolder,
+  runCairnJson,
+  stepsInput,
+  parseJsonLines,
+} from "../../support/processes/cli-process.ts";
 
-const START = ["start", "clerk", "--input", input("note", "note"), "--key", "k", "--wait"];
+const START = ["start", "clerk", "--input", stepsInput("note", "note"), "--key", "k", "--wait"];
 
-test("a run asks for more, is assigned to somebody, gets more, and ends", async () => {
-  const at = desk();
+test("a run requests budget, is assigned to an operator, gets a grant, and ends", async () => {
+  const at = createCliFolder();
   const file = join(at.dir, "clerk.ts");
   // What its model costs is said by the config, and counted by the process that does its beats.
   const budget = 'budget: { usd: 0.02, onExhausted: "ask" },';
   const prices = '"clerk-model": { inUsd: 1, outUsd: 1, source: "contract 7", lookedAt: "2026-11-21" }';
   const config = `export const config = { agents: ["./clerk.ts"], prices: { ${prices} } };`;
   writeFileSync(file, readFileSync(file, "utf8").replace("price: { inUsd: 1, outUsd: 1 },", budget));
-  const blind = await cairn(at, START);
+  const blind = await runCairn(at, START);
   expect([blind.exit, blind.err]).toEqual([2, expect.stringContaining("a budget of money and no price")]);
   writeFileSync(join(at.dir, "cairn.config.ts"), config);
-  const { exit, out } = await cairn(at, START);
+  const { exit, out } = await runCairn(at, START);
   expect([exit, out]).toEqual([
     4,
     expect.stringMatching(/\? may the run spend more than its budget\? \$0.02 of \$0.02/),
@@ -25,26 +31,28 @@ test("a run asks for more, is assigned to somebody, gets more, and ends", async 
   const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
   expect(out).toContain(`npx cairn approve ${run} budget --usd 0.02 --store ${at.store}`);
 
-  expect(await documentOf(at, ["assign", run, "bob"])).toMatchObject({ run, assigned: "bob" });
-  const [open, ...others] = linesOf((await cairn(at, ["approvals", "--json"])).out);
+  expect(await runCairnJson(at, ["assign", run, "bob"])).toMatchObject({ run, assigned: "bob" });
+  const [open, ...others] = parseJsonLines((await runCairn(at, ["approvals", "--json"])).out);
   expect(open).toMatchObject({ run, call: "budget", reason: "$0.02 of $0.02 is spent", assigned: { to: "bob" } });
   expect(others).toEqual([]);
-  expect((await cairn(at, ["approvals"])).out).toContain("clerk, assigned to bob");
+  expect((await runCairn(at, ["approvals"])).out).toContain("clerk, assigned to bob");
 
   for (const [words, why] of [
     [["--beats", "5"], "not enough"],
     [["--usd", "much"], "is not an amount"],
     [["--wall", "2"], "not enough"],
   ] as const) {
-    const refused = await cairn(at, ["approve", run, ...words]);
+    const refused = await runCairn(at, ["approve", run, ...words]);
     expect([[2, 4].includes(refused.exit ?? 0), refused.err]).toEqual([true, expect.stringContaining(why)]);
   }
   const said = ["approve", run, "--usd", "0.5", "--beats", "3", "--note", "it is nearly done"];
-  expect(await documentOf(at, said)).toMatchObject({ call: "budget", more: { microUsd: 500_000, beats: 3 } });
-  const after = await cairn(at, START);
+  expect(await runCairnJson(at, said)).toMatchObject({ call: "budget", more: { microUsd: 500_000, beats: 3 } });
+  const after = await runCairn(at, START);
   expect([after.exit, after.out]).toEqual([0, expect.stringContaining("done: succeeded, succeeded")]);
   expect(after.out).toMatch(/budget is approved by .*, with \$0.50, 3 beats more: it is nearly done/);
-  const shown = await documentOf(at, ["show", run]);
+  const shown = await runCairnJson(at, ["show", run]);
   expect(shown).toMatchObject({ granted: { microUsd: 500_000, beats: 3 }, assigned: { to: "bob" } });
-  expect((await cairn(at, ["show", run])).out).toMatch(/granted +\$0.50, 3 beats, beyond its budget\nassigned +to bob/);
+  expect((await runCairn(at, ["show", run])).out).toMatch(
+    /granted +\$0.50, 3 beats, beyond its budget\nassigned +to bob/,
+  );
 });

@@ -5,7 +5,14 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
 import { sha256 } from "../../../src/codec/canonical.ts";
 import { runId } from "../../../src/protocol/ids.ts";
-import { keyOf, type Desk, cairn, desk, input, queued } from "../../support/cli.ts";
+import {
+  keyOfSteps,
+  type CliFolder,
+  runCairn,
+  createCliFolder,
+  stepsInput,
+  startQueuedRun,
+} from "../../support/processes/cli-process.ts";
 
 /** What is typed, the exit code and code that it ends with, what the error says, and what it says to type next. */
 type Case = readonly [
@@ -14,12 +21,12 @@ type Case = readonly [
   ends: readonly [exit: number, code: string],
   says: string | RegExp,
   next: string | RegExp,
-  before?: { readonly given?: (at: Desk) => unknown; readonly env?: Readonly<Record<string, string>> },
+  before?: { readonly given?: (at: CliFolder) => unknown; readonly env?: Readonly<Record<string, string>> },
 ];
 
-const write = (at: Desk, name: string, text: string): void => writeFileSync(join(at.dir, name), text);
+const write = (at: CliFolder, name: string, text: string): void => writeFileSync(join(at.dir, name), text);
 const start = (text: string): readonly string[] => ["start", "clerk", "--input", text];
-const given = (prepare: (at: Desk) => unknown) => ({ given: prepare });
+const given = (prepare: (at: CliFolder) => unknown) => ({ given: prepare });
 const RUN = "local-aaaaaaaaaaaaaaaaaaaaaaaaaa";
 const USAGE = [2, "Usage"] as const;
 const BAD_AGENT = [2, "AgentInvalid"] as const;
@@ -46,8 +53,8 @@ const COMMANDS: readonly Case[] = [
     "0.5 to 900",
     "npx cairn work --beat-seconds 60",
   ],
-  ["a key that is none", [...start(input()), "--key", ""], USAGE, "it is empty", "--key order-42"],
-  ["a tenant that is none", [...start(input()), "--tenant", "A-B"], USAGE, "lower-case", "--tenant local"],
+  ["a key that is none", [...start(stepsInput()), "--key", ""], USAGE, "it is empty", "--key order-42"],
+  ["a tenant that is none", [...start(stepsInput()), "--tenant", "A-B"], USAGE, "lower-case", "--tenant local"],
 ];
 
 const INPUTS: readonly Case[] = [
@@ -146,18 +153,18 @@ const AGENTS: readonly Case[] = [
   ],
 ];
 
-const QUEUED = runId(sha256, { tenant: "local", agent: "clerk", idempotencyKey: keyOf() });
+const QUEUED = runId(sha256, { tenant: "local", agent: "clerk", idempotencyKey: keyOfSteps() });
 const ANSWER = ["reconcile", QUEUED, "c1", "--as", "failed"];
 
 const RUNS: readonly Case[] = [
-  ["an unknown run", ["show", RUN], [3, "RunUnknown"], RUN, "npx cairn list", given((at) => queued(at))],
+  ["an unknown run", ["show", RUN], [3, "RunUnknown"], RUN, "npx cairn list", given((at) => startQueuedRun(at))],
   [
     "too little of a name",
     ["show", "local"],
     [2, "RunTooShort"],
     "at least 6",
     "npx cairn list",
-    given((at) => queued(at)),
+    given((at) => startQueuedRun(at)),
   ],
   [
     "an unknown call",
@@ -165,17 +172,17 @@ const RUNS: readonly Case[] = [
     [3, "CallUnknown"],
     "has no call c1",
     "npx cairn ledger local-",
-    given((at) => queued(at)),
+    given((at) => startQueuedRun(at)),
   ],
 ];
 
-function garbage(at: Desk): void {
+function garbage(at: CliFolder): void {
   mkdirSync(at.store);
   writeFileSync(join(at.store, "cairn.sqlite"), "x".repeat(8_192));
 }
 
-async function newer(at: Desk): Promise<void> {
-  await queued(at);
+async function newer(at: CliFolder): Promise<void> {
+  await startQueuedRun(at);
   const file = new DatabaseSync(join(at.store, "cairn.sqlite"));
   file.exec("PRAGMA user_version = 99");
   file.close();
@@ -205,9 +212,9 @@ describe.concurrent.each([
   ["stores", STORES],
 ] as const)("%s", (_, cases) => {
   it.for(cases)("%s", async ([, words, [exit, code], says, next, before = {}], { onTestFinished }) => {
-    const at = desk(before.env, onTestFinished);
+    const at = createCliFolder(before.env, onTestFinished);
     await before.given?.(at);
-    const [human, program] = await Promise.all([cairn(at, words), cairn(at, [...words, "--json"])]);
+    const [human, program] = await Promise.all([runCairn(at, words), runCairn(at, [...words, "--json"])]);
     expect([human.exit, human.out]).toEqual([exit, ""]);
     expect(human.err).toMatch(says);
     expect(human.err).toMatch(new RegExp(`^error ${code}: [^]+\nwhy: [^]+\nnext: .+\n$`, "m"));
@@ -221,8 +228,8 @@ describe.concurrent.each([
 
 describe.concurrent("a store that cannot be written", () => {
   it("refuses a full disk", async ({ onTestFinished }) => {
-    const at = desk({}, onTestFinished);
-    const { exit, err } = await cairn(at, start(input("note")), { limits: "ulimit -f 8" });
+    const at = createCliFolder({}, onTestFinished);
+    const { exit, err } = await runCairn(at, start(stepsInput("note")), { limits: "ulimit -f 8" });
     expect([exit, err]).toEqual([
       5,
       expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: the disk /),
@@ -230,12 +237,12 @@ describe.concurrent("a store that cannot be written", () => {
   });
 
   it("refuses a directory that is read-only", async ({ onTestFinished }) => {
-    const at = desk({}, onTestFinished);
+    const at = createCliFolder({}, onTestFinished);
     chmodSync(at.dir, 0o555);
     onTestFinished(() => chmodSync(at.dir, 0o755));
     // Root may write anywhere.
     const who = process.getuid?.() === 0 ? { uid: 65_534 } : {};
-    const { exit, err } = await cairn(at, start(input("note")), who);
+    const { exit, err } = await runCairn(at, start(stepsInput("note")), who);
     expect([exit, err]).toEqual([
       5,
       expect.stringMatching(/error StoreUnreachable: .* cannot be used\nwhy: it cannot be/),

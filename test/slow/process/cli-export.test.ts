@@ -2,13 +2,19 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { PATIENT, cairn, desk, documentOf, input } from "../../support/cli.ts";
+import {
+  LONG_TIMEOUTS,
+  runCairn,
+  createCliFolder,
+  runCairnJson,
+  stepsInput,
+} from "../../support/processes/cli-process.ts";
 
-it("exports a run, and replays it against its agent when nothing is left but the file", async () => {
-  const at = desk(PATIENT);
-  const { run } = await documentOf(at, ["start", "clerk", "--input", input("note", "note"), "--wait"]);
+it("exports a run, and replays it against its agent when only the file is left", async () => {
+  const at = createCliFolder(LONG_TIMEOUTS);
+  const { run } = await runCairnJson(at, ["start", "clerk", "--input", stepsInput("note", "note"), "--wait"]);
   const id = String(run);
-  expect(await documentOf(at, ["export", id.slice(0, 12)])).toMatchObject({
+  expect(await runCairnJson(at, ["export", id.slice(0, 12)])).toMatchObject({
     run,
     status: "completed",
     marks: 4,
@@ -16,13 +22,13 @@ it("exports a run, and replays it against its agent when nothing is left but the
   });
   rmSync(at.store, { recursive: true });
   const words = ["replay", `${id}.jsonl.gz`, "--against", "clerk"];
-  const same = await cairn(at, words);
+  const same = await runCairn(at, words);
   expect([same.exit, same.out]).toEqual([0, expect.stringMatching(/\nevery request is the same\n$/)]);
   expect(same.out).toContain("done: succeeded, succeeded");
 
   const code = readFileSync(join(at.dir, "clerk.ts"), "utf8");
   writeFileSync(join(at.dir, "clerk.ts"), code.replace("Do what the task says.", "Do what you like."));
-  const other = await cairn(at, [...words, "--json"]);
+  const other = await runCairn(at, [...words, "--json"]);
   expect(other.exit).toBe(1);
   expect(JSON.parse(other.out)).toMatchObject({
     ...{ run, identical: true, result: "done: succeeded, succeeded" },

@@ -15,12 +15,22 @@ import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/adapters/local/database.ts";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
-import { type Desk, cairn, cairnRunning, desk, documentOf, input, linesOf, queued, until } from "../../support/cli.ts";
+import {
+  type CliFolder,
+  runCairn,
+  spawnCairn,
+  createCliFolder,
+  runCairnJson,
+  stepsInput,
+  parseJsonLines,
+  startQueuedRun,
+  waitUntil,
+} from "../../support/processes/cli-process.ts";
 
-const START = ["start", "clerk", "--input", input("pay"), "--key", "k", "--wait"];
+const START = ["start", "clerk", "--input", stepsInput("pay"), "--key", "k", "--wait"];
 
 /** What the store says of its one run, and of who works on it. */
-function lookAt({ store: dir }: Desk) {
+function processesOf({ store: dir }: CliFolder) {
   const store = openStore({ dir, create: false });
   try {
     const [execution] = store.rows.prepare("SELECT state, stage, attempt, readyAt FROM executions").all();
@@ -30,69 +40,69 @@ function lookAt({ store: dir }: Desk) {
   }
 }
 
-const nobody = { children: [], supervisor: null };
+const noProcesses = { children: [], supervisor: null };
 
 describe.concurrent("a run that waits for approval", () => {
-  it("has had one beat and one park, and no process is there; the decision itself makes it ready", async (context) => {
-    const at = desk({}, context.onTestFinished);
+  it("has had one beat and one park, and no process waits; the decision itself makes it ready", async (context) => {
+    const at = createCliFolder({}, context.onTestFinished);
     const before = Date.now();
-    const working = cairnRunning(at, ["work"]);
-    const { exit, out } = await cairn(at, START);
+    const working = spawnCairn(at, ["work"]);
+    const { exit, out } = await runCairn(at, START);
     expect(exit).toBe(4);
     const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
     const waiting = { state: "Park", stage: "waiting", attempt: 2 };
     // The command ends as soon as a person is needed, which is before the execution parks.
-    await until(() => expect(lookAt(at).execution).toMatchObject(waiting));
+    await waitUntil(() => expect(processesOf(at).execution).toMatchObject(waiting));
     working.child.kill("SIGTERM");
     await working.ended;
-    expect(lookAt(at)).toMatchObject({ ...nobody, execution: waiting });
+    expect(processesOf(at)).toMatchObject({ ...noProcesses, execution: waiting });
     // Nothing would move it before its time is over, a day later.
-    expect(Number(lookAt(at).execution?.["readyAt"])).toBeGreaterThanOrEqual(before + 24 * 3_600_000);
-    expect((await cairn(at, ["approve", run])).exit).toBe(0);
-    const woken = lookAt(at);
-    expect(woken).toMatchObject({ ...nobody, execution: { attempt: 2 } });
+    expect(Number(processesOf(at).execution?.["readyAt"])).toBeGreaterThanOrEqual(before + 24 * 3_600_000);
+    expect((await runCairn(at, ["approve", run])).exit).toBe(0);
+    const woken = processesOf(at);
+    expect(woken).toMatchObject({ ...noProcesses, execution: { attempt: 2 } });
     expect(Number(woken.execution?.["readyAt"])).toBeLessThanOrEqual(Date.now());
   });
 
-  it("goes on where somebody works on it as soon as it is approved in another terminal", async (context) => {
-    const at = desk({}, context.onTestFinished);
-    const run = await queued(at, "pay");
-    cairnRunning(at, ["work"]);
-    await until(() => expect(lookAt(at).execution).toMatchObject({ state: "Park", stage: "waiting" }));
-    expect((await cairn(at, ["approve", run, "--note", "from here"])).exit).toBe(0);
-    await until(() => expect(lookAt(at).execution).toMatchObject({ stage: "ended" }));
+  it("continues under a running supervisor as soon as it is approved in another terminal", async (context) => {
+    const at = createCliFolder({}, context.onTestFinished);
+    const run = await startQueuedRun(at, "pay");
+    spawnCairn(at, ["work"]);
+    await waitUntil(() => expect(processesOf(at).execution).toMatchObject({ state: "Park", stage: "waiting" }));
+    expect((await runCairn(at, ["approve", run, "--note", "from here"])).exit).toBe(0);
+    await waitUntil(() => expect(processesOf(at).execution).toMatchObject({ stage: "ended" }));
     // Beat and park, then one beat for the call and one for the end: nobody looked in vain in between.
-    expect(lookAt(at).execution).toMatchObject({ attempt: 4 });
-    const kinds = linesOf((await cairn(at, ["timeline", run, "--json"])).out).map(({ kind }) => kind);
+    expect(processesOf(at).execution).toMatchObject({ attempt: 4 });
+    const kinds = parseJsonLines((await runCairn(at, ["timeline", run, "--json"])).out).map(({ kind }) => kind);
     const story = ["ApprovalRequested", "MessageAbsorbed", "HumanApprovalReceived", "ToolInvoked", "RunEnded"];
     expect(kinds.filter((kind) => story.includes(String(kind)))).toEqual(expect.arrayContaining(story));
     expect(kinds.indexOf("HumanApprovalReceived")).toBeLessThan(kinds.indexOf("ToolInvoked"));
   });
 
-  it("is denied when its time is over, and whoever comes later is told so", async (context) => {
-    const at = desk({ CAIRN_LIMITS: JSON.stringify({ gateMs: 1 }) }, context.onTestFinished);
-    const run = await queued(at, "pay");
-    cairnRunning(at, ["work"]);
-    await until(() => expect(lookAt(at).execution).toMatchObject({ stage: "ended" }));
-    const told = (await cairn(at, ["timeline", run])).out;
+  it("is denied when its gate expires, and a later decision gets the denial", async (context) => {
+    const at = createCliFolder({ CAIRN_LIMITS: JSON.stringify({ gateMs: 1 }) }, context.onTestFinished);
+    const run = await startQueuedRun(at, "pay");
+    spawnCairn(at, ["work"]);
+    await waitUntil(() => expect(processesOf(at).execution).toMatchObject({ stage: "ended" }));
+    const told = (await runCairn(at, ["timeline", run])).out;
     expect(told).toMatch(/pay \(c1\) is denied by expiry: no decision before the gate expired/);
     expect(told).toContain("done: failed");
-    const late = await cairn(at, ["approve", run]);
+    const late = await runCairn(at, ["approve", run]);
     expect([late.exit, late.err]).toEqual([4, expect.stringContaining("waits for no approval")]);
   });
 
-  it("at two gates at once is asked which one, and each goes its own way", async (context) => {
+  it("at two gates at once asks which one is meant, and each call runs as decided", async (context) => {
     const { at, run } = await atTwoGates(context);
-    const open = linesOf((await cairn(at, ["approvals", "--json"])).out);
+    const open = parseJsonLines((await runCairn(at, ["approvals", "--json"])).out);
     expect(open).toMatchObject([{ call: "c1" }, { call: "c2" }]);
     expect(new Set(open.map(({ argsHash }) => argsHash)).size).toBe(2);
-    const unnamed = await cairn(at, ["approve", run]);
+    const unnamed = await runCairn(at, ["approve", run]);
     expect([unnamed.exit !== 0, unnamed.err]).toEqual([true, expect.stringMatching(/c1[^]*c2/)]);
-    expect(await documentOf(at, ["deny", run, "c2", "--note", "once is enough"])).toMatchObject({ call: "c2" });
-    expect(await documentOf(at, ["approve", run, "c1"])).toMatchObject({ call: "c1", as: "approve" });
-    const { exit, out } = await cairn(at, START);
+    expect(await runCairnJson(at, ["deny", run, "c2", "--note", "once is enough"])).toMatchObject({ call: "c2" });
+    expect(await runCairnJson(at, ["approve", run, "c1"])).toMatchObject({ call: "c1", as: "approve" });
+    const { exit, out } = await runCairn(at, START);
     expect([exit, out]).toEqual([0, expect.stringMatching(/done: (succeeded, failed|failed, succeeded)/)]);
-    expect(linesOf((await cairn(at, ["ledger", run, "--json"])).out)).toMatchObject([
+    expect(parseJsonLines((await runCairn(at, ["ledger", run, "--json"])).out)).toMatchObject([
       { call: "c1", status: "succeeded" },
       { call: "c2", status: "failed" },
     ]);
@@ -100,13 +110,13 @@ describe.concurrent("a run that waits for approval", () => {
 });
 
 /** Its model asks to pay twice in one reply. */
-async function atTwoGates({ onTestFinished }: TestContext): Promise<{ readonly at: Desk; readonly run: string }> {
-  const at = desk({}, onTestFinished);
+async function atTwoGates({ onTestFinished }: TestContext): Promise<{ readonly at: CliFolder; readonly run: string }> {
+  const at = createCliFolder({}, onTestFinished);
   const file = join(at.dir, "clerk.ts");
   const one = "{ tool: step, args: { step: calls.length + 1 } }";
   const two = `${one}, { tool: step, args: { step: 7 } }`;
   writeFileSync(file, readFileSync(file, "utf8").replace(one, two));
-  const { exit, out } = await cairn(at, START);
+  const { exit, out } = await runCairn(at, START);
   expect(exit).toBe(4);
   return { at, run: /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "" };
 }

@@ -2,7 +2,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { PATIENT, cairn, desk, documentOf, input } from "../../support/cli.ts";
+import {
+  LONG_TIMEOUTS,
+  runCairn,
+  createCliFolder,
+  runCairnJson,
+  stepsInput,
+} from "../../support/processes/cli-process.ts";
 
 /** Its model cannot be reached until the file `back` is there. */
 const AWAY = `
@@ -28,33 +34,33 @@ export const away = defineAgent({
 });
 `;
 
-it("redrives a run that failed for a reason of infrastructure, and says who wanted that", async () => {
-  const at = desk(PATIENT);
+it("redrives a run that failed because of infrastructure, and records the operator", async () => {
+  const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "away.ts"), AWAY);
-  const failed = await cairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
+  const failed = await runCairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
   expect([failed.exit, failed.out]).toEqual([1, expect.stringContaining("■ failed, ModelUnavailable")]);
-  const { run: id } = await documentOf(at, ["start", "./away.ts", "--input", "{}", "--key", "k"]);
+  const { run: id } = await runCairnJson(at, ["start", "./away.ts", "--input", "{}", "--key", "k"]);
   const run = String(id);
-  expect((await cairn(at, ["show", run])).out).toContain(`npx cairn redrive ${run}`);
+  expect((await runCairn(at, ["show", run])).out).toContain(`npx cairn redrive ${run}`);
   writeFileSync(join(at.store, "back"), "");
   const words = ["redrive", run, "--by", "ada", "--why", "it is back"];
-  const redriven = await cairn(at, words);
+  const redriven = await runCairn(at, words);
   expect([redriven.exit, redriven.out]).toEqual([0, expect.stringContaining("continues from its last checkpoint")]);
-  const late = await cairn(at, words);
+  const late = await runCairn(at, words);
   expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
-  const again = await cairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
+  const again = await runCairn(at, ["start", "./away.ts", "--input", "{}", "--key", "k", "--wait"]);
   expect([again.exit, again.out]).toEqual([0, expect.stringContaining("here")]);
-  expect((await cairn(at, ["timeline", run])).out).toContain("↻ redriven by ada after ModelUnavailable: it is back");
+  expect((await runCairn(at, ["timeline", run])).out).toContain("↻ redriven by ada after ModelUnavailable: it is back");
 });
 
-it("refuses a run that failed by itself, and one that is not there", async () => {
-  const at = desk(PATIENT);
-  const { run } = await documentOf(at, ["start", "clerk", "--input", input("despair"), "--wait"]);
-  const refused = await cairn(at, ["redrive", String(run), "--json"]);
+it("refuses a run that failed by itself, and a missing one", async () => {
+  const at = createCliFolder(LONG_TIMEOUTS);
+  const { run } = await runCairnJson(at, ["start", "clerk", "--input", stepsInput("despair"), "--wait"]);
+  const refused = await runCairn(at, ["redrive", String(run), "--json"]);
   expect([refused.exit, JSON.parse(refused.out)]).toEqual([
     4,
     { error: expect.objectContaining({ code: "NotInfrastructure", why: expect.stringContaining("ModelUnavailable") }) },
   ]);
-  const nobody = await cairn(at, ["redrive", "nobody"]);
+  const nobody = await runCairn(at, ["redrive", "nobody"]);
   expect([nobody.exit, nobody.err]).toEqual([3, expect.stringContaining("error RunUnknown")]);
 });

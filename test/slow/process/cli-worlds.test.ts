@@ -3,7 +3,14 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { type Desk, cairn, desk, documentOf, input, queued } from "../../support/cli.ts";
+import {
+  type CliFolder,
+  runCairn,
+  createCliFolder,
+  runCairnJson,
+  stepsInput,
+  startQueuedRun,
+} from "../../support/processes/cli-process.ts";
 
 /** Nothing of a real account is found. */
 const NAMELESS = { CAIRN_TABLE: "", CAIRN_BUCKET: "", CAIRN_MACHINE: "", CAIRN_WORLD: "" };
@@ -20,54 +27,60 @@ const NAMED = {
 
 describe("the world aws", () => {
   test("has to be named, wherever it is chosen", async () => {
-    const at = desk(NAMELESS);
+    const at = createCliFolder(NAMELESS);
     const missing = { code: "WorldIncomplete", missing: ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE"] };
-    for (const words of [["list"], ["start", "clerk", "--input", input()], ["show", "x"], ["approvals"]]) {
-      expect(await documentOf(at, [...words, "--world", "aws"])).toMatchObject({ error: missing });
+    for (const words of [["list"], ["start", "clerk", "--input", stepsInput()], ["show", "x"], ["approvals"]]) {
+      expect(await runCairnJson(at, [...words, "--world", "aws"])).toMatchObject({ error: missing });
     }
-    expect(await documentOf(desk({ ...NAMELESS, CAIRN_WORLD: "aws" }), ["list"])).toMatchObject({ error: missing });
+    expect(await runCairnJson(createCliFolder({ ...NAMELESS, CAIRN_WORLD: "aws" }), ["list"])).toMatchObject({
+      error: missing,
+    });
     writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts"], world: "aws" };\n');
-    expect(await documentOf(at, ["list"])).toMatchObject({ error: missing });
+    expect(await runCairnJson(at, ["list"])).toMatchObject({ error: missing });
     // The flag goes before the config.
-    await queued({ ...at, env: { ...at.env, CAIRN_WORLD: "local" } }, "note");
-    expect((await cairn(at, ["list", "--world", "local"])).exit).toBe(0);
+    await startQueuedRun({ ...at, env: { ...at.env, CAIRN_WORLD: "local" } }, "note");
+    expect((await runCairn(at, ["list", "--world", "local"])).exit).toBe(0);
   });
 
   test("is named by a whole ARN", async () => {
-    const { exit, err } = await cairn(desk({ ...NAMED, CAIRN_MACHINE: "cairn" }), ["list", "--world", "aws"]);
+    const { exit, err } = await runCairn(createCliFolder({ ...NAMED, CAIRN_MACHINE: "cairn" }), [
+      "list",
+      "--world",
+      "aws",
+    ]);
     expect(exit).toBe(2);
     expect(err).toContain("arn:aws:states:REGION:ACCOUNT:stateMachine:NAME");
   });
 
-  test("that does not answer is told, with the command to type again", async () => {
-    const { exit, err } = await cairn(desk(NAMED), ["list", "--world", "aws"], { bare: true });
+  test("that does not respond is reported, with the command to repeat", async () => {
+    const { exit, err } = await runCairn(createCliFolder(NAMED), ["list", "--world", "aws"], { bare: true });
     expect(exit).toBe(5);
     expect(err).toContain("the table cairn cannot be used");
     expect(err).toContain("next: npx cairn list --world aws");
   });
 
-  test("needs no supervisor, and takes no agent that was not deployed", async () => {
-    const at = desk(NAMED);
-    expect(await cairn(at, ["work", "--world", "aws"])).toMatchObject({
+  test("needs no supervisor, and accepts only deployed agents", async () => {
+    const at = createCliFolder(NAMED);
+    expect(await runCairn(at, ["work", "--world", "aws"])).toMatchObject({
       exit: 2,
       err: expect.stringContaining("Step Functions drives every run there"),
     });
     const clerk = readFileSync(join(at.dir, "clerk.ts"), "utf8");
     writeFileSync(join(at.dir, "other.ts"), clerk.replace('name: "clerk"', 'name: "other"'));
-    const words = ["start", "./other.ts", "--input", input(), "--world", "aws"];
-    expect(await documentOf(at, words)).toMatchObject({ error: { code: "NotDeployed", agent: "other" } });
+    const words = ["start", "./other.ts", "--input", stepsInput(), "--world", "aws"];
+    expect(await runCairnJson(at, words)).toMatchObject({ error: { code: "NotDeployed", agent: "other" } });
   });
 
-  test("is one of those that there are", async () => {
-    const { exit, err } = await cairn(desk(), ["list", "--world", "moon"]);
+  test("is listed among the existing worlds", async () => {
+    const { exit, err } = await runCairn(createCliFolder(), ["list", "--world", "moon"]);
     expect(exit).toBe(2);
     expect(err).toContain("there are: local, aws");
   });
 });
 
 test("the embedded world loads nothing of AWS", async () => {
-  const at = desk();
-  const seen = await loadedBy(at, ["start", "clerk", "--input", input("note"), "--wait"]);
+  const at = createCliFolder();
+  const seen = await loadedBy(at, ["start", "clerk", "--input", stepsInput("note"), "--wait"]);
   expect(seen.filter((url) => /@aws|@smithy|adapters\/aws/.test(url))).toEqual([]);
   expect(seen.filter((url) => url.includes("adapters/local"))).not.toEqual([]);
   // The same look finds them where they are used.
@@ -76,7 +89,7 @@ test("the embedded world loads nothing of AWS", async () => {
 });
 
 /** Every module that a command and its workers load. */
-async function loadedBy(at: Desk, words: readonly string[]): Promise<readonly string[]> {
+async function loadedBy(at: CliFolder, words: readonly string[]): Promise<readonly string[]> {
   const spy = join(at.dir, "spy.mjs");
   const list = join(at.dir, "loaded");
   writeFileSync(list, "");
@@ -86,6 +99,6 @@ async function loadedBy(at: Desk, words: readonly string[]): Promise<readonly st
      import { registerHooks } from "node:module";
      registerHooks({ load: (url, context, next) => (appendFileSync(${JSON.stringify(list)}, url + "\\n"), next(url, context)) });`,
   );
-  await cairn({ ...at, env: { ...at.env, NODE_OPTIONS: `--import=${pathToFileURL(spy).href}` } }, words);
+  await runCairn({ ...at, env: { ...at.env, NODE_OPTIONS: `--import=${pathToFileURL(spy).href}` } }, words);
   return readFileSync(list, "utf8").trim().split("\n");
 }

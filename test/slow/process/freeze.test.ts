@@ -11,10 +11,15 @@ import type { Execution } from "../../../src/protocol/execution.ts";
 import { type Row, hasEnded } from "../../../src/protocol/row.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { otherSideOf, startErrand } from "../../support/errands.ts";
-import type { OtherSide } from "../../support/other-side.ts";
-import { type Workshop, workshop } from "../../support/processes.ts";
-import { type Hand, type LenientChain, hand, lenientChain } from "../../process/fixtures/lenient.ts";
+import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
+import type { ExternalService } from "../../support/processes/external-service.ts";
+import { type ProcessHarness, createProcessHarness } from "../../support/processes/supervisor-process.ts";
+import {
+  type WorkerProcess,
+  type LenientChain,
+  startWorkerProcess,
+  lenientChain,
+} from "../../process/fixtures/lenient-chain.ts";
 
 /** Keyed, probed, unsafe. */
 type ToolName = "book" | "ship" | "mail";
@@ -50,61 +55,62 @@ interface Case {
   readonly execution: string;
 }
 
-interface Scene {
-  readonly shop: Workshop;
-  readonly side: OtherSide;
+interface FreezeScenario {
+  readonly shop: ProcessHarness;
+  readonly side: ExternalService;
   readonly chain: LenientChain;
-  readonly first: Hand;
-  readonly second: Hand;
+  readonly first: WorkerProcess;
+  readonly second: WorkerProcess;
   readonly cases: readonly Case[];
 }
 
-async function sceneOf(tool: ToolName, until: Until): Promise<Scene> {
+async function createFreezeScenario(tool: ToolName, until: Until): Promise<FreezeScenario> {
   // Probes wait until the lease is over. What is not probed never does, and may take as long as a busy machine needs.
   const leaseMs = tool === "ship" ? 5_000 : 60_000;
   const limits = limitsFor(leaseMs, { skewMs: 50 });
-  const shop = workshop();
+  const harness = createProcessHarness();
   const cases: Case[] = [];
   const edges = [
     ...firstBeat(tool).map(([edge, done]) => ({ edge, done, isLastBeat: false })),
     ...LAST_BEAT.map((edge) => ({ edge, done: "nothing" as const, isLastBeat: true })),
   ];
   for (const each of edges) {
-    const { run, born, chain } = await startErrand(shop, { of: each.edge, steps: [tool] });
+    const { run, born, chain } = await startEffectsRun(harness, { of: each.edge, steps: [tool] });
     cases.push({ ...each, tool, run, execution: executionName(run, born, chain) });
   }
   const at = (edgeOf: (each: Case) => string) => Object.fromEntries(cases.map((each) => [each.run, edgeOf(each)]));
   const claims = at(({ isLastBeat }) => `after:claim:${isLastBeat ? 1 : 0}`);
-  const settings = { dir: shop.dir, limits };
+  const settings = { dir: harness.dir, limits };
   const [first, second] = await Promise.all([
-    hand({ ...settings, stops: at(({ edge }) => edge) }),
-    hand({ ...settings, stops: until === "claim" ? claims : {} }),
+    startWorkerProcess({ ...settings, stops: at(({ edge }) => edge) }),
+    startWorkerProcess({ ...settings, stops: until === "claim" ? claims : {} }),
   ]);
-  const chain = lenientChain(shop.store, { limits, leaseMs });
-  return { shop, side: otherSideOf(shop), chain, first, second, cases };
+  const chain = lenientChain(harness.store, { limits, leaseMs });
+  return { shop: harness, side: externalServiceOf(harness), chain, first, second, cases };
 }
 
-const rowOf = async ({ shop }: Scene, { run }: Case): Promise<Row> =>
-  (await shop.world.table.read(run, Date.now())) as Row;
+const rowOf = async ({ shop: harness }: FreezeScenario, { run }: Case): Promise<Row> =>
+  (await harness.world.table.read(run, Date.now())) as Row;
 
 /** How far the second process has come when the first one thaws: its claim, one beat, or as far as it comes. */
 type Until = "claim" | "beat" | "rest";
 
 /** Stops the first process, lets the second one go on, lets the first one go; the row when it stopped. */
-async function freezeAndThaw(on: Scene, of: Case, until: Until): Promise<Row> {
-  const { chain, first, second } = on;
+async function freezeAndThaw(harness: FreezeScenario, of: Case, until: Until): Promise<Row> {
+  const { chain, first, second } = harness;
   const { edge, execution } = of;
   if (of.isLastBeat) await chain.drive(execution, second, 1);
   const attempt = chain.begin(execution);
   const late = first.perform(attempt, chain.leaseMs);
   await first.stops();
-  const frozen = await rowOf(on, of);
+  const frozen = await rowOf(harness, of);
   chain.presumeDead(attempt);
-  const secondThaws = await takeOver(on, of, until);
+  const secondThaws = await takeOver(harness, of, until);
 
-  const before = await rowOf(on, of);
+  const before = await rowOf(harness, of);
   if (!hasEnded(frozen)) expect(before.epoch, edge).toBeGreaterThan(frozen.epoch);
-  if (before.status === "blocked") expect(await answered(on, of, "retry"), edge).toMatchObject({ kind: "tooEarly" });
+  if (before.status === "blocked")
+    expect(await answered(harness, of, "retry"), edge).toMatchObject({ kind: "tooEarly" });
   // Until then nobody can know what the first one still does.
   if (before.phase === "ExecutingTools" && until === "rest") {
     expect(before.wakeAt, edge).toBeGreaterThanOrEqual(frozen.leaseUntil ?? Infinity);
@@ -112,19 +118,23 @@ async function freezeAndThaw(on: Scene, of: Case, until: Until): Promise<Row> {
   first.thaw();
   const answer = await late;
   // That a run has ended is told by whoever sees it.
-  const { endNotified, expiresAtSec } = await rowOf(on, of);
-  expect(await rowOf(on, of), edge).toEqual(
+  const { endNotified, expiresAtSec } = await rowOf(harness, of);
+  expect(await rowOf(harness, of), edge).toEqual(
     edge === "after:release:3" ? { ...before, endNotified, expiresAtSec } : before,
   );
   expect(answer, edge).toMatchObject({ kind: "beat", reply: { route: routeOf(of, before) } });
   expect(chain.settle(attempt, answer), edge).toBeNull();
-  if (of.done === "all") await expectRefused(on, of, { attempt, answer });
+  if (of.done === "all") await expectRefused(harness, of, { attempt, answer });
   await secondThaws();
   return frozen;
 }
 
 /** The second process goes on; one that only claims stops right after it, and goes on with what is returned. */
-async function takeOver({ chain, second }: Scene, { execution }: Case, until: Until): Promise<() => Promise<void>> {
+async function takeOver(
+  { chain, second }: FreezeScenario,
+  { execution }: Case,
+  until: Until,
+): Promise<() => Promise<void>> {
   if (until !== "claim") {
     await chain.drive(execution, second, until === "beat" ? 1 : Infinity);
     return async () => {};
@@ -146,54 +156,58 @@ function routeOf({ edge, done }: Case, now: Row): string {
 
 /** A chain that went on from that late answer all the same would get nowhere. */
 async function expectRefused(
-  on: Scene,
+  harness: FreezeScenario,
   of: Case,
   late: { readonly attempt: Execution; readonly answer: TaskResult },
 ): Promise<void> {
-  const before = await rowOf(on, of);
+  const before = await rowOf(harness, of);
   if (late.answer.kind !== "beat") throw new Error(`it answered ${late.answer.kind}`);
   const astray = { ...late.attempt, payload: late.answer.reply };
-  const answer = await on.first.perform(astray, on.chain.leaseMs);
+  const answer = await harness.first.perform(astray, harness.chain.leaseMs);
   expect(answer).toMatchObject({ reply: { route: hasEnded(before) ? "done" : "superseded" } });
-  expect(await rowOf(on, of)).toEqual(before);
+  expect(await rowOf(harness, of)).toEqual(before);
 }
 
-const answered = ({ shop }: Scene, { run }: Case, as: "succeeded" | "retry") =>
-  reconcile(shop.world, { run, call: "c1", as, result: null, by: "test", note: null });
+const answered = ({ shop: harness }: FreezeScenario, { run }: Case, as: "succeeded" | "retry") =>
+  reconcile(harness.world, { run, call: "c1", as, result: null, by: "test", note: null });
 
 /** The second process goes on alone until the run is over; a person says of an unsafe call that it happened. */
-async function finish(on: Scene, of: Case): Promise<void> {
-  if ((await rowOf(on, of)).status === "blocked")
-    expect(await answered(on, of, "succeeded")).toEqual({ kind: "accepted" });
+async function finish(harness: FreezeScenario, of: Case): Promise<void> {
+  if ((await rowOf(harness, of)).status === "blocked")
+    expect(await answered(harness, of, "succeeded")).toEqual({ kind: "accepted" });
   const isOver = async (): Promise<boolean> => {
-    await on.chain.drive(of.execution, on.second);
-    return hasEnded(await rowOf(on, of));
+    await harness.chain.drive(of.execution, harness.second);
+    return hasEnded(await rowOf(harness, of));
   };
   await expect.poll(isOver, { interval: 50, message: of.edge }).toBe(true);
 }
 
 /** Which process asked the other side, in order. Only a key is ever asked for twice. */
-function askedBy({ first, second }: Scene, { tool, done, isLastBeat }: Case, until: Until): readonly number[] {
+function askedBy({ first, second }: FreezeScenario, { tool, done, isLastBeat }: Case, until: Until): readonly number[] {
   if (done === "nothing" || isLastBeat) return [second.pid];
   if (tool !== "book" || done === "all") return [first.pid];
   return done === "released" && until !== "claim" ? [second.pid, first.pid] : [first.pid, second.pid];
 }
 
-async function expectOneOfEach(on: Scene, of: Case, { frozen, until }: { frozen: Row; until: Until }): Promise<void> {
+async function expectOneOfEach(
+  harness: FreezeScenario,
+  of: Case,
+  { frozen, until }: { frozen: Row; until: Until },
+): Promise<void> {
   const { edge, done, tool, run, isLastBeat } = of;
-  const { world } = on.shop;
+  const { world } = harness.shop;
   const mine = <T extends { readonly of: string }>(all: readonly T[]): readonly T[] =>
     all.filter((each) => each.of === edge);
   expect(
-    mine(on.side.requests()).map(({ pid }) => pid),
+    mine(harness.side.requests()).map(({ pid }) => pid),
     edge,
-  ).toEqual(askedBy(on, of, until));
+  ).toEqual(askedBy(harness, of, until));
   const isOpen = !isLastBeat && (done === "released" || done === "asked");
   const status = tool === "book" || !isOpen ? "succeeded" : "reconciled";
   const calls = (await ledger(world, run)) ?? [];
   expect(calls, edge).toMatchObject([{ call: "c1", tool, status, attempts: tool === "book" && isOpen ? 2 : 1 }]);
   expect(
-    mine(on.side.effects()).map(({ key }) => key),
+    mine(harness.side.effects()).map(({ key }) => key),
     edge,
   ).toEqual([calls[0]?.key]);
 
@@ -206,7 +220,11 @@ async function expectOneOfEach(on: Scene, of: Case, { frozen, until }: { frozen:
     edge,
   ).toHaveLength(1);
   const held = !edge.startsWith("before:claim") && !edge.startsWith("after:release");
-  expect(await rowOf(on, of), edge).toMatchObject({ status: "completed", endNotified: true, takeovers: held ? 1 : 0 });
+  expect(await rowOf(harness, of), edge).toMatchObject({
+    status: "completed",
+    endNotified: true,
+    takeovers: held ? 1 : 0,
+  });
 }
 
 test.each([
@@ -216,13 +234,13 @@ test.each([
   ["mail", "claim"],
   ["mail", "rest"],
   ["ship", "rest"],
-] as const)("%s: thawed after the %s of the other process", async (tool, until) => {
-  const on = await sceneOf(tool, until);
+] as const)("%s: has one effect when thawed after the %s of the other process", async (tool, until) => {
+  const harness = await createFreezeScenario(tool, until);
   const frozen: Row[] = [];
-  for (const each of on.cases) frozen.push(await freezeAndThaw(on, each, until));
-  for (const each of on.cases) await finish(on, each);
-  for (const [index, each] of on.cases.entries()) {
-    await expectOneOfEach(on, each, { frozen: frozen[index] as Row, until });
+  for (const each of harness.cases) frozen.push(await freezeAndThaw(harness, each, until));
+  for (const each of harness.cases) await finish(harness, each);
+  for (const [index, each] of harness.cases.entries()) {
+    await expectOneOfEach(harness, each, { frozen: frozen[index] as Row, until });
   }
-  expect(on.side.effects()).toHaveLength(on.cases.length);
+  expect(harness.side.effects()).toHaveLength(harness.cases.length);
 });

@@ -13,9 +13,14 @@ import type { FaultPoint } from "../../../src/ports/fault-point.ts";
 import { agentWithFaultPoints, worldWithFaultPoints } from "../../../src/testing/fault-points.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
-import { begin, bench, drive, runnerOf } from "../../support/drive.ts";
-import { type Workshop, heldIn, supervise, workshop } from "../../support/processes.ts";
-import { ENUMERATION } from "../../support/patience.ts";
+import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
+import {
+  type ProcessHarness,
+  pausedProcesses,
+  startSupervisorProcess,
+  createProcessHarness,
+} from "../../support/processes/supervisor-process.ts";
+import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 const inputOf = (traveller: string) => ({ from: "Hamburg", to: "Lisbon", date: "2027-03-14", nights: 3, traveller });
 const agent = travel as Agent;
@@ -24,25 +29,25 @@ const agent = travel as Agent;
 async function uninterrupted(
   traveller: string,
 ): Promise<{ readonly edges: readonly FaultPoint[]; readonly result: unknown }> {
-  const { dir, world } = bench();
+  const { dir, world } = createLocalHarness();
   process.env["TRAVEL_SERVICES"] = join(dir, "services");
   process.env["TRAVEL_PACE"] = "0";
   const edges: FaultPoint[] = [];
   const note = async (edge: FaultPoint): Promise<void> => void edges.push(edge);
-  const payload = await begin(world, agent, inputOf(traveller));
+  const payload = await beginRun(world, agent, inputOf(traveller));
   const runner = runnerOf(worldWithFaultPoints(world, note), agentWithFaultPoints(agent, note));
   expect(await drive(runner, payload)).toMatchObject({ route: "done" });
   return { edges, result: (await show(world, payload.run))?.result };
 }
 
-const start = async ({ world }: Workshop, traveller: string): Promise<string> => {
+const start = async ({ world }: ProcessHarness, traveller: string): Promise<string> => {
   const started = await startRun(world, { agent, input: inputOf(traveller), tenant: "local", idempotencyKey: null });
   if (started.kind !== "started") throw new Error(started.kind);
   return started.row.run;
 };
 
 /** How often the other sides were asked for each key, and that each key has one booking. */
-function requestsByKey({ dir }: Workshop): ReadonlyMap<string, number> {
+function requestsByKey({ dir }: ProcessHarness): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const service of ["airline", "hotel", "card", "mail"]) {
     const db = new DatabaseSync(join(dir, "services", `${service}.sqlite`), { readOnly: true });
@@ -53,74 +58,84 @@ function requestsByKey({ dir }: Workshop): ReadonlyMap<string, number> {
   return found;
 }
 
-test("killed at every edge: same result, one effect per key, at most one beat more", ENUMERATION, async () => {
-  const { edges } = await uninterrupted("Ada");
-  const names = new Set(edges.map(({ when, name }) => `${when} ${name}`));
-  expect(names.size).toBe(10);
-  expect(edges.length).toBeGreaterThanOrEqual(70);
+test(
+  "a kill at every fault point gives the same result, one effect per key, and at most one more beat",
+  ENUMERATION_TIMEOUT,
+  async () => {
+    const { edges } = await uninterrupted("Ada");
+    const names = new Set(edges.map(({ when, name }) => `${when} ${name}`));
+    expect(names.size).toBe(10);
+    expect(edges.length).toBeGreaterThanOrEqual(70);
 
-  // Nothing here waits for a lease, and on a busy machine a short beat would die by itself and shift every epoch.
-  const shop = workshop({ CAIRN_BEAT_SECONDS: "30" });
-  const edgeOf = new Map<string, FaultPoint>();
-  const travellerOf = new Map<string, string>();
-  for (const [index, edge] of edges.entries()) {
-    const run = await start(shop, `Ada ${index}`);
-    edgeOf.set(run, edge);
-    travellerOf.set(run, `Ada ${index}`);
-  }
-  const holds = [...edgeOf].map(([run, { when, name, at }]) => `${run}=${when}:${name}:${at}`);
-  supervise(shop, { env: { CAIRN_HOLD: holds.join(","), TRAVEL_SERVICES: join(shop.dir, "services") }, workers: 3 });
-
-  const killed = new Set<string>();
-  const killAndCount = async (): Promise<number> => {
-    for (const [run, pid] of heldIn(shop.dir)) {
-      if (killed.has(run)) continue;
-      killed.add(run);
-      process.kill(pid, "SIGKILL");
+    // Nothing here waits for a lease, and on a busy machine a short beat would die by itself and shift every epoch.
+    const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: "30" });
+    const edgeOf = new Map<string, FaultPoint>();
+    const travellerOf = new Map<string, string>();
+    for (const [index, edge] of edges.entries()) {
+      const run = await start(harness, `Ada ${index}`);
+      edgeOf.set(run, edge);
+      travellerOf.set(run, `Ada ${index}`);
     }
-    const { rows } = await shop.world.table.list({ ...LIST, now: Date.now() });
-    return rows.length;
-  };
-  await expect.poll(killAndCount, { timeout: edges.length * EDGE_MS, interval: 15 }).toBe(edges.length);
-  expect(killed.size).toBe(edges.length);
+    const holds = [...edgeOf].map(([run, { when, name, at }]) => `${run}=${when}:${name}:${at}`);
+    startSupervisorProcess(harness, {
+      env: { CAIRN_HOLD: holds.join(","), TRAVEL_SERVICES: join(harness.dir, "services") },
+      workers: 3,
+    });
 
-  const requests = requestsByKey(shop);
-  for (const [run, edge] of edgeOf) {
-    const where = `killed ${edge.when} ${edge.name} ${edge.at}`;
-    const shown = await show(shop.world, run);
-    expect(shown?.result, where).toEqual((await uninterrupted(travellerOf.get(run) ?? "")).result);
-    expect(shown?.takeovers, where).toBeLessThanOrEqual(1);
-    const calls = (await ledger(shop.world, run)) ?? [];
-    expect(
-      calls.map(({ tool, status }) => `${tool} ${status}`),
-      where,
-    ).toEqual(Object.keys(agent.tools).map((tool) => `${tool} succeeded`));
-    const asked = calls.filter(({ effect }) => effect === "keyed").map(({ key }) => requests.get(key ?? "") ?? 0);
-    expect(asked, where).toHaveLength(4);
-    expect(Math.min(...asked), where).toBe(1);
-    expect(
-      asked.reduce((sum, each) => sum + each),
-      where,
-    ).toBeLessThanOrEqual(5);
-  }
-  expect(countsOf(join(shop.dir, "services")).airline.bookings).toBe(edges.length);
-  const questions = questionsOf(join(shop.dir, "services"));
-  const steps = Object.keys(agent.tools).length + 1;
-  expect(questions).toHaveLength(edges.length);
-  // Each run asks for at most one reply twice.
-  expect(questions.filter(({ times }) => times < steps || times > steps + 1)).toEqual([]);
-});
+    const killed = new Set<string>();
+    const killAndCount = async (): Promise<number> => {
+      for (const [run, pid] of pausedProcesses(harness.dir)) {
+        if (killed.has(run)) continue;
+        killed.add(run);
+        process.kill(pid, "SIGKILL");
+      }
+      const { rows } = await harness.world.table.list({ ...LIST, now: Date.now() });
+      return rows.length;
+    };
+    await expect.poll(killAndCount, { timeout: edges.length * EDGE_MS, interval: 15 }).toBe(edges.length);
+    expect(killed.size).toBe(edges.length);
+
+    const requests = requestsByKey(harness);
+    for (const [run, edge] of edgeOf) {
+      const where = `killed ${edge.when} ${edge.name} ${edge.at}`;
+      const shown = await show(harness.world, run);
+      expect(shown?.result, where).toEqual((await uninterrupted(travellerOf.get(run) ?? "")).result);
+      expect(shown?.takeovers, where).toBeLessThanOrEqual(1);
+      const calls = (await ledger(harness.world, run)) ?? [];
+      expect(
+        calls.map(({ tool, status }) => `${tool} ${status}`),
+        where,
+      ).toEqual(Object.keys(agent.tools).map((tool) => `${tool} succeeded`));
+      const asked = calls.filter(({ effect }) => effect === "keyed").map(({ key }) => requests.get(key ?? "") ?? 0);
+      expect(asked, where).toHaveLength(4);
+      expect(Math.min(...asked), where).toBe(1);
+      expect(
+        asked.reduce((sum, each) => sum + each),
+        where,
+      ).toBeLessThanOrEqual(5);
+    }
+    expect(countsOf(join(harness.dir, "services")).airline.bookings).toBe(edges.length);
+    const questions = questionsOf(join(harness.dir, "services"));
+    const steps = Object.keys(agent.tools).length + 1;
+    expect(questions).toHaveLength(edges.length);
+    // Each run asks for at most one reply twice.
+    expect(questions.filter(({ times }) => times < steps || times > steps + 1)).toEqual([]);
+  },
+);
 
 const KILLS = 8;
 /** What a run takes that is killed once, on a machine with ten times more to do than cores. */
 const EDGE_MS = 10_000;
 const LIST = { tenant: "local", status: "completed", limit: 1_000, after: null } as const;
 
-test("killed again and again at any moment, one pid or another: the trips are booked once each", async () => {
+test("repeated kills at any moment, of one process or another, book each trip once", async () => {
   const { result } = await uninterrupted("Ada");
-  const shop = workshop({ TRAVEL_PACE: "0.1", CAIRN_LIMITS: JSON.stringify({ rescueMs: 50 }) });
-  const runs = [await start(shop, "Ada"), await start(shop, "Ada"), await start(shop, "Ada")];
-  const { events } = supervise(shop, { env: { TRAVEL_SERVICES: join(shop.dir, "services") }, workers: 2 });
+  const harness = createProcessHarness({ TRAVEL_PACE: "0.1", CAIRN_LIMITS: JSON.stringify({ rescueMs: 50 }) });
+  const runs = [await start(harness, "Ada"), await start(harness, "Ada"), await start(harness, "Ada")];
+  const { events } = startSupervisorProcess(harness, {
+    env: { TRAVEL_SERVICES: join(harness.dir, "services") },
+    workers: 2,
+  });
   const pids = new Set<number>();
   const killSome = async (): Promise<number> => {
     // A worker dies soon after its first attempt began, so the runs outlast the kills.
@@ -131,14 +146,14 @@ test("killed again and again at any moment, one pid or another: the trips are bo
       // The moment depends on the pid and on the machine; which moment it is does not matter.
       setTimeout(() => process.kill(next, "SIGKILL"), (next * 37) % 100);
     }
-    return (await shop.world.table.list({ ...LIST, now: Date.now() })).rows.length;
+    return (await harness.world.table.list({ ...LIST, now: Date.now() })).rows.length;
   };
   await expect.poll(killSome, { timeout: 100_000, interval: 20 }).toBe(runs.length);
   const killed = events.filter(({ kind, how }) => kind === "workerGone" && how === "SIGKILL");
   expect([pids.size, killed.length]).toEqual([KILLS, KILLS]);
   const died = events.filter(({ kind }) => kind === "attemptFailed");
   expect(died.length).toBeGreaterThan(0);
-  for (const run of runs) expect((await show(shop.world, run))?.result).toEqual(result);
-  const counts = countsOf(join(shop.dir, "services"));
+  for (const run of runs) expect((await show(harness.world, run))?.result).toEqual(result);
+  const counts = countsOf(join(harness.dir, "services"));
   for (const service of [counts.airline, counts.hotel, counts.card]) expect(service.bookings).toBe(runs.length);
 });

@@ -2,14 +2,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { type Desk, desk, documentOf, input } from "../../support/cli.ts";
+import { type CliFolder, createCliFolder, runCairnJson, stepsInput } from "../../support/processes/cli-process.ts";
 
 /** What never ends meets its deadline soon; anything else must not meet it first on a busy machine, and waits for a lease. */
 const ENDLESS = "for (;;);";
 
 /** The clerk as an agent whose notes end their process like that, and that may lose one process. */
-function fatal(ending: string): Desk {
-  const at = desk({ CAIRN_BEAT_SECONDS: ending === ENDLESS ? "4" : "10" });
+function fatal(ending: string): CliFolder {
+  const at = createCliFolder({ CAIRN_BEAT_SECONDS: ending === ENDLESS ? "4" : "10" });
   const file = join(at.dir, "clerk.ts");
   const changes = [
     ['run: ({ input }) => "noted step " + input.step', `run: async () => { ${ending} }`],
@@ -24,8 +24,14 @@ it.each([
   ["process.exit(7);", "exit code 7"],
   ['process.kill(process.pid, "SIGKILL");', "SIGKILL"],
   [ENDLESS, "killed at its deadline"],
-])("says of a tool that does %s how its process ended", async (ending, cause) => {
-  const { status, failure } = await documentOf(fatal(ending), ["start", "clerk", "--input", input("note"), "--wait"]);
+])("reports for a tool that does %s how its process ended", async (ending, cause) => {
+  const { status, failure } = await runCairnJson(fatal(ending), [
+    "start",
+    "clerk",
+    "--input",
+    stepsInput("note"),
+    "--wait",
+  ]);
   const message = expect.stringContaining(`2 processes died one after the other while they held this run`) as string;
   expect([status, failure]).toMatchObject(["failed", { code: "CrashLoop", message }]);
   expect(failure).toMatchObject({ message: expect.stringContaining(`the last one ended with: ${cause}`) });

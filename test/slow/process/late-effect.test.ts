@@ -7,29 +7,34 @@
 import { expect, test } from "vitest";
 import { hasEnded } from "../../../src/protocol/row.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
-import { otherSideOf, startErrand } from "../../support/errands.ts";
-import { type Errand, LATE_MS } from "../../support/porter.ts";
-import { type Workshop, supervise, workshop } from "../../support/processes.ts";
+import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
+import { type EffectsTask, LATE_MS } from "../../support/processes/effects-agent.ts";
+import {
+  type ProcessHarness,
+  startSupervisorProcess,
+  createProcessHarness,
+} from "../../support/processes/supervisor-process.ts";
 
 const BEATS = 100;
 /** Those beats outlast the late write, whatever else they take. */
 const PACE_MS = LATE_MS / BEATS + 2;
 
-const looks = (count: number): Errand["steps"] => Array.from({ length: count }, () => "look");
+const lookSteps = (count: number): EffectsTask["steps"] => Array.from({ length: count }, () => "look");
 
 test("a call that outlived its timeout does nothing later, however many beats follow", async () => {
-  const shop = workshop({ CAIRN_BEAT_SECONDS: "10" });
-  const side = otherSideOf(shop);
-  const late = await start(shop, { of: "late", steps: ["bookLate", ...looks(BEATS / 4)] });
-  const blocked = await start(shop, { of: "blocked", steps: ["mailLate", "look"] });
-  const { events } = supervise(shop, { workers: 1 });
-  const rowOf = async (run: string) => shop.world.table.read(run, Date.now());
-  const isGivenUp = async (run: string): Promise<boolean> => (await ledger(shop.world, run))?.[0]?.status === "unknown";
+  const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: "10" });
+  const side = externalServiceOf(harness);
+  const late = await start(harness, { of: "late", steps: ["bookLate", ...lookSteps(BEATS / 4)] });
+  const blocked = await start(harness, { of: "blocked", steps: ["mailLate", "look"] });
+  const { events } = startSupervisorProcess(harness, { workers: 1 });
+  const rowOf = async (run: string) => harness.world.table.read(run, Date.now());
+  const isGivenUp = async (run: string): Promise<boolean> =>
+    (await ledger(harness.world, run))?.[0]?.status === "unknown";
   const bothAreGivenUp = async (): Promise<boolean> => (await isGivenUp(late)) && isGivenUp(blocked);
   await expect.poll(bothAreGivenUp, { interval: 20 }).toBe(true);
 
   const runs = [late];
-  for (const of of ["a", "b", "c"]) runs.push(await start(shop, { of, steps: looks(BEATS / 4) }));
+  for (const of of ["a", "b", "c"]) runs.push(await start(harness, { of, steps: lookSteps(BEATS / 4) }));
   const areOver = async (): Promise<boolean> =>
     (await Promise.all(runs.map(rowOf))).every((row) => row !== null && hasEnded(row));
   await expect.poll(areOver, { interval: 50 }).toBe(true);
@@ -40,7 +45,7 @@ test("a call that outlived its timeout does nothing later, however many beats fo
   const tries = side.requests().map(({ tool, pid }) => ({ tool, pid }));
   expect(tries.map(({ tool }) => tool).toSorted()).toEqual(["bookLate", "bookLate", "bookLate", "mailLate"]);
   expect(new Set(tries.map(({ pid }) => pid)).size).toBe(4);
-  expect((await ledger(shop.world, late))?.[0]).toMatchObject({ tool: "bookLate", status: "unknown", attempts: 3 });
+  expect((await ledger(harness.world, late))?.[0]).toMatchObject({ tool: "bookLate", status: "unknown", attempts: 3 });
   expect(await rowOf(blocked)).toMatchObject({ status: "blocked", takeovers: 0 });
 
   // The beats after it were done by one warm process, and went on for longer than it would have taken.
@@ -49,16 +54,16 @@ test("a call that outlived its timeout does nothing later, however many beats fo
   expect(warm.length).toBeGreaterThanOrEqual(BEATS);
   expect(new Set(warm.map(({ pid }) => pid)).size).toBe(1);
   const ends = await Promise.all(runs.map(async (run) => (await rowOf(run))?.lastCheckpointAt ?? 0));
-  expect(Math.min(...ends) - (await silentSince(shop, [late, blocked]))).toBeGreaterThan(LATE_MS + PACE_MS);
+  expect(Math.min(...ends) - (await silentSince(harness, [late, blocked]))).toBeGreaterThan(LATE_MS + PACE_MS);
 
   expect(side.effects()).toEqual([]);
 });
 
-const start = async (shop: Workshop, errand: Errand): Promise<string> =>
-  (await startErrand(shop, { ...errand, paceMs: PACE_MS })).run;
+const start = async (harness: ProcessHarness, errand: EffectsTask): Promise<string> =>
+  (await startEffectsRun(harness, { ...errand, paceMs: PACE_MS })).run;
 
 /** When the last call of these runs was given up. */
-async function silentSince({ world }: Workshop, runs: readonly string[]): Promise<number> {
+async function silentSince({ world }: ProcessHarness, runs: readonly string[]): Promise<number> {
   const events = await Promise.all(runs.map((run) => timeline(world, { run, after: 0 })));
   return Math.max(
     ...events.flatMap((all) => all ?? []).flatMap((e) => (e.kind === "ToolOutcomeUnknown" ? [e.at] : [])),

@@ -13,9 +13,15 @@ import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { Clock, World } from "../../../src/ports/world.ts";
 import { show } from "../../../src/operations/views.ts";
 import { send } from "../../../src/operations/steer.ts";
-import { begin, drive, runnerOf } from "../../support/drive.ts";
-import { actor, callsThenOver } from "../../support/stage.ts";
-import { eventsOf, identify, scene, superviseApart, until } from "../../process/fixtures/scene.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { scriptedAgent, callsThenFinal } from "../../support/harness/harness.ts";
+import {
+  eventsOf,
+  identify,
+  createSupervisorHarness,
+  startSupervisorProcess,
+  waitUntil,
+} from "../../process/fixtures/supervisor-harness.ts";
 import { BORN, NOW, RUN, claim, commit, creation, temporaryStore } from "../../process/fixtures/store.ts";
 import { ENDED, row } from "../../process/fixtures/table.ts";
 
@@ -49,18 +55,18 @@ const NOTHING = { runs: 0, objects: 0, inbox: 0, seen: 0, executions: 0, removed
 
 /** A run whose calls return that many megabytes in all, which nothing can compress. */
 async function talkative(world: World, megabytes: number): Promise<string> {
-  const agent = actor({
-    reply: callsThenOver(megabytes),
+  const agent = scriptedAgent({
+    reply: callsThenFinal(megabytes),
     run: () => randomBytes((1024 * 1024 * 3) / 4).toString("base64"),
   });
-  const payload = await begin(world, agent, {});
+  const payload = await beginRun(world, agent, {});
   await send(world, { run: payload.run, text: "hello", by: "ann", id: "w1" });
   expect(await drive(runnerOf(world, agent), payload)).toMatchObject({ route: "done" });
   return payload.run;
 }
 
-describe("a run whose time is over", () => {
-  it("goes with its items, objects and executions at a look of the supervisor, and the file is smaller", async () => {
+describe("a run whose retention expired", () => {
+  it("is removed with its items, objects and executions at a poll of the supervisor, and the file shrinks", async () => {
     const store = temporaryStore();
     const telemetry = { record: () => undefined };
     const kept = localWorld({ store, limits: limitsFor(5_000, { retentionMs: 1_000 * HOUR_MS }), telemetry });
@@ -78,8 +84,8 @@ describe("a run whose time is over", () => {
       },
     });
     onTestFinished(() => supervisor.drain());
-    await until("nothing of it is left", () => JSON.stringify(rowsOf(store, big)) === JSON.stringify(NOTHING));
-    await until("the file is smaller", () => fileBytes(store) < full / 2);
+    await waitUntil("nothing of it is left", () => JSON.stringify(rowsOf(store, big)) === JSON.stringify(NOTHING));
+    await waitUntil("the file is smaller", () => fileBytes(store) < full / 2);
     expect(rowsOf(store, small)).toEqual(before);
     expect(await show(kept, small)).toMatchObject({ status: "completed", result: "over" });
   });
@@ -95,66 +101,66 @@ async function expired(store: Store): Promise<void> {
 }
 
 describe("a clean-up that fails", () => {
-  it("is told, tried again after a pause, and done in the end", async () => {
-    const of = scene();
+  it("is reported, retried after a pause, and completed in the end", async () => {
+    const of = createSupervisorHarness();
     await expired(of.store);
     let aheadMs = 0;
     const clock = later(() => aheadMs);
     of.supervise({ clock });
-    await until("it failed", () => eventsOf(of.events, "upkeepFailed", RUN).length > 0);
+    await waitUntil("it failed", () => eventsOf(of.events, "upkeepFailed", RUN).length > 0);
     expect(eventsOf(of.events, "upkeepFailed")[0]).toMatchObject({
       ...{ task: "cleanUp", run: RUN, how: "the task threw" },
       error: { message: "the bucket does not answer" },
     });
     const dueAt = (): number => Number(of.store.rows.prepare("SELECT dueAt FROM removed").get()?.["dueAt"] ?? 0);
-    await until("it is put off", () => dueAt() > clock.now());
+    await waitUntil("it is put off", () => dueAt() > clock.now());
     expect(rowsOf(of.store, RUN)).toMatchObject({ runs: 0, removed: 1 });
     of.go();
     aheadMs = 61_000;
-    await until("it is done", () => eventsOf(of.events, "upkeepDone", RUN).length === 1);
-    await until("its entry is gone", () => rowsOf(of.store, RUN).removed === 0);
+    await waitUntil("it is done", () => eventsOf(of.events, "upkeepDone", RUN).length === 1);
+    await waitUntil("its entry is gone", () => rowsOf(of.store, RUN).removed === 0);
     expect(eventsOf(of.events, "upkeepFailed")).toHaveLength(1);
   });
 
-  it("is not forgotten by a supervisor that is killed", async () => {
-    const of = scene();
+  it("is not lost when the supervisor is killed", async () => {
+    const of = createSupervisorHarness();
     await expired(of.store);
-    const child = await superviseApart(of);
-    await until("it failed", () => eventsOf(of.events, "upkeepFailed", RUN).length > 0);
+    const child = await startSupervisorProcess(of);
+    await waitUntil("it failed", () => eventsOf(of.events, "upkeepFailed", RUN).length > 0);
     const dead = identify(child.pid);
     child.kill("SIGKILL");
-    await until("the supervisor is gone", () => !isAlive(dead));
+    await waitUntil("the supervisor is gone", () => !isAlive(dead));
     expect(rowsOf(of.store, RUN)).toMatchObject({ runs: 0, removed: 1 });
     of.go();
     of.supervise({ clock: ahead(1) });
-    await until("its entry is gone", () => rowsOf(of.store, RUN).removed === 0);
+    await waitUntil("its entry is gone", () => rowsOf(of.store, RUN).removed === 0);
   });
 });
 
-describe("the look for orphans", () => {
+describe("the search for orphans", () => {
   const planOf = ({ rows }: Store) =>
     JSON.parse(String(rows.prepare("SELECT value FROM meta WHERE name = 'orphans'").get()?.["value"] ?? "null")) as {
       readonly dueAt: number;
       readonly after: string | null;
     } | null;
 
-  it("waits for a day in a fresh store, and goes on from its cursor after a death", async () => {
-    const of = scene();
+  it("waits for a day in a fresh store, and continues from its cursor after a death", async () => {
+    const of = createSupervisorHarness();
     const first = of.supervise();
-    await until("it is planned", () => planOf(of.store) !== null);
+    await waitUntil("it is planned", () => planOf(of.store) !== null);
     expect(planOf(of.store)?.dueAt).toBeGreaterThan(systemClock.now() + 23 * HOUR_MS);
     await first.drain();
     expect(eventsOf(of.events, "upkeepDone")).toEqual([]);
 
     const begun = systemClock.now() + 25 * HOUR_MS;
     const second = of.supervise({ clock: ahead(25) });
-    await until("its second call died", () => eventsOf(of.events, "upkeepFailed").length > 0);
-    await until("that is stored", () => (planOf(of.store)?.dueAt ?? 0) > begun);
+    await waitUntil("its second call died", () => eventsOf(of.events, "upkeepFailed").length > 0);
+    await waitUntil("that is stored", () => (planOf(of.store)?.dueAt ?? 0) > begun);
     await second.drain();
     expect(planOf(of.store)?.after).toBe("1");
 
     of.supervise({ clock: ahead(26) });
-    await until("it is through", () => planOf(of.store)?.after === null);
+    await waitUntil("it is through", () => planOf(of.store)?.after === null);
     expect(eventsOf(of.events, "upkeepDone").map(({ task }) => task)).toEqual(["orphans", "orphans", "orphans"]);
     expect(planOf(of.store)?.dueAt).toBeGreaterThan(begun + 24 * HOUR_MS);
   });

@@ -7,8 +7,8 @@ import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type OpenOptions, type Store, atomically, openStore } from "../../../src/adapters/local/database.ts";
 import { isAlive } from "../../../src/adapters/local/process-identity.ts";
-import { typed } from "../../support/typed.ts";
-import { identify, scene, until } from "../../process/fixtures/scene.ts";
+import { runCli } from "../../support/processes/cli-in-process.ts";
+import { identify, createSupervisorHarness, waitUntil } from "../../process/fixtures/supervisor-harness.ts";
 import { open, temporaryDir } from "../../process/fixtures/store.ts";
 
 const fileIn = (dir: string, end = ""): string => join(dir, `cairn.sqlite${end}`);
@@ -34,8 +34,8 @@ function reopened(dir: string, check?: OpenOptions["check"]): Store {
   return store;
 }
 
-describe("between two processes", () => {
-  it("opens with everything after a kill", async () => {
+describe("a store between two processes", () => {
+  it("opens with all its data after a kill", async () => {
     expect(countIn(reopened(await killedAfter(20)))).toBe(20);
   });
 
@@ -46,7 +46,7 @@ describe("between two processes", () => {
       "cut by one frame",
       (dir: string) => truncateSync(fileIn(dir, "-wal"), statSync(fileIn(dir, "-wal")).size - 4_120),
     ],
-  ])("refuses a store whose write-ahead log was %s, and goes on with it once that is accepted", async (_, harm) => {
+  ])("is refused when its write-ahead log was %s, and continues after that is accepted", async (_, harm) => {
     const dir = await killedAfter(20);
     harm(dir);
     expect(() => reopened(dir)).toThrow(expect.objectContaining({ code: "StoreRolledBack" }));
@@ -58,7 +58,7 @@ describe("between two processes", () => {
     expect(countIn(reopened(dir))).toBe(0);
   });
 
-  it("refuses older bytes of the file, also after a clean close", async () => {
+  it("is refused with older bytes of the file, also after a clean close", async () => {
     const dir = await killedAfter(3);
     reopened(dir).close();
     copyFileSync(fileIn(dir), join(dir, "backup"));
@@ -73,29 +73,29 @@ describe("between two processes", () => {
   it("says what to type", async () => {
     const dir = await killedAfter(20);
     rmSync(fileIn(dir, "-wal"));
-    const refused = await typed(dir, "send", "local-", "hello");
+    const refused = await runCli(dir, "send", "local-", "hello");
     expect([refused.exit, refused.err]).toEqual([5, expect.stringContaining("error StoreRolledBack")]);
     expect(refused.err).toContain(`delete ${dir}/cairn.mark`);
-    const { exit, err } = await typed(dir, "list");
+    const { exit, err } = await runCli(dir, "list");
     expect([exit, err]).toEqual([0, expect.stringContaining("warning: ")]);
-    expect((await typed(dir, "doctor")).out).toMatch(/it lacks the last \d+ commits that were acknowledged/);
+    expect((await runCli(dir, "doctor")).out).toMatch(/it lacks the last \d+ commits that were acknowledged/);
   });
 });
 
-describe("under a supervisor", () => {
+describe("a store under a supervisor", () => {
   async function atWork() {
-    const of = scene();
+    const of = createSupervisorHarness();
     await of.start("held-a");
     const outcome = of.supervise().stopped.then(
       () => null,
       (error: unknown) => error,
     );
-    await until("it is held", () => of.noted("held-a").length === 1);
+    await waitUntil("it is held", () => of.noted("held-a").length === 1);
     const worker = identify(of.noted("held-a")[0]?.pid);
     return { of, outcome, worker, log: fileIn(of.dir, "-wal") };
   }
 
-  it("stops when the write-ahead log is removed, and loses nothing", async () => {
+  it("stops the supervisor when the write-ahead log is removed, and loses nothing", async () => {
     const { of, outcome, worker, log } = await atWork();
     renameSync(log, join(of.dir, "elsewhere"));
     expect(await outcome).toMatchObject({
@@ -107,14 +107,14 @@ describe("under a supervisor", () => {
     expect(countIn(reopened(of.dir))).toBe(1);
   });
 
-  it.each([0, 5_000])("stops when the write-ahead log is cut to %i bytes", async (bytes) => {
+  it.each([0, 5_000])("stops the supervisor when the write-ahead log is cut to %i bytes", async (bytes) => {
     const { outcome, worker, log } = await atWork();
     truncateSync(log, bytes);
     expect(await outcome).toMatchObject({ code: "StoreRolledBack", message: expect.stringContaining("log was cut") });
     expect(isAlive(worker)).toBe(false);
   });
 
-  it("goes on when another tool writes all of the log back to the file", async () => {
+  it("continues when another tool writes all of the log back to the file", async () => {
     const { of, log } = await atWork();
     const tool = new DatabaseSync(fileIn(of.dir));
     expect(tool.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get()).toMatchObject({ busy: 0 });
@@ -124,8 +124,8 @@ describe("under a supervisor", () => {
     await of.ended("held-a");
   });
 
-  it("stops when a worker is the first to meet damage, and stores no more of that task", async () => {
-    const of = scene();
+  it("stops the supervisor when a worker finds damage first, and stores no more of that task", async () => {
+    const of = createSupervisorHarness();
     await of.start("damaged-a");
     await expect(of.supervise().stopped).rejects.toMatchObject({ code: "StoreDamaged" });
     expect(of.noted("damaged-a")).toHaveLength(1);

@@ -9,27 +9,33 @@ import { isAlive, killIfAlive } from "../../../src/adapters/local/process-identi
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
 import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import { fastClock } from "../../process/fixtures/clock.ts";
-import { eventsOf, identify, scene, superviseApart, until } from "../../process/fixtures/scene.ts";
+import {
+  eventsOf,
+  identify,
+  createSupervisorHarness,
+  startSupervisorProcess,
+  waitUntil,
+} from "../../process/fixtures/supervisor-harness.ts";
 
 describe("supervisors", () => {
-  it("are one at a time", async () => {
-    const of = scene();
-    const child = await superviseApart(of);
+  it("run one at a time", async () => {
+    const of = createSupervisorHarness();
+    const child = await startSupervisorProcess(of);
     const second = (): unknown => of.supervise();
     expect(second).toThrow(StoreSupervised);
     expect(second).toThrow(String(child.pid));
   });
 
-  it("take their children along when they are killed, and the next one goes on at once", async () => {
-    const of = scene();
+  it("end with their children when they are killed, and the next one continues at once", async () => {
+    const of = createSupervisorHarness();
     await of.start("held-a");
-    const child = await superviseApart(of);
-    await until("it is held", () => of.noted("held-a").length === 1);
+    const child = await startSupervisorProcess(of);
+    await waitUntil("it is held", () => of.noted("held-a").length === 1);
     const worker = identify(of.noted("held-a")[0]?.pid);
     expect(isAlive(worker)).toBe(true);
     const dead = identify(child.pid);
     child.kill("SIGKILL");
-    await until("both are gone", () => !isAlive(dead) && !isAlive(worker));
+    await waitUntil("both are gone", () => !isAlive(dead) && !isAlive(worker));
     of.go();
     of.supervise();
     await of.ended("held-a");
@@ -40,16 +46,16 @@ describe("supervisors", () => {
     expect(childrenOf(of.store).all().every(isAlive)).toBe(true);
   });
 
-  it("end what a dead one left behind before they drive anything", async () => {
-    const of = scene();
+  it("end what a dead one left running before they drive anything", async () => {
+    const of = createSupervisorHarness();
     await of.start("stuck-a");
-    const child = await superviseApart(of);
-    await until("it is stuck", () => of.noted("stuck-a").length === 1);
+    const child = await startSupervisorProcess(of);
+    await waitUntil("it is stuck", () => of.noted("stuck-a").length === 1);
     const orphan = identify(of.noted("stuck-a")[0]?.pid);
     onTestFinished(() => killIfAlive(orphan));
     const dead = identify(child.pid);
     child.kill("SIGKILL");
-    await until("the supervisor is gone", () => !isAlive(dead));
+    await waitUntil("the supervisor is gone", () => !isAlive(dead));
     // A loop does not see that the channel has closed.
     expect(isAlive(orphan)).toBe(true);
     of.events.length = 0;
@@ -68,13 +74,13 @@ describe("supervisors", () => {
   });
 
   it("that are frozen keep the store, and no child of theirs outlives its deadline meanwhile", async () => {
-    const of = scene();
+    const of = createSupervisorHarness();
     await of.start("frozen-a");
-    const child = await superviseApart(of, { beatMs: 1_000 });
-    await until("it is at work", () => of.noted("frozen-a").length === 1);
+    const child = await startSupervisorProcess(of, { beatMs: 1_000 });
+    await waitUntil("it is at work", () => of.noted("frozen-a").length === 1);
     const worker = identify(of.noted("frozen-a")[0]?.pid);
     child.kill("SIGSTOP");
-    await until("it has ended by itself", () => !isAlive(worker));
+    await waitUntil("it has ended by itself", () => !isAlive(worker));
     expect(eventsOf(of.events, "workerGone")).toEqual([]);
     expect(() => of.supervise()).toThrow(StoreSupervised);
     child.kill("SIGCONT");
@@ -85,13 +91,13 @@ describe("supervisors", () => {
     ]);
   });
 
-  it("drain although a child hangs, and what they cut off goes on under the next one", async () => {
-    const of = scene();
+  it("drain although a child hangs, and what they interrupt continues under the next one", async () => {
+    const of = createSupervisorHarness();
     for (const run of ["frozen-a", "held-a"]) await of.start(run);
     // As fast as that one's, and begun before it: what is ready there is ready here.
     const clock = fastClock(4);
-    const child = await superviseApart(of, { speed: 4 });
-    await until("both are at work", () => of.noted("frozen-a").length + of.noted("held-a").length === 2);
+    const child = await startSupervisorProcess(of, { speed: 4 });
+    await waitUntil("both are at work", () => of.noted("frozen-a").length + of.noted("held-a").length === 2);
     const exit = once(child, "exit");
     const workers = ["frozen-a", "held-a"].map((run) => identify(of.noted(run)[0]?.pid));
     // A terminal sends its signals to the children as well; they leave it to the supervisor.
@@ -120,15 +126,15 @@ describe("supervisors", () => {
 });
 
 describe("a store that is removed under its supervisor", () => {
-  it("stops it with its children, and nothing more is done for its runs", async () => {
-    const of = scene();
+  it("stops it with its children, and no further work is done for its runs", async () => {
+    const of = createSupervisorHarness();
     await of.start("held-a");
     const { stopped } = of.supervise();
     const outcome = stopped.then(
       () => null,
       (error: unknown) => error,
     );
-    await until("it is held", () => of.noted("held-a").length === 1);
+    await waitUntil("it is held", () => of.noted("held-a").length === 1);
     const worker = identify(of.noted("held-a")[0]?.pid);
     renameSync(join(of.store.dir, "cairn.sqlite"), join(of.store.dir, "elsewhere"));
     expect(await outcome).toMatchObject({ code: "StoreReplaced", message: expect.stringContaining("was removed") });
@@ -138,15 +144,15 @@ describe("a store that is removed under its supervisor", () => {
   });
 });
 
-describe("a store that takes no more", () => {
-  it("is waited for: no answer is lost and nothing crashes", async () => {
-    const of = scene();
+describe("a store that accepts no writes", () => {
+  it("is waited for: no response is lost and no process crashes", async () => {
+    const of = createSupervisorHarness();
     await of.start("held-a");
     of.supervise();
-    await until("it is held", () => of.noted("held-a").length === 1);
+    await waitUntil("it is held", () => of.noted("held-a").length === 1);
     of.store.rows.exec("PRAGMA query_only = 1");
     of.go();
-    await until("it waits", () => eventsOf(of.events, "waitingForStore").length >= 2);
+    await waitUntil("it waits", () => eventsOf(of.events, "waitingForStore").length >= 2);
     expect(eventsOf(of.events, "waitingForStore").map(({ retryInMs }) => retryInMs)).toMatchObject([250, 500]);
     expect(eventsOf(of.events, "moved")).toEqual([]);
     of.store.rows.exec("PRAGMA query_only = 0");
@@ -155,11 +161,11 @@ describe("a store that takes no more", () => {
     expect(eventsOf(of.events, "storeIsBack")).toHaveLength(1);
   });
 
-  it("a supervisor that meets a mistake of ours stops, with the error and without children", async () => {
-    const of = scene();
+  it("a supervisor with an internal error stops, with the error and without children", async () => {
+    const of = createSupervisorHarness();
     await of.start("held-a");
     const supervisor = of.supervise();
-    await until("it is held", () => of.noted("held-a").length === 1);
+    await waitUntil("it is held", () => of.noted("held-a").length === 1);
     const worker = identify(of.noted("held-a")[0]?.pid);
     of.store.rows.exec("DROP TABLE executions");
     await expect(supervisor.stopped).rejects.toThrow("no such table");

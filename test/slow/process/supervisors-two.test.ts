@@ -7,31 +7,37 @@ import { expect, onTestFinished, test } from "vitest";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
 import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import {
-  PATIENT,
-  cairn,
-  cairnRunning,
-  desk,
-  documentOf,
-  linesOf,
+  LONG_TIMEOUTS,
+  runCairn,
+  spawnCairn,
+  createCliFolder,
+  runCairnJson,
+  parseJsonLines,
   openGate,
-  queued,
-  untilSaid,
-} from "../../support/cli.ts";
-import { eventsOf, identify, scene, superviseApart, until } from "../../process/fixtures/scene.ts";
+  startQueuedRun,
+  waitForOutput,
+} from "../../support/processes/cli-process.ts";
+import {
+  eventsOf,
+  identify,
+  createSupervisorHarness,
+  startSupervisorProcess,
+  waitUntil,
+} from "../../process/fixtures/supervisor-harness.ts";
 
-test("`npx cairn work` twice: the second is refused with what to type, and typing that lets it in", async () => {
-  const at = desk(PATIENT);
-  const run = await queued(at, "gate", "note");
+test("`npx cairn work` twice refuses the second with what to type, and that command makes it accepted", async () => {
+  const at = createCliFolder(LONG_TIMEOUTS);
+  const run = await startQueuedRun(at, "gate", "note");
   const before = Date.now();
-  const first = cairnRunning(at, ["work", "--json"], { npx: true });
-  await untilSaid(first, "attemptStarted");
-  const pid = Number(linesOf(first.out()).find(({ kind }) => kind === "supervising")?.["pid"]);
+  const first = spawnCairn(at, ["work", "--json"], { npx: true });
+  await waitForOutput(first, "attemptStarted");
+  const pid = Number(parseJsonLines(first.out()).find(({ kind }) => kind === "supervising")?.["pid"]);
   const supervisor = identify(pid);
   onTestFinished(() => {
     if (first.child.exitCode === null) process.kill(supervisor.pid, "SIGKILL");
   });
 
-  const second = await cairn(at, ["work"], { npx: true });
+  const second = await runCairn(at, ["work"], { npx: true });
   expect([second.exit, second.out]).toEqual([4, ""]);
   const [, since = ""] = / since (\S+), and only one can$/m.exec(second.err) ?? [];
   const next = `kill ${pid}`;
@@ -42,28 +48,28 @@ test("`npx cairn work` twice: the second is refused with what to type, and typin
   // It says whole seconds.
   expect(Date.parse(since)).toBeGreaterThan(before - 1_000);
   expect(Date.parse(since)).toBeLessThanOrEqual(Date.now());
-  const { error } = await documentOf(at, ["work"]);
+  const { error } = await runCairnJson(at, ["work"]);
   expect(error).toMatchObject({ code: "StoreSupervised", pid, since: expect.any(Number), next });
 
   openGate(at);
-  await untilSaid(first, '"route":"done"');
-  expect(await documentOf(at, ["show", run])).toMatchObject({ status: "completed", takeovers: 0 });
+  await waitForOutput(first, '"route":"done"');
+  expect(await runCairnJson(at, ["show", run])).toMatchObject({ status: "completed", takeovers: 0 });
   // Its one child does everything, and nothing goes wrong.
-  const told = new Set(linesOf(first.out()).map(({ kind }) => kind));
+  const told = new Set(parseJsonLines(first.out()).map(({ kind }) => kind));
   expect(told).toEqual(new Set(["supervising", "workerSpawned", "attemptStarted", "attemptAnswered", "moved"]));
 
   execFileSync("sh", ["-c", next]);
   expect((await first.ended).exit).toBe(0);
-  const third = cairnRunning(at, ["work"]);
-  await untilSaid(third, `pid ${third.child.pid} supervises ${at.store}`);
+  const third = spawnCairn(at, ["work"]);
+  await waitForOutput(third, `pid ${third.child.pid} supervises ${at.store}`);
 });
 
-test("a second one in the same program changes nothing: same children, same attempt, same end", async () => {
-  const of = scene();
+test("a second supervisor in the same program changes nothing: same children, same attempt, same end", async () => {
+  const of = createSupervisorHarness();
   await of.start("held-a");
   const before = Date.now();
-  const first = await superviseApart(of);
-  await until("it is held", () => of.noted("held-a").length === 1);
+  const first = await startSupervisorProcess(of);
+  await waitUntil("it is held", () => of.noted("held-a").length === 1);
   const children = childrenOf(of.store).all();
   for (let again = 0; again < 3; again += 1) expect(() => of.supervise()).toThrow(StoreSupervised);
   const refusal = refusalOf(() => of.supervise());

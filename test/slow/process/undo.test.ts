@@ -3,7 +3,15 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { setBehaviour } from "../../../agents/travel/behaviour.ts";
 import { countsOf } from "../../../agents/travel/services.ts";
-import { PATIENT, cairn, cairnRunning, desk, documentOf, linesOf, until } from "../../support/cli.ts";
+import {
+  LONG_TIMEOUTS,
+  runCairn,
+  spawnCairn,
+  createCliFolder,
+  runCairnJson,
+  parseJsonLines,
+  waitUntil,
+} from "../../support/processes/cli-process.ts";
 
 const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
 const TRIP = '{"from":"Hamburg","to":"Lisbon"}';
@@ -15,12 +23,12 @@ describe.concurrent("travel", () => {
   it("cancels hotel and flight when the card declines, also over a SIGKILL, and books anew", async ({
     onTestFinished,
   }) => {
-    const made = desk(SHORT, onTestFinished);
+    const made = createCliFolder(SHORT, onTestFinished);
     const services = join(made.dir, "services");
     const at = { ...made, env: { ...made.env, TRAVEL_SERVICES: services } };
     setBehaviour(services, "card", { kind: "decline" });
     setBehaviour(services, "hotel", { kind: "die", moment: "cancelled" });
-    const { exit, out } = await cairn(at, START);
+    const { exit, out } = await runCairn(at, START);
     expect([exit, out]).toEqual([0, expect.stringContaining("begins again from its task")]);
     const run = /local-[a-z2-7]{26}/.exec(out)?.[0] ?? "";
     // The hotel was asked twice to cancel, under one key, and cancelled once.
@@ -30,7 +38,7 @@ describe.concurrent("travel", () => {
       card: { requests: 2, bookings: 1 },
       mail: { requests: 1, bookings: 1 },
     });
-    const calls = linesOf((await cairn(at, ["ledger", run, "--json"])).out);
+    const calls = parseJsonLines((await runCairn(at, ["ledger", run, "--json"])).out);
     const told = calls.map(({ call, tool, status }) => `${String(call)} ${String(tool)} ${String(status)}`);
     expect(told.slice(3, 8)).toEqual([
       "c4 bookFlight compensated",
@@ -40,31 +48,31 @@ describe.concurrent("travel", () => {
       "undo-c4 bookFlight succeeded",
     ]);
     expect(new Set(calls.map(({ key }) => key)).size).toBe(calls.length);
-    const shown = await documentOf(at, ["show", run]);
+    const shown = await runCairnJson(at, ["show", run]);
     expect(shown).toMatchObject({ status: "completed", attempt: 2, takeovers: 1 });
-    expect((await documentOf(at, ["verify", run]))["findings"]).toEqual([]);
+    expect((await runCairnJson(at, ["verify", run]))["findings"]).toEqual([]);
   });
 
-  it("is cancelled with what it did undone, and begun again, when a person wants that", async ({ onTestFinished }) => {
-    const made = desk({ ...PATIENT, TRAVEL_PACE: "0" }, onTestFinished);
+  it("is cancelled with compensation, and restarted, when an operator asks for that", async ({ onTestFinished }) => {
+    const made = createCliFolder({ ...LONG_TIMEOUTS, TRAVEL_PACE: "0" }, onTestFinished);
     const services = join(made.dir, "services");
     const at = { ...made, env: { ...made.env, TRAVEL_SERVICES: services } };
-    const queued = await documentOf(at, START.slice(0, -1));
+    const queued = await runCairnJson(at, START.slice(0, -1));
     const run = String(queued["run"]);
-    const early = await cairn(at, ["restart", run, "--yes"]);
+    const early = await runCairn(at, ["restart", run, "--yes"]);
     expect([early.exit, early.err]).toEqual([4, expect.stringContaining("error NotStarted:")]);
     setBehaviour(services, "card", { kind: "hold" });
-    const waiting = cairnRunning(at, START);
+    const waiting = spawnCairn(at, START);
     // The card is being charged: what it does is done before the run pauses.
-    await until(async () => expect(countsOf(services).card.requests).toBe(1));
-    await cairn(at, ["pause", run]);
+    await waitUntil(async () => expect(countsOf(services).card.requests).toBe(1));
+    await runCairn(at, ["pause", run]);
     setBehaviour(services, "card", null);
-    await until(async () => expect(await documentOf(at, ["show", run])).toMatchObject({ status: "paused" }));
-    const asked = await cairn(at, ["restart", run]);
+    await waitUntil(async () => expect(await runCairnJson(at, ["show", run])).toMatchObject({ status: "paused" }));
+    const asked = await runCairn(at, ["restart", run]);
     expect([asked.exit, asked.err]).toEqual([2, expect.stringContaining("still count towards its budget")]);
     expect(asked.err).toMatch(/to be undone, newest first: chargeCard \(c6\), bookHotel \(c5\), bookFlight \(c4\)/);
     expect(asked.err).toContain("--yes");
-    const yes = await documentOf(at, ["restart", run, "--yes"]);
+    const yes = await runCairnJson(at, ["restart", run, "--yes"]);
     expect(yes).toMatchObject({
       run,
       want: "restart",
@@ -72,7 +80,7 @@ describe.concurrent("travel", () => {
     });
     // Whoever waited for the run was told that it is paused, and is gone.
     expect((await waiting.ended).exit).toBe(4);
-    const { exit } = await cairn(at, START);
+    const { exit } = await runCairn(at, START);
     expect(exit).toBe(0);
     expect(countsOf(services)).toMatchObject({
       airline: { bookings: 2, cancelled: 1 },
@@ -80,11 +88,11 @@ describe.concurrent("travel", () => {
       card: { bookings: 2, cancelled: 1 },
       mail: { bookings: 1 },
     });
-    const late = await cairn(at, ["cancel", run, "--compensate"]);
+    const late = await runCairn(at, ["cancel", run, "--compensate"]);
     expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late:")]);
     // Nobody is asked to confirm what cannot be had.
-    const over = await cairn(at, ["restart", run]);
+    const over = await runCairn(at, ["restart", run]);
     expect([over.exit, over.err]).toEqual([4, expect.stringContaining("cannot be restarted any more")]);
-    expect(await documentOf(at, ["show", run])).toMatchObject({ status: "completed", attempt: 2 });
+    expect(await runCairnJson(at, ["show", run])).toMatchObject({ status: "completed", attempt: 2 });
   });
 });

@@ -1,22 +1,22 @@
-/** What must hold of runs of the porter once their storm is over, from the store and from the other side. */
+/** What must hold of runs of the effects agent after a storm, by the store and by the external service. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { NOTHING_SPENT, add } from "../../../src/core/policy/budget.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
-import type { OtherSide, Seen } from "../../support/other-side.ts";
-import type { Errand } from "../../support/porter.ts";
-import type { Workshop } from "../../support/processes.ts";
+import type { ExternalService, RecordedRequest } from "../../support/processes/external-service.ts";
+import type { EffectsTask } from "../../support/processes/effects-agent.ts";
+import type { ProcessHarness } from "../../support/processes/supervisor-process.ts";
 
 /** A run and what it was asked to do. */
 export interface Started {
   readonly run: string;
-  readonly errand: Errand;
+  readonly errand: EffectsTask;
 }
 
 /** What is wrong with them, in words. */
 export async function wrongWith(
-  shop: Workshop,
-  side: OtherSide,
+  harness: ProcessHarness,
+  side: ExternalService,
   started: readonly Started[],
 ): Promise<readonly string[]> {
   const effects = Map.groupBy(side.effects(), ({ of }) => of);
@@ -24,9 +24,9 @@ export async function wrongWith(
     started.map(async ({ run, errand }) => {
       const mine = effects.get(errand.of) ?? [];
       const wrong = await Promise.all([
-        end(shop, { run, errand }),
-        history(shop, run),
-        calls(shop, { run, errand, mine }),
+        end(harness, { run, errand }),
+        history(harness, run),
+        calls(harness, { run, errand, mine }),
       ]);
       return wrong.flat().map((what) => `run ${errand.of} (${run}): ${what}`);
     }),
@@ -35,7 +35,7 @@ export async function wrongWith(
 }
 
 /** It is over, with the same words as any other run of the same steps, and nothing of it was said twice. */
-async function end({ world }: Workshop, { run, errand }: Started): Promise<readonly string[]> {
+async function end({ world }: ProcessHarness, { run, errand }: Started): Promise<readonly string[]> {
   const shown = await show(world, run);
   const result = errand.steps.map((step) => `${step} succeeded`).join(", ");
   const messages = 2 * errand.steps.length + 2;
@@ -48,7 +48,7 @@ async function end({ world }: Workshop, { run, errand }: Started): Promise<reado
 }
 
 /** One writer at a time: no version under an older epoch than the one before; one end; spent is what was debited. */
-async function history({ world }: Workshop, run: string): Promise<readonly string[]> {
+async function history({ world }: ProcessHarness, run: string): Promise<readonly string[]> {
   const events = (await timeline(world, { run, after: 0 })) ?? [];
   const row = await world.table.read(run, Date.now());
   const wrong: string[] = [];
@@ -64,10 +64,10 @@ async function history({ world }: Workshop, run: string): Promise<readonly strin
   return wrong;
 }
 
-/** Each call happened once, under one key, and the other side knows it by the key of the ledger. */
+/** Each call happened once, under one key, and the external service knows it by the key of the ledger. */
 async function calls(
-  { world }: Workshop,
-  { run, errand, mine }: Started & { readonly mine: readonly Seen[] },
+  { world }: ProcessHarness,
+  { run, errand, mine }: Started & { readonly mine: readonly RecordedRequest[] },
 ): Promise<readonly string[]> {
   const all = (await ledger(world, run)) ?? [];
   const wrong = all.flatMap(({ call, status }) => (status === "succeeded" ? [] : [`call ${call} is ${status}`]));

@@ -2,9 +2,14 @@
  * A host that dies: the supervisor and all of its workers are killed (SIGKILL) at once, in the middle of the beats of four
  * runs, one of them inside a tool. Then it comes back, with nothing but what is in the store.
  */
-import { otherSideOf, startErrand } from "../../support/errands.ts";
-import type { Errand } from "../../support/porter.ts";
-import { type Workshop, eventually, heldIn, supervise } from "../../support/processes.ts";
+import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
+import type { EffectsTask } from "../../support/processes/effects-agent.ts";
+import {
+  type ProcessHarness,
+  eventually,
+  pausedProcesses,
+  startSupervisorProcess,
+} from "../../support/processes/supervisor-process.ts";
 import { type Started, wrongWith } from "./checks.ts";
 
 export interface NextBeat {
@@ -15,21 +20,21 @@ export interface NextBeat {
   readonly seconds: number;
 }
 
-export interface Return {
+export interface HostReturn {
   readonly killed: number;
   readonly nextBeats: readonly NextBeat[];
   readonly wrong: readonly string[];
 }
 
 /** For people. */
-export function inWords({ killed, nextBeats }: Return): string {
+export function inWords({ killed, nextBeats }: HostReturn): string {
   const lines = nextBeats.map(
     ({ edge, seconds }) => `${seconds.toFixed(2)} s to the next commit of the run killed ${edge}`,
   );
   return [`${killed} processes killed at once, then started again:`, ...lines].join("\n");
 }
 
-const STEPS: Errand["steps"] = ["look", "book", "look"];
+const STEPS: EffectsTask["steps"] = ["look", "book", "look"];
 /** Of the second beat: inside the tool, and before and after what is written around it. */
 const EDGES = ["after:effect:book", "after:claim:1", "before:intent:3", "before:put:4"];
 const WITHIN_MS = 90_000;
@@ -37,24 +42,28 @@ const WITHIN_MS = 90_000;
 /** Within what a run makes its next beat once its host is back. */
 export const RETURN_SECONDS_MAX = 60;
 
-export async function hostReturns(shop: Workshop): Promise<Return> {
-  const side = otherSideOf(shop);
+export async function hostReturns(harness: ProcessHarness): Promise<HostReturn> {
+  const side = externalServiceOf(harness);
   const started: (Started & { readonly edge: string })[] = [];
   for (const edge of EDGES) {
     const errand = { of: edge, steps: STEPS };
-    started.push({ run: (await startErrand(shop, errand)).run, errand, edge });
+    started.push({ run: (await startEffectsRun(harness, errand)).run, errand, edge });
   }
   const holds = started.map(({ run, edge }) => `${run}=${edge}`).join(",");
-  const first = supervise(shop, { env: { CAIRN_HOLD: holds }, workers: EDGES.length });
-  await eventually("all are in the middle of a beat", () => heldIn(shop.dir).size === EDGES.length, WITHIN_MS);
-  const rowOf = (run: string) => shop.world.table.read(run, Date.now());
+  const first = startSupervisorProcess(harness, { env: { CAIRN_HOLD: holds }, workers: EDGES.length });
+  await eventually(
+    "all are in the middle of a beat",
+    () => pausedProcesses(harness.dir).size === EDGES.length,
+    WITHIN_MS,
+  );
+  const rowOf = (run: string) => harness.world.table.read(run, Date.now());
   const dead = await Promise.all(started.map(async ({ run }) => (await rowOf(run))?.version ?? 0));
-  const pids = [first.child.pid ?? 0, ...heldIn(shop.dir).values()];
+  const pids = [first.child.pid ?? 0, ...pausedProcesses(harness.dir).values()];
   for (const pid of pids) process.kill(pid, "SIGKILL");
   await first.kill("SIGKILL");
 
   const returnedAt = Date.now();
-  supervise(shop, { workers: EDGES.length });
+  startSupervisorProcess(harness, { workers: EDGES.length });
   const nextBeats = await Promise.all(
     started.map(async ({ run, edge }, index) => {
       const commits: number[] = [];
@@ -70,5 +79,5 @@ export async function hostReturns(shop: Workshop): Promise<Return> {
   const areOver = async (): Promise<boolean> =>
     (await Promise.all(started.map(({ run }) => rowOf(run)))).every((row) => row?.status === "completed");
   await eventually("all have ended", areOver, WITHIN_MS);
-  return { killed: new Set(pids).size, nextBeats, wrong: await wrongWith(shop, side, started) };
+  return { killed: new Set(pids).size, nextBeats, wrong: await wrongWith(harness, side, started) };
 }

@@ -4,7 +4,7 @@
  * and measured; exits 1 if a guarantee broke.
  */
 import { parseArgs } from "node:util";
-import { workshop } from "../../support/processes.ts";
+import { createProcessHarness } from "../../support/processes/supervisor-process.ts";
 import * as host from "./host.ts";
 import * as storms from "./storm.ts";
 
@@ -18,12 +18,12 @@ const { values } = parseArgs({
 
 async function main(): Promise<readonly string[]> {
   const ends: (() => void | Promise<void>)[] = [];
-  const shop = () => workshop({ CAIRN_BEAT_SECONDS: "60" }, (end) => void ends.unshift(end));
+  const harness = () => createProcessHarness({ CAIRN_BEAT_SECONDS: "60" }, (end) => void ends.unshift(end));
   try {
     const options = { seed: values.seed, runs: Number(values.runs), kills: Number(values.kills) };
-    const storm = await storms.storm(shop(), options);
+    const storm = await storms.storm(harness(), options);
     console.log(`${options.runs} runs at once, ${storms.inWords(storm)}\n`);
-    const returned = await host.hostReturns(shop());
+    const returned = await host.hostReturns(harness());
     console.log(host.inWords(returned));
     const left = storm.left === 0 ? [] : [`${storm.left} processes are left`];
     const late = returned.nextBeats.filter(({ seconds }) => seconds > host.RETURN_SECONDS_MAX);

@@ -1,14 +1,14 @@
 /** What survives when the supervisor, or the whole host, is killed while many runs are in flight. */
 import { expect, test } from "vitest";
-import { workshop } from "../../support/processes.ts";
+import { createProcessHarness } from "../../support/processes/supervisor-process.ts";
 import * as host from "./host.ts";
 import * as storms from "./storm.ts";
 
 // Nothing here waits for a lease: a beat may take as long as a busy machine needs.
 const CALM = { CAIRN_BEAT_SECONDS: "60" };
 
-test("200 runs at once, their supervisor killed ten times: all complete, once", { timeout: 120_000 }, async () => {
-  const storm = await storms.storm(workshop(CALM), { seed: "1", runs: 200, kills: 10 });
+test("all of 200 runs complete once although their supervisor is killed ten times", { timeout: 120_000 }, async () => {
+  const storm = await storms.storm(createProcessHarness(CALM), { seed: "1", runs: 200, kills: 10 });
   console.log(storms.inWords(storm));
   expect(storm.wrong).toEqual([]);
   expect(storm.kills).toHaveLength(10);
@@ -22,10 +22,10 @@ test("200 runs at once, their supervisor killed ten times: all complete, once", 
 });
 
 test(
-  "a host killed in the middle of four runs: each makes its next beat within a minute of its return",
+  "each of four runs makes its next beat within a minute of the return of its killed host",
   { timeout: 120_000 },
   async () => {
-    const returned = await host.hostReturns(workshop(CALM));
+    const returned = await host.hostReturns(createProcessHarness(CALM));
     console.log(host.inWords(returned));
     expect(returned.killed).toBe(5);
     expect(returned.nextBeats).toHaveLength(4);

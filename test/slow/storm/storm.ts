@@ -4,10 +4,15 @@
  * every kill hits runs in flight, however fast the machine is.
  */
 import { setTimeout as elapse } from "node:timers/promises";
-import { otherSideOf, startErrand } from "../../support/errands.ts";
-import { type Errand } from "../../support/porter.ts";
-import { type SupervisorProcess, type Workshop, eventually, supervise } from "../../support/processes.ts";
-import { chanceOf } from "../../simulation/chance.ts";
+import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
+import { type EffectsTask } from "../../support/processes/effects-agent.ts";
+import {
+  type SupervisorProcess,
+  type ProcessHarness,
+  eventually,
+  startSupervisorProcess,
+} from "../../support/processes/supervisor-process.ts";
+import { seededChoices } from "../../simulation/seeded-choices.ts";
 import { type Started, processesOn, wrongWith } from "./checks.ts";
 
 export interface StormOptions {
@@ -49,58 +54,58 @@ export function inWords({ tookMs, kills, beats, takeovers, requests, effects, le
   ].join("\n");
 }
 
-const STEPS: Errand["steps"] = ["book", "book"];
+const STEPS: EffectsTask["steps"] = ["book", "book"];
 const BEATS = STEPS.length + 1;
-/** A kill finds a process waiting for the model or for the other side, as in life, and not only between two beats. */
+/** A kill finds a process waiting for the model or for the external service, and not only between two beats. */
 const PACE_MS = 8;
 const WORKERS = 4;
 const WITHIN_MS = 110_000;
 /** Of a kill, after the beat that it waits for: about what a beat or the start of a supervisor takes. */
 const DELAY_MS_MAX = 200;
 
-export async function storm(shop: Workshop, options: StormOptions): Promise<Storm> {
-  const side = otherSideOf(shop);
+export async function storm(harness: ProcessHarness, options: StormOptions): Promise<Storm> {
+  const side = externalServiceOf(harness);
   const started: Started[] = [];
   for (let index = 0; index < options.runs; index += 1) {
     const errand = { of: String(index), steps: STEPS, paceMs: PACE_MS };
-    started.push({ run: (await startErrand(shop, errand)).run, errand });
+    started.push({ run: (await startEffectsRun(harness, errand)).run, errand });
   }
   const begun = performance.now();
-  const { supervisors, kills } = await killAgainAndAgain(shop, options);
-  await eventually("every run has ended", async () => (await openRuns(shop, options.runs)) === 0, WITHIN_MS);
+  const { supervisors, kills } = await killAgainAndAgain(harness, options);
+  await eventually("every run has ended", async () => (await openRuns(harness, options.runs)) === 0, WITHIN_MS);
   const last = supervisors.at(-1) as SupervisorProcess;
   // A process of the one before may have done the last beat, while this one still begins and would not hear us.
   await eventually("the last supervisor has the store", () => hasStore(last), WITHIN_MS);
-  const atWork = processesOn(shop.dir).length;
+  const atWork = processesOn(harness.dir).length;
   await last.kill("SIGTERM");
   const tookMs = performance.now() - begun;
-  const rows = await Promise.all(started.map(({ run }) => shop.world.table.read(run, Date.now())));
+  const rows = await Promise.all(started.map(({ run }) => harness.world.table.read(run, Date.now())));
   const drained = last.child.exitCode === 0 ? [] : [`the last supervisor ended with ${last.child.exitCode}`];
   return {
-    ...{ tookMs, kills, beats: beatsOf(supervisors), atWork, left: processesOn(shop.dir).length },
+    ...{ tookMs, kills, beats: beatsOf(supervisors), atWork, left: processesOn(harness.dir).length },
     takeovers: rows.reduce((sum, row) => sum + (row?.takeovers ?? 0), 0),
     ...{ requests: side.requests().length, effects: side.effects().length },
-    wrong: [...drained, ...(await wrongWith(shop, side, started))],
+    wrong: [...drained, ...(await wrongWith(harness, side, started))],
   };
 }
 
-async function killAgainAndAgain(shop: Workshop, { seed, runs, kills: times }: StormOptions) {
-  const chance = chanceOf(seed);
+async function killAgainAndAgain(harness: ProcessHarness, { seed, runs, kills: times }: StormOptions) {
+  const chance = seededChoices(seed);
   const draws = Array.from({ length: times }, () => ({
     // The last tenth is left alone: nothing would be in flight any more.
     beats: chance.below(Math.floor(runs * BEATS * 0.9)),
     delayMs: chance.below(DELAY_MS_MAX),
   }));
-  const supervisors = [supervise(shop, { workers: WORKERS })];
+  const supervisors = [startSupervisorProcess(harness, { workers: WORKERS })];
   const kills: Kill[] = [];
   for (const draw of draws.toSorted((one, other) => one.beats - other.beats)) {
     const current = supervisors.at(-1) as SupervisorProcess;
     const isTime = (): boolean => hasStore(current) && beatsOf(supervisors) >= draw.beats;
     await eventually(`${draw.beats} beats are done`, isTime, WITHIN_MS);
     await elapse(draw.delayMs);
-    kills.push({ beats: beatsOf(supervisors), open: await openRuns(shop, runs) });
+    kills.push({ beats: beatsOf(supervisors), open: await openRuns(harness, runs) });
     await current.kill("SIGKILL");
-    supervisors.push(supervise(shop, { workers: WORKERS }));
+    supervisors.push(startSupervisorProcess(harness, { workers: WORKERS }));
   }
   return { supervisors, kills };
 }
@@ -112,7 +117,7 @@ const beatsOf = (supervisors: readonly SupervisorProcess[]): number =>
     .flatMap(({ events }) => events)
     .filter(({ kind, state }) => kind === "attemptAnswered" && state === "Beat").length;
 
-async function openRuns({ world }: Workshop, runs: number): Promise<number> {
+async function openRuns({ world }: ProcessHarness, runs: number): Promise<number> {
   const ended = { tenant: "local", status: "completed", limit: 1_000, after: null } as const;
   return runs - (await world.table.list({ ...ended, now: Date.now() })).rows.length;
 }

@@ -1,0 +1,309 @@
+/**
+ * Parents and children: which runs are notified of an end, in which order, and what happens to those that remain.
+ * More than 300 lines: one test for each order of ends.
+ */
+import { describe, expect, test } from "vitest";
+import type { Agent } from "../../../src/ports/agent.ts";
+import type { Payload } from "../../../src/protocol/chain.ts";
+import { childEndId } from "../../../src/protocol/ids.ts";
+import { FORMAT, type Incarnation } from "../../../src/protocol/row.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { jsonOf } from "../../../src/history/load.ts";
+import { timeline } from "../../../src/operations/views.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
+import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { attemptBeat, drive, runnerOf } from "../../support/harness/drive.ts";
+import { recordChildren, createIdleRun, inboxOf } from "../../support/runs/parent-and-children.ts";
+import { type SupervisedHarness, changeRow } from "../../support/harness/supervised-harness.ts";
+import { createSupervisedHarness, sweep } from "../../support/harness/supervised-harness.ts";
+import { FINAL_REPLY, scriptedAgent, beatReply, rowOf } from "../../support/harness/harness.ts";
+
+/** Which writes of rows somebody makes, and to whom. */
+function noted(harness: SupervisedHarness) {
+  const calls: string[] = [];
+  const { table } = harness.world;
+  const names = new Map<string, string>();
+  const note = (what: string, run: string): void => void calls.push(`${what} ${names.get(run) ?? "?"}`);
+  const world: World = {
+    ...harness.world,
+    table: {
+      ...table,
+      commit: (of) => {
+        note(of.unlessWoken ? "end" : "commit", of.run);
+        return table.commit(of);
+      },
+      request: (of) => {
+        note(of.want, of.run);
+        return table.request(of);
+      },
+      deliver: (of) => {
+        note("tell the end to", of.run);
+        return table.deliver(of);
+      },
+      recordEndNotified: (of) => {
+        note("told", of.run);
+        return table.recordEndNotified(of);
+      },
+    },
+  };
+  return { calls, names, world };
+}
+
+/** A run with a parent and two children, which a person wants to end. */
+async function threeGenerations(
+  harness: SupervisedHarness,
+  agent: Agent = scriptedAgent({ reply: () => FINAL_REPLY }),
+) {
+  const boss = await createIdleRun(harness, { key: "boss" });
+  const middle = await createIdleRun(harness, { key: "middle", parent: boss, agent });
+  const [one, two] = [
+    await createIdleRun(harness, { key: "one", parent: middle }),
+    await createIdleRun(harness, { key: "two", parent: middle }),
+  ];
+  const payload = await recordChildren(harness, middle, [one.run, two.run]);
+  return { boss, payload, run: middle.run, one, two, agent };
+}
+
+describe("the end of a run", () => {
+  test("schedules 41 and 44: is delivered to its children, then to its parent, and then its time to live starts", async () => {
+    const harness = createSupervisedHarness();
+    const { boss, payload, run, one, two, agent } = await threeGenerations(harness);
+    const { calls, names, world } = noted(harness);
+    for (const [name, of] of Object.entries({ boss, run: payload, one, two })) names.set(of.run, name);
+    await sendRequest(harness.world, { run, want: "cancel" });
+    expect(await beatReply(attemptBeat(runnerOf(world, agent), payload))).toMatchObject({ route: "done" });
+    expect(calls).toEqual(["end run", "cancel one", "cancel two", "tell the end to boss", "told run"]);
+    expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+    expect([rowOf(harness, one.run).cancel, rowOf(harness, two.run).cancel]).toEqual([true, true]);
+    expect(await inboxOf(harness, boss)).toMatchObject([
+      { id: childEndId(run), body: { kind: "child", child: run, status: "cancelled", value: { json: null } } },
+    ]);
+  });
+
+  test("as completed does not affect its children", async () => {
+    const harness = createSupervisedHarness();
+    const { boss, payload, run, one, agent } = await threeGenerations(harness);
+    expect(await drive(runnerOf(harness.world, agent), payload)).toMatchObject({ route: "done" });
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+    expect(rowOf(harness, one.run)).toMatchObject({ cancel: false, wakeCount: 0 });
+    expect(await inboxOf(harness, boss)).toMatchObject([{ body: { status: "completed", value: { json: "over" } } }]);
+  });
+
+  test("as failed sends the reason to its parent and cancels its children", async () => {
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({ reply: () => ({}) });
+    const { boss, payload, run, one } = await threeGenerations(harness, agent);
+    expect(await drive(runnerOf(harness.world, agent), payload)).toMatchObject({ route: "failed" });
+    const failure = { code: "EmptyReply", message: expect.any(String) };
+    expect(await inboxOf(harness, boss)).toMatchObject([{ body: { status: "failed", value: { json: failure } } }]);
+    expect(rowOf(harness, one.run).cancel).toBe(true);
+    expect(rowOf(harness, run).endNotified).toBe(true);
+  });
+
+  test("without parent or children is notified by its own commit", async () => {
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+    const payload = await createIdleRun(harness, { key: "alone", agent });
+    const { calls, names, world } = noted(harness);
+    names.set(payload.run, "run");
+    await drive(runnerOf(world, agent), payload);
+    expect(calls).toEqual(["end run"]);
+    const { endNotified, expiresAtSec } = rowOf(harness, payload.run);
+    const { retentionMs } = harness.world.limits;
+    expect([endNotified, expiresAtSec]).toEqual([true, Math.ceil((harness.clock.now() + retentionMs) / 1_000)]);
+  });
+
+  test("that absorbs messages of its children is notified when their messages are deleted", async () => {
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+    const boss = await createIdleRun(harness, { key: "boss", agent });
+    const child = await createIdleRun(harness, { key: "child", parent: boss, agent });
+    const payload = await recordChildren(harness, boss, [child.run]);
+    await drive(runnerOf(harness.world, agent), child);
+    const { calls, names, world } = noted(harness);
+    names.set(boss.run, "boss");
+    await drive(runnerOf(world, agent), payload);
+    expect(calls).toEqual(["end boss", "told boss"]);
+  });
+});
+
+test("a crash at any moment of the end is recovered by the retry or the sweeper, and each notification arrives once", async () => {
+  const crashes = await forEachCrashPoint(async (crash) => {
+    const harness = createSupervisedHarness();
+    const { boss, payload, run, one, two, agent } = await threeGenerations(harness);
+    await sendRequest(harness.world, { run, want: "cancel" });
+    const isAlive = await crashAtCall(harness.world, crash).survives((world) =>
+      attemptBeat(runnerOf(world, agent), payload),
+    );
+    harness.clock.moveTo(harness.clock.now() + 10_000);
+    // Every second time nobody tries again, and only a sweeper comes by.
+    const byRetry = crash.at % 2 === 0;
+    if (byRetry || rowOf(harness, run).status !== "cancelled")
+      await attemptBeat(runnerOf(harness.world, agent), payload, 1);
+    await sweep(harness);
+    expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+    expect((await inboxOf(harness, boss)).map(({ id }) => id)).toEqual([childEndId(run)]);
+    expect([rowOf(harness, one.run).cancel, rowOf(harness, two.run).cancel]).toEqual([true, true]);
+    return isAlive;
+  });
+  expect(crashes).toBeGreaterThan(20);
+});
+
+describe("a parent", () => {
+  async function childOf(harness: SupervisedHarness) {
+    const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+    const boss = await createIdleRun(harness, { key: "boss" });
+    return { agent, boss, payload: await createIdleRun(harness, { key: "child", parent: boss, agent }) };
+  }
+
+  test("that has ended gets no message, and its child's end is notified nevertheless", async () => {
+    const harness = createSupervisedHarness();
+    const child = await childOf(harness);
+    // It was not over when the child began.
+    const ended = beforeNotification(harness, () =>
+      changeRow(harness, child.boss, { status: "failed", phase: "Failed" }),
+    );
+    await drive(runnerOf(ended, child.agent), child.payload);
+    expect(rowOf(harness, child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
+    expect(await inboxOf(harness, child.boss)).toEqual([]);
+  });
+
+  test("schedule 19: that expired gets no message, even if its key started another run since", async () => {
+    const harness = createSupervisedHarness();
+    const child = await childOf(harness);
+    const other = { run: child.boss.run, born: "zzzzzzzzzz" };
+    const gone = beforeNotification(harness, () => changeRow(harness, child.boss, { born: other.born }));
+    await drive(runnerOf(gone, child.agent), child.payload);
+    expect(rowOf(harness, child.payload.run)).toMatchObject({ status: "completed", endNotified: true });
+    expect([await inboxOf(harness, other), rowOf(harness, other.run).wakeCount]).toEqual([[], 0]);
+  });
+
+  test("that cannot be read gets the message when it can be read", async () => {
+    const harness = createSupervisedHarness();
+    const child = await childOf(harness);
+    const newer = beforeNotification(harness, () => changeRow(harness, child.boss, { format: FORMAT + 1 }));
+    await drive(runnerOf(newer, child.agent), child.payload);
+    expect(rowOf(harness, child.payload.run)).toMatchObject({
+      status: "completed",
+      endNotified: false,
+      expiresAtSec: null,
+    });
+    await sweep(harness);
+    expect(rowOf(harness, child.payload.run).endNotified).toBe(false);
+    changeRow(harness, child.boss, { format: FORMAT });
+    await sweep(harness);
+    expect(rowOf(harness, child.payload.run).endNotified).toBe(true);
+    expect(await inboxOf(harness, child.boss)).toMatchObject([{ id: childEndId(child.payload.run) }]);
+  });
+
+  test("of a child with a large result finds the result under its own prefix", async () => {
+    const harness = createSupervisedHarness();
+    const text = "a long story ".repeat(2_000);
+    const child = await childOf(harness);
+    const agent = scriptedAgent({ reply: () => ({ text }) });
+    expect(await drive(runnerOf(harness.world, agent), child.payload)).toMatchObject({ route: "done" });
+    const [letter] = await inboxOf(harness, child.boss);
+    if (letter?.body.kind !== "child") throw new Error("no letter");
+    const { value } = letter.body;
+    expect(value.kind).toBe("blob");
+    expect(JSON.stringify(value).length).toBeLessThan(4_096);
+    expect(await jsonOf(harness.world.objects, child.boss, value)).toBe(text);
+    const keys = [...harness.world.store.objects.keys()].filter((key) => key.includes("/blobs/"));
+    expect(keys.filter((key) => key.includes(child.boss.born))).toHaveLength(1);
+    expect(keys.filter((key) => key.includes(child.payload.born))).toHaveLength(1);
+  });
+});
+
+/** Something happens right before the end of a run is told to others. */
+function beforeNotification(harness: SupervisedHarness, act: () => void): World {
+  const deliver: World["table"]["deliver"] = (of) => {
+    act();
+    return harness.world.table.deliver(of);
+  };
+  return { ...harness.world, table: { ...harness.world.table, deliver } };
+}
+
+describe("a child", () => {
+  test("schedule 44: that cannot be read is cancelled when it can be, and its parent is kept until then", async () => {
+    const harness = createSupervisedHarness();
+    const { payload, run, one, two, agent } = await threeGenerations(harness);
+    changeRow(harness, one, { format: FORMAT + 1 });
+    await sendRequest(harness.world, { run, want: "cancel" });
+    await attemptBeat(runnerOf(harness.world, agent), payload);
+    expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: false, expiresAtSec: null });
+    expect([rowOf(harness, one.run).cancel, rowOf(harness, two.run).cancel]).toEqual([false, true]);
+    changeRow(harness, one, { format: FORMAT });
+    await sweep(harness);
+    expect([rowOf(harness, one.run).cancel, rowOf(harness, run).endNotified]).toEqual([true, true]);
+  });
+
+  test("that is removed, or was never created, does not prevent the notification of others", async () => {
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+    const boss = await createIdleRun(harness, { key: "boss", agent });
+    const payload = await recordChildren(harness, boss, [`local-${"z".repeat(26)}`]);
+    await sendRequest(harness.world, { run: boss.run, want: "cancel" });
+    expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), payload))).toMatchObject({ route: "done" });
+    expect(rowOf(harness, boss.run).endNotified).toBe(true);
+  });
+
+  test("whose result cannot be read raises an alarm, and its end stays unnotified", async () => {
+    const harness = createSupervisedHarness();
+    const boss = await createIdleRun(harness, { key: "boss" });
+    const agent = scriptedAgent({ reply: () => ({ text: "a long story ".repeat(2_000) }) });
+    const payload = await createIdleRun(harness, { key: "child", parent: boss, agent });
+    const get: World["objects"]["get"] = (key) =>
+      key.includes("/blobs/") ? Promise.resolve(null) : harness.world.objects.get(key);
+    await drive(runnerOf({ ...harness.world, objects: { ...harness.world.objects, get } }, agent), payload);
+    expect(rowOf(harness, payload.run)).toMatchObject({ status: "completed", endNotified: false });
+    expect(harness.alarms).toMatchObject([
+      { what: "Unreadable", detail: { why: expect.stringContaining("is missing") } },
+    ]);
+    await sweep(harness);
+    expect(rowOf(harness, payload.run).endNotified).toBe(true);
+    expect(await inboxOf(harness, boss)).toHaveLength(1);
+  });
+});
+
+describe("an orphan", () => {
+  const ends: readonly (readonly [string, (harness: SupervisedHarness, boss: Payload) => void])[] = [
+    ["has ended", (harness, boss) => changeRow(harness, boss, { status: "completed", phase: "Completed" })],
+    [
+      "has expired",
+      (harness, boss) => changeRow(harness, boss, { status: "failed", endNotified: true, expiresAtSec: 1 }),
+    ],
+    ["was made again under the same name", (harness, boss) => changeRow(harness, boss, { born: "zzzzzzzzzz" })],
+    ["was deleted", (harness, boss) => void harness.world.store.rows.delete(boss.run)],
+  ];
+
+  test.each(ends)("whose parent %s ends as cancelled without a model or tool call", async (_, end) => {
+    const harness = createSupervisedHarness();
+    const called: string[] = [];
+    const reply = () => {
+      called.push("model");
+      return FINAL_REPLY;
+    };
+    const agent = scriptedAgent({ reply, run: () => called.push("tool") });
+    const boss: Payload & Incarnation = await createIdleRun(harness, { key: "boss" });
+    const payload = await createIdleRun(harness, { key: "child", parent: boss, agent });
+    end(harness, boss);
+    const absent = {
+      ...runnerOf(harness.world, agent),
+      agentOf: async () => ({ kind: "absent", why: "gone" }) as const,
+    };
+    expect(await beatReply(attemptBeat(absent, payload))).toMatchObject({ route: "done" });
+    expect(called).toEqual([]);
+    expect(rowOf(harness, payload.run)).toMatchObject({ status: "cancelled", endNotified: true });
+    const events = (await timeline(harness.world, { run: payload.run, after: 0 })) ?? [];
+    expect(events).toMatchObject([{ kind: "RecoveryDecided", rule: "parent has ended" }, { kind: "RunEnded" }]);
+  });
+
+  test("is no orphan while its parent continues", async () => {
+    const harness = createSupervisedHarness();
+    const agent = scriptedAgent({ reply: () => FINAL_REPLY });
+    const boss = await createIdleRun(harness, { key: "boss" });
+    const payload = await createIdleRun(harness, { key: "child", parent: boss, agent });
+    expect(await drive(runnerOf(harness.world, agent), payload)).toMatchObject({ route: "done" });
+    expect(rowOf(harness, payload.run).status).toBe("completed");
+  });
+});

@@ -1,0 +1,65 @@
+/**
+ * A process that dies at one of its calls: every port call is counted, and from the call that the test names on,
+ * no call has an effect or returns.
+ */
+import type { World } from "../../../src/ports/world.ts";
+
+export interface CrashPoint {
+  /** The index of the call, from 0. */
+  readonly at: number;
+  /** `after`: the call takes effect, but its response is lost. */
+  readonly when: "before" | "after";
+}
+
+export interface CrashingWorld {
+  readonly world: World;
+  /** True if the process survives the work; resolves as soon as the work is done or the process is dead. */
+  readonly survives: (work: (world: World) => Promise<unknown>) => Promise<boolean>;
+}
+
+export function crashAtCall(world: World, crash: CrashPoint): CrashingWorld {
+  let count = 0;
+  let isDead = false;
+  let tell = (): void => undefined;
+  const died = new Promise<false>((resolve) => {
+    tell = () => resolve(false);
+  });
+  const die = (): Promise<never> => {
+    isDead = true;
+    tell();
+    return new Promise(() => undefined);
+  };
+  const guarded = <T extends object>(port: T): T =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const call: unknown = Reflect.get(target, name);
+        if (typeof call !== "function") return call;
+        return async (...of: unknown[]): Promise<unknown> => {
+          if (isDead) return die();
+          const isIt = crash.at === count;
+          count += 1;
+          if (isIt && crash.when === "before") return die();
+          const outcome: unknown = await Reflect.apply(call, target, of);
+          return isIt || isDead ? die() : outcome;
+        };
+      },
+    });
+  const { table, objects, chain } = world;
+  const mine: World = { ...world, table: guarded(table), objects: guarded(objects), chain: guarded(chain) };
+  return { world: mine, survives: (work) => Promise.race([work(mine).then(() => true), died]) };
+}
+
+const CALLS_MAX = 400;
+
+/** Plays once per moment at which a process could die, until no such moment is left. Returns the number of plays. */
+export async function forEachCrashPoint(play: (crash: CrashPoint) => Promise<boolean>): Promise<number> {
+  let crashes = 0;
+  for (const when of ["before", "after"] as const) {
+    for (let at = 0; ; at += 1) {
+      if (at > CALLS_MAX) throw new Error("it calls for ever");
+      if (await play({ at, when })) break;
+      crashes += 1;
+    }
+  }
+  return crashes;
+}

@@ -1,0 +1,72 @@
+/** Unavailable stores, as one process meets them. */
+import { SIZES } from "../../../src/codec/limits.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import type { TaskResult } from "../../../src/protocol/chain.ts";
+import type { Commit } from "../../../src/protocol/row.ts";
+import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
+import { type Harness, advanceUntilSettled } from "../harness/harness.ts";
+import { startAttempt, wrapTableCall, performTask } from "../harness/chain-steps.ts";
+
+/** A store that can become unavailable. */
+export interface StoreOutage {
+  readonly world: World;
+  isAway: boolean;
+}
+
+/** During the outage, no call of that store is answered or applied. */
+export function storeOutage(world: World, store: "table" | "objects"): StoreOutage {
+  const outage = { isAway: false, world };
+  const guarded = new Proxy(world[store], {
+    get: (target, name) => {
+      const call: unknown = Reflect.get(target, name);
+      if (typeof call !== "function") return call;
+      return async (...of: unknown[]): Promise<unknown> => {
+        if (outage.isAway) throw new StoreUnreachable(`the ${store} does not answer`, { store: `the ${store}` });
+        return Reflect.apply(call, target, of) as unknown;
+      };
+    },
+  });
+  outage.world = { ...world, [store]: guarded };
+  return outage;
+}
+
+/**
+ * Every copy of the first such commit is delayed: it is applied when the test says so, without a response until then.
+ */
+export function delayCommit(
+  world: World,
+  of: {
+    readonly when: (commit: Commit) => boolean;
+    /** Runs right before the next write of any kind. */
+    readonly meanwhile?: (land: () => Promise<{ readonly kind: string }>) => Promise<unknown>;
+  },
+): { readonly world: World; readonly land: () => Promise<{ readonly kind: string }> } {
+  const sent: Commit[] = [];
+  const land = async (): Promise<{ readonly kind: string }> => world.table.commit(sent[0] as Commit);
+  let isDone = false;
+  const mine = wrapTableCall(world, "commit", (call) => async (commit) => {
+    const isCopy = sent.length === 0 ? of.when(commit) : commit.commitId === sent[0]?.commitId;
+    if (isCopy && sent.length <= SIZES.rewritesMax) {
+      sent.push(commit);
+      return { kind: "ambiguous", why: "no answer" };
+    }
+    if (sent.length > 0 && !isDone) {
+      isDone = true;
+      await of.meanwhile?.(land);
+    }
+    return call(commit);
+  });
+  return { world: mine, land };
+}
+
+/** Starts an attempt. If a store does not answer it, the attempt reports that, and its process is alive. */
+export async function attemptDuringOutage(harness: Harness, agent: Agent, world: World): Promise<TaskResult | null> {
+  const out = startAttempt(harness);
+  const result = await advanceUntilSettled(harness, performTask(out.task, { world, agent })).catch((error: unknown) => {
+    if (!(error instanceof StoreUnreachable)) throw error;
+    return null;
+  });
+  const heard = result?.kind === "exit" ? ({ kind: "beat", reply: result.reply } as const) : result;
+  harness.world.chain.end(out.name, out.attempt, heard, false);
+  return result;
+}

@@ -1,0 +1,230 @@
+/**
+ * The steps of a schedule: attempts of a chain start, freeze, die and return in the order that a test chooses.
+ * Everything between the steps is real: the world in memory, its chain and the runner. Time passes only when it must.
+ */
+import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
+import type { Payload, Task, TaskResult } from "../../../src/protocol/chain.ts";
+import { executionName } from "../../../src/protocol/ids.ts";
+import type { Incarnation, Row } from "../../../src/protocol/row.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { ActiveRun } from "../../../src/engine/context/active-run.ts";
+import { runTask } from "../../../src/maintenance/chain-tasks.ts";
+import { CommitCache } from "../../../src/history/commits.ts";
+import { SegmentCache, load } from "../../../src/history/load.ts";
+import { timeline } from "../../../src/operations/views.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import { killableWorld, runnerOf } from "./drive.ts";
+import { type Harness, scriptedAgent, neverSettles, advanceUntilSettled, rowOf } from "./harness.ts";
+
+/** A running attempt: the chain waits for its reply. */
+export interface StartedAttempt {
+  readonly name: string;
+  readonly task: Task;
+  readonly attempt: number;
+}
+
+/** Starts the attempt that waited longest; if none may start yet, lets time pass until one may. */
+export function startAttempt({ world: { chain }, clock }: Harness): StartedAttempt {
+  clock.moveTo(Math.max(clock.now(), chain.next() ?? 0));
+  const [name] = chain.ready(clock.now());
+  if (name === undefined) throw new Error("no execution goes on by itself");
+  return { name, ...chain.begin(name) };
+}
+
+/** Stops an execution as an operator can: its name is used, and its run is abandoned. */
+export function stopExecution(harness: Harness, of: Incarnation): void {
+  const { run, born, chain, epoch, agent } = rowOf(harness, of.run);
+  const name = executionName(run, born, chain);
+  const reply = { run, born, chain, epoch, agent, route: "superseded", seconds: 1 } as const;
+  harness.world.chain.end(name, harness.world.chain.begin(name).attempt, { kind: "beat", reply });
+}
+
+/** Runs a task in one invocation, with its agent and in its world. */
+export function performTask(task: Task, by: { readonly world: World; readonly agent: Agent }): Promise<TaskResult> {
+  const { clock, limits } = by.world;
+  const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
+  return runTask(runnerOf(by.world, by.agent))(task, invocation);
+}
+
+/** The reply that the chain gets from an attempt; null: none in time, so that the attempt is presumed dead. */
+export function endAttempt({ world: { chain } }: Harness, out: StartedAttempt, result: TaskResult | null): void {
+  chain.end(out.name, out.attempt, result?.kind === "exit" ? { kind: "beat", reply: result.reply } : result);
+}
+
+/** An attempt starts, completes, and the chain gets its reply. */
+export async function runAttempt(harness: Harness, agent: Agent, world: World = harness.world): Promise<TaskResult> {
+  const out = startAttempt(harness);
+  const result = await advanceUntilSettled(harness, performTask(out.task, { world, agent }));
+  endAttempt(harness, out, result);
+  return result;
+}
+
+/** An attempt starts and dies without a reply, at the latest when it could continue only with passing time. */
+export async function loseAttempt(harness: Harness, agent: Agent, world: World): Promise<void> {
+  const out = startAttempt(harness);
+  performTask(out.task, { world, agent }).catch(() => undefined);
+  await flushPromises();
+  endAttempt(harness, out, null);
+}
+
+/** Runs attempts without faults until there is no work for an hour; returns how many there were. */
+export async function runUntilIdle(harness: Harness, agent: Agent): Promise<number> {
+  for (let count = 0; count < TASKS_MAX; count += 1) {
+    const readyAt = harness.world.chain.next();
+    if (readyAt === null || readyAt > harness.clock.now() + HORIZON_MS) return count;
+    await runAttempt(harness, agent);
+  }
+  throw new Error(`it goes on after ${TASKS_MAX} tasks`);
+}
+
+const TASKS_MAX = 40;
+const HORIZON_MS = 3_600_000;
+
+/** Starts the run of that key; returns its row. */
+export async function startKeyedRun(
+  world: World,
+  of: { readonly agent: Agent; readonly key: string; readonly parent?: Incarnation },
+): Promise<Row> {
+  const { key: idempotencyKey, ...asked } = of;
+  const started = await startRun(world, { ...asked, input: {}, tenant: "local", idempotencyKey });
+  if (started.kind !== "started") throw new Error(`not started: ${started.kind}`);
+  return started.row;
+}
+
+export const withTakeovers = (agent: Agent, takeovers: number): Agent => ({
+  ...agent,
+  budget: { ...agent.budget, takeovers },
+});
+
+/** The run in an invocation that the test plays itself: claimed and loaded as that attempt. */
+export async function claimAndLoad(
+  { world, clock }: Harness,
+  of: { readonly payload: Payload; readonly retry: number; readonly attempt: number },
+): Promise<ActiveRun> {
+  const { run, born, chain, epoch } = of.payload;
+  const now = clock.now();
+  const entry = { execution: executionName(run, born, chain), epoch, retry: of.retry };
+  const deadline = now + world.limits.beatMs;
+  const leaseUntil = deadline + world.limits.skewMs;
+  const claimed = await world.table.claim({ run, born, chain, entry, owner: `test ${of.retry}`, leaseUntil, now });
+  if (claimed.kind !== "granted") throw new Error(`not granted: ${claimed.kind}`);
+  const segments = new SegmentCache();
+  const loaded = await load(world.objects, claimed.row, segments);
+  const invocation = { deadline, drain: new AbortController().signal };
+  const state = { ...loaded.state, attempt: of.attempt };
+  return new ActiveRun({ world, invocation, loaded: { ...loaded, state }, segments, commits: new CommitCache() });
+}
+
+/** One round of the sweeper. */
+export const sweep = (world: World): Promise<TaskResult> =>
+  performTask({ kind: "sweep" }, { world, agent: scriptedAgent({}) });
+
+/** Lets every promise continue that can without passing time. */
+export async function flushPromises(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+type Table = World["table"];
+type Asked<C extends keyof Table> = Parameters<Table[C]>[0];
+type Call = (asked: unknown, ...rest: unknown[]) => Promise<unknown>;
+
+/** A world in which `instead` wraps one operation of the table. */
+export function wrapTableCall<C extends keyof Table>(
+  world: World,
+  name: C,
+  instead: (call: Table[C]) => Table[C],
+): World {
+  return { ...world, table: { ...world.table, [name]: instead(world.table[name]) } };
+}
+
+/** The same for any operation and its arguments. */
+const meetingAny = (world: World, name: keyof Table, instead: (call: Call) => Call): World =>
+  wrapTableCall(world, name, (call) => instead(call as Call) as typeof call);
+
+/** Its process dies right after the first such call is applied: it gets no response and does nothing more. */
+export function crashAfterCall<C extends keyof Table>(
+  world: World,
+  call: C,
+  when: (asked: Asked<C>) => boolean = () => true,
+): World {
+  const { world: mine, kill } = killableWorld(world);
+  return meetingAny(mine, call, (made) => async (asked, ...rest) => {
+    const outcome = await made(asked, ...rest);
+    if (!when(asked as Asked<C>)) return outcome;
+    kill();
+    return neverSettles();
+  });
+}
+
+/** Its process is frozen right before the first such call, until it is thawed. */
+export function freezeBeforeCall(
+  world: World,
+  call: keyof Table,
+): { readonly world: World; readonly thaw: () => void } {
+  const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
+  const frozen = meetingAny(world, call, (made) => async (asked, ...rest) => {
+    await thawed;
+    return made(asked, ...rest);
+  });
+  return { world: frozen, thaw };
+}
+
+/** Runs `happens` right before the first such call. */
+export function beforeCall(world: World, call: keyof Table, happens: () => Promise<unknown>): World {
+  let isDone = false;
+  return meetingAny(world, call, (made) => async (asked, ...rest) => {
+    if (!isDone) {
+      isDone = true;
+      await happens();
+    }
+    return made(asked, ...rest);
+  });
+}
+
+/** The world of a process whose clock is ahead. */
+export const withClockAhead = (world: World, ms: number): World => ({
+  ...world,
+  clock: { ...world.clock, now: () => world.clock.now() + ms, earliest: () => world.clock.earliest() + ms },
+});
+
+/** An attempt that is frozen in its tool and may still act. */
+export interface AttemptInTool {
+  readonly out: StartedAttempt;
+  readonly key: string;
+  readonly result: Promise<TaskResult>;
+  /** It thaws, and its tool returns. */
+  readonly thaw: (returns: string) => void;
+}
+
+/** Starts the next attempt and waits until it reaches its tool. */
+export async function enterTool(harness: Harness, agent: Agent, world: World = harness.world): Promise<AttemptInTool> {
+  const reached = Promise.withResolvers<string>();
+  const returned = Promise.withResolvers<string>();
+  const run = ({ key }: ToolContext<unknown>): Promise<string> => {
+    reached.resolve(key);
+    return returned.promise;
+  };
+  const act = { ...(agent.tools["act"] as Tool), run };
+  const out = startAttempt(harness);
+  const result = performTask(out.task, { world, agent: { ...agent, tools: { act } } });
+  result.then(
+    ({ kind }) => reached.reject(new Error(`it came to its end as ${kind} before its tool`)),
+    (error: unknown) => reached.reject(error),
+  );
+  return { out, key: await reached.promise, result, thaw: returned.resolve };
+}
+
+/** Starts the next attempt, which reaches its tool and dies there; returns the key of its call. */
+export async function dieInTool(harness: Harness, agent: Agent): Promise<string> {
+  const { world, kill } = killableWorld(harness.world);
+  const { out, key } = await enterTool(harness, agent, world);
+  kill();
+  endAttempt(harness, out, null);
+  return key;
+}
+
+/** The recovery rules that the run recorded, in order. */
+export const recoveryRulesOf = async (world: World, run: string): Promise<readonly string[]> =>
+  ((await timeline(world, { run, after: 0 })) ?? []).flatMap((event) =>
+    event.kind === "RecoveryDecided" ? [event.rule] : [],
+  );

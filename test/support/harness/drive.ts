@@ -1,0 +1,119 @@
+/**
+ * Drives a run in this process, on a real store in a temporary folder, like a chain without its processes.
+ * A reply that ends the process counts as a reply.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openStore } from "../../../src/adapters/local/database.ts";
+import { localWorld } from "../../../src/adapters/local/world.ts";
+import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import { modelsOf } from "../../../src/providers/model.ts";
+import type { Payload, Reply, TaskResult } from "../../../src/protocol/chain.ts";
+import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
+import { executionName } from "../../../src/protocol/ids.ts";
+import type { Json } from "../../../src/core/json.ts";
+import { type Limits, limitsFor } from "../../../src/protocol/limits.ts";
+import type { RunTask } from "../../../src/ports/tasks.ts";
+import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
+import { beat } from "../../../src/engine/loop/beat.ts";
+import { CommitCache } from "../../../src/history/commits.ts";
+import { SegmentCache } from "../../../src/history/load.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import type { Runner } from "../../../src/engine/context/runner.ts";
+
+export interface LocalHarness {
+  readonly dir: string;
+  readonly world: World;
+  readonly records: readonly TelemetryRecord[];
+}
+
+export function createLocalHarness(change: Partial<Limits> = {}, beatMs = 3_000): LocalHarness {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-drive-"));
+  const store = openStore({ dir, create: true });
+  onTestFinished(() => {
+    store.close();
+    rmSync(dir, { recursive: true, force: true });
+  });
+  const records: TelemetryRecord[] = [];
+  const limits = limitsFor(beatMs, { settleMs: 20, skewMs: 20, ...change });
+  const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
+  return { dir, world: localWorld({ store, limits, telemetry }), records };
+}
+
+export const runnerOf = (world: World, agent: Agent): Runner => ({
+  world,
+  agentOf: async () => ({ kind: "agent", agent, ...modelsOf(agent) }),
+  segments: new SegmentCache(),
+  commits: new CommitCache(),
+});
+
+/** Starts a run and returns the payload of its first beat. */
+export async function beginRun(world: World, agent: Agent, input: Json): Promise<Payload> {
+  const started = await startRun(world, { agent, input, tenant: "local", idempotencyKey: null });
+  if (started.kind !== "started") throw new Error(`not started: ${JSON.stringify(started)}`);
+  const { run, born } = started.row;
+  return { run, born, chain: 1, epoch: 0, agent: agent.name };
+}
+
+/** One attempt of a beat, after `tries` attempts of the same entry whose processes are known to have died. */
+export function attemptBeat(runner: Runner, payload: Payload, tries = 0): Promise<TaskResult> {
+  const execution = executionName(payload.run, payload.born, payload.chain);
+  const invocation = {
+    deadline: runner.world.clock.now() + runner.world.limits.beatMs,
+    drain: new AbortController().signal,
+  };
+  const [retry, died] = [tries * RETRY_GROUP, tries === 0 ? null : (tries - 1) * RETRY_GROUP];
+  return beat(runner, { payload, attempt: { execution, epoch: payload.epoch, retry, died } }, invocation);
+}
+
+/** Runs beats until the chain would wait, park or end; returns the last reply. */
+export async function drive(runner: Runner, from: Payload, beatsMax = 100): Promise<Reply> {
+  let payload = from;
+  for (let count = 0; count < beatsMax; count += 1) {
+    const reply = await oneBeat(runner, payload);
+    if (reply.route !== "beat") return reply;
+    payload = reply;
+  }
+  throw new Error(`the run is not over after ${beatsMax} beats`);
+}
+
+async function oneBeat(runner: Runner, payload: Payload): Promise<Reply> {
+  for (let retry = 0; retry < 5; retry += 1) {
+    const result = await attemptBeat(runner, payload, retry);
+    if (result.kind === "beat" || result.kind === "exit") return result.reply;
+  }
+  throw new Error("five attempts asked to end their process");
+}
+
+/** Cleans up after each removal of the world in memory, and forgets the removal once that succeeded. */
+export async function cleanUpRemovedRuns({ store, clock, limits }: MemoryWorld, perform: RunTask): Promise<void> {
+  for (let [of] = store.removed; of !== undefined; [of] = store.removed) {
+    const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
+    await perform({ kind: "cleanUp", ...of }, invocation);
+    store.removed.shift();
+  }
+}
+
+/** A world for one invocation that can be killed: afterwards no call of it has an effect or returns. */
+export function killableWorld(world: World): { readonly world: World; readonly kill: () => void } {
+  let dead = false;
+  const guarded = <T extends object>(port: T): T =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const call: unknown = Reflect.get(target, name);
+        if (typeof call !== "function") return call;
+        return (...of: unknown[]): unknown =>
+          dead ? new Promise(() => undefined) : (Reflect.apply(call, target, of) as unknown);
+      },
+    });
+  const { table, objects, chain } = world;
+  return {
+    world: { ...world, table: guarded(table), objects: guarded(objects), chain: guarded(chain) },
+    kill: () => {
+      dead = true;
+    },
+  };
+}

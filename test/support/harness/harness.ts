@@ -1,0 +1,176 @@
+/**
+ * The harness of one run: the world in memory, a clock that the test moves, and an agent whose model and tool
+ * are functions of the test. No code here waits for real time.
+ */
+import { z } from "zod";
+import { type VirtualClock, seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { type MemoryWorld, memoryWorld } from "../../../src/adapters/memory/world.ts";
+import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
+import type { Probe } from "../../../src/ports/agent.ts";
+import type { Payload, Reply, TaskResult } from "../../../src/protocol/chain.ts";
+import { executionName } from "../../../src/protocol/ids.ts";
+import { type Limits, limitsFor } from "../../../src/protocol/limits.ts";
+import type { Commit, CommitOutcome, Row } from "../../../src/protocol/row.ts";
+import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { runTask } from "../../../src/maintenance/chain-tasks.ts";
+import { attemptBeat, killableWorld, runnerOf } from "./drive.ts";
+import { AT } from "../states/states-and-events.ts";
+
+export const SETTLE_MS = 300;
+export const SKEW_MS = 200;
+export const BEAT_MS = 3_000;
+
+export interface Harness {
+  readonly world: MemoryWorld;
+  readonly clock: VirtualClock;
+  /** The tokens that were woken. */
+  readonly wakes: readonly string[];
+}
+
+/** With the chain of the world in memory, whose executions continue when a test lets them (`chain-steps.ts`). */
+export function createChainHarness(change: Partial<Limits> = {}): Harness {
+  const clock = virtualClock(AT);
+  const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: SKEW_MS, ...change });
+  const memory = memoryWorld({ clock, limits, random: seededRandom("stage") });
+  const wakes: string[] = [];
+  const wake: World["chain"]["wake"] = async (token) => {
+    wakes.push(token);
+    return memory.chain.wake(token);
+  };
+  return { world: { ...memory, chain: { ...memory.chain, wake } }, clock, wakes };
+}
+
+/** The test replaces the chain: it runs each attempt itself, and every token is alive. */
+export function createHarness(change: Partial<Limits> = {}): Harness {
+  const harness = createChainHarness(change);
+  const wake: World["chain"]["wake"] = async (token) => {
+    await harness.world.chain.wake(token);
+    return { kind: "woken" };
+  };
+  return { ...harness, world: { ...harness.world, chain: { ...harness.world.chain, wake } } };
+}
+
+export interface ScriptedAgentOptions {
+  readonly effect?: Tool["effect"];
+  readonly run?: (context: ToolContext<unknown>) => unknown;
+  readonly probe?: (key: string) => unknown;
+  readonly timeoutMs?: number;
+  readonly approval?: Tool["approval"];
+  /** Default: one call, then the end. */
+  readonly reply?: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;
+  readonly done?: Agent["done"];
+  /** Default: loops are allowed. */
+  readonly loops?: Agent["loops"];
+}
+
+const CALL: ScriptedReply = { calls: [{ tool: "act", args: {} }] };
+export const FINAL_REPLY: ScriptedReply = { text: "over" };
+
+/** A model that makes that many calls, one after another, then ends. */
+export const callsThenFinal =
+  (count: number) =>
+  ({ calls }: Conversation): ScriptedReply =>
+    calls.length < count ? CALL : FINAL_REPLY;
+
+export function scriptedAgent(part: ScriptedAgentOptions): Agent {
+  const { effect = "keyed", run = () => "acted", probe, timeoutMs, approval = "never", reply, done } = part;
+  const { loops = "ignore" } = part;
+  return defineAgent({
+    name: "actor",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    loops,
+    model: scriptedModel({ name: "script", reply: reply ?? callsThenFinal(1) }),
+    tools: {
+      act: tool({
+        ...{ input: z.object({}), effect, run, approval },
+        ...(probe === undefined ? {} : { probe: ({ key }) => probe(key) as Probe | Promise<Probe> }),
+        ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      }),
+    },
+    ...(done === undefined ? {} : { done }),
+  }) as Agent;
+}
+
+/** The reply of one attempt; throws if the attempt ends its process. */
+export async function beatReply(result: Promise<TaskResult>): Promise<Reply> {
+  const told = await result;
+  if (told.kind !== "beat") throw new Error(`the attempt ended as ${told.kind}`);
+  return told.reply;
+}
+
+/** Lets all promises continue, then moves time to the next timer, until the promise is settled. */
+export async function advanceUntilSettled<T>({ clock }: Harness, promise: Promise<T>): Promise<T> {
+  let isOver = false;
+  const over = promise.finally(() => {
+    isOver = true;
+  });
+  // The `await` below reports its failure.
+  over.catch(() => undefined);
+  for (let turn = 0; !isOver && turn < 1_000; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const next = clock.next();
+    if (!isOver && turn % 10 === 9 && next !== null) clock.moveTo(next);
+  }
+  if (!isOver) throw new Error("it goes on for ever");
+  return over;
+}
+
+export const neverSettles = (): Promise<never> => new Promise(() => undefined);
+
+/** An attempt whose process is killed once it reaches its tool. */
+export async function dieInTool(
+  harness: { readonly world: World },
+  of: { readonly payload: Payload; readonly agent: Agent },
+): Promise<string> {
+  const { world, kill } = killableWorld(harness.world);
+  const key = await reachTool(world, of);
+  kill();
+  return key;
+}
+
+/** Resolves with the key of the call as soon as the attempt is in its tool, where it continues. */
+export function reachTool(world: World, of: { readonly payload: Payload; readonly agent: Agent }): Promise<string> {
+  const { act } = of.agent.tools;
+  return new Promise((resolve, reject) => {
+    const run = (context: ToolContext<unknown>): Promise<never> => {
+      resolve(context.key);
+      return neverSettles();
+    };
+    const stuck = { ...of.agent, tools: { act: { ...(act as Tool), run } } };
+    attemptBeat(runnerOf(world, stuck), of.payload).catch(reject);
+  });
+}
+
+/** Runs `of.act` right before the first matching commit is applied. */
+export function beforeCommit(
+  { world }: Harness,
+  of: { readonly when: (commit: Commit) => boolean; readonly act: () => Promise<unknown> },
+): World {
+  let isDone = false;
+  const commit = async (asked: Commit): Promise<CommitOutcome> => {
+    if (!isDone && of.when(asked)) {
+      isDone = true;
+      await of.act();
+    }
+    return (await world.table.commit(asked)) as CommitOutcome;
+  };
+  return { ...world, table: { ...world.table, commit } };
+}
+
+/** Parks the run like the chain after a beat with the route park. */
+export async function parkRun(
+  { world }: Harness,
+  of: { readonly reply: Reply; readonly token: string },
+): Promise<void> {
+  const { run, born, chain, epoch, agent } = of.reply;
+  const payload = { run, born, chain, epoch, agent };
+  const told = { execution: executionName(run, born, chain), epoch, retry: 0 };
+  const runner = runnerOf(world, scriptedAgent({}));
+  const invocation = { deadline: world.clock.now() + BEAT_MS, drain: new AbortController().signal };
+  await runTask(runner)({ kind: "park", payload, attempt: told, token: of.token }, invocation);
+}
+
+export const rowOf = ({ world }: Harness, run: string): Row => world.store.rows.get(run) as Row;

@@ -1,0 +1,19 @@
+/** Hours of a run in virtual time: runs all work that becomes due in that time. */
+import type { Agent } from "../../../src/ports/agent.ts";
+import type { Harness } from "./harness.ts";
+import { runAttempt } from "./chain-steps.ts";
+
+/** Returns the number of tasks; the clock is then at the end of that time. */
+export async function runForTime(harness: Harness, agent: Agent, ms: number): Promise<number> {
+  const until = harness.clock.now() + ms;
+  let steps = 0;
+  for (let next = harness.world.chain.next(); next !== null && next <= until; next = harness.world.chain.next()) {
+    await runAttempt(harness, agent);
+    steps += 1;
+  }
+  harness.clock.moveTo(Math.max(until, harness.clock.now()));
+  return steps;
+}
+
+export const MINUTE = 60_000;
+export const HOUR = 60 * MINUTE;

@@ -1,0 +1,193 @@
+/** The real command line in separate processes, in a folder with one small agent; everything ends with its test. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, vi } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..", "..", "..");
+const MAIN = join(ROOT, "src", "cli", "main.ts");
+
+/** A folder in which commands are typed. */
+export interface CliFolder {
+  readonly dir: string;
+  readonly store: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The started processes that may still run. */
+  readonly running: Set<CliProcess>;
+}
+
+export interface CliResult {
+  readonly exit: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface CliProcess {
+  readonly child: ChildProcess;
+  readonly out: () => string;
+  readonly err: () => string;
+  readonly ended: Promise<CliResult>;
+}
+
+/**
+ * Makes the calls of its task, then reports the outcome of each. `mail` must not happen twice, and appends a line
+ * to a file in the store each time; `gate` waits until the test opens it.
+ */
+const CLERK = `
+import { appendFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { check, defineAgent, scriptedModel, tool } from "cairn";
+import { z } from "zod";
+
+console.log("clerk is imported");
+const here = (name: string) => join(process.env.CAIRN_STORE ?? ".", name);
+const nothing = z.object({});
+
+export const clerk = defineAgent({
+  name: "clerk",
+  version: "1",
+  model: scriptedModel({
+    name: "clerk-model",
+    reply: ({ task, calls }) => {
+      const steps = (task.json as { steps: string[] }).steps.filter((step) => step !== "despair");
+      const step = steps[calls.length];
+      const cost = { tokensIn: 10_000, tokensOut: 0 };
+      if (step !== undefined) return { calls: [{ tool: step, args: { step: calls.length + 1 } }], ...cost };
+      return { text: "done: " + (calls.map(({ outcome }) => outcome).join(", ") || "nothing"), ...cost };
+    },
+  }),
+  price: { inUsd: 1, outUsd: 1 },
+  instructions: "Do what the task says.",
+  task: z.object({ steps: z.array(z.enum(["note", "mail", "gate", "pay", "despair"])) }),
+  tools: {
+    note: tool({ effect: "none", input: z.object({ step: z.int() }), run: ({ input }) => "noted step " + input.step }),
+    mail: tool({
+      effect: "unsafe",
+      input: z.object({ step: z.int() }),
+      externalId: () => "letter-1",
+      run: ({ key }) => appendFileSync(here("mails"), key + "\\n"),
+    }),
+    pay: tool({
+      effect: "keyed",
+      approval: "always",
+      input: z.object({ step: z.int() }),
+      run: ({ input }) => "paid for step " + input.step,
+    }),
+    gate: tool({
+      effect: "none",
+      input: z.object({ step: z.int() }),
+      run: async ({ signal }) => {
+        while (!existsSync(here("open"))) await wait(10, undefined, { signal });
+        return "open";
+      },
+    }),
+  },
+  done: [check("hope", ({ task }) => !task.steps.includes("despair") || "there is no hope")],
+});
+`;
+
+/** A long timeout, so that a call that the test holds ends only when the test lets it, even on a busy machine. */
+export const LONG_TIMEOUTS = { CAIRN_BEAT_SECONDS: "300", CAIRN_LIMITS: '{"toolMs":240000}' } as const;
+
+/** A concurrent test passes its own `onTestFinished`. */
+export function createCliFolder(
+  env: Readonly<Record<string, string>> = {},
+  atEnd: typeof onTestFinished = onTestFinished,
+): CliFolder {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-cli-"));
+  const running = new Set<CliProcess>();
+  atEnd(async () => {
+    for (const { child } of running) child.kill("SIGKILL");
+    await Promise.all([...running].map(({ ended }) => ended));
+    rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
+  });
+  writeFileSync(join(dir, "clerk.ts"), CLERK);
+  writeFileSync(join(dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts"] };\n');
+  const own = { NO_COLOR: "1", FORCE_COLOR: undefined, CAIRN_STORE: undefined };
+  return { dir, store: join(dir, "store"), env: { ...process.env, ...own, ...env }, running };
+}
+
+interface Circumstances {
+  readonly stdin?: string;
+  /** Shell commands before it, such as `ulimit`. */
+  readonly limits?: string;
+  /** As another user. */
+  readonly uid?: number;
+  /** Without `--store`. */
+  readonly bare?: true;
+  /** As `npx cairn`, in the folder where npx finds it. To stop the process that npx starts, use that process's pid. */
+  readonly npx?: true;
+}
+
+/** Starts `cairn WORDS --store STORE`. */
+export function spawnCairn(of: CliFolder, words: readonly string[], options: Circumstances = {}): CliProcess {
+  const { stdin = "", limits = "", bare = false, npx = false, ...who } = options;
+  const all = bare ? words : [...words, "--store", of.store];
+  const inShell = ["sh", "-c", `${limits}; exec "$0" "$@"`];
+  const typed = npx ? ["npx", "cairn"] : [process.execPath, MAIN];
+  const [command = "", ...args] = [...(limits === "" ? [] : inShell), ...typed, ...all];
+  const child = spawn(command, args, { cwd: npx ? ROOT : of.dir, env: of.env, ...who });
+  const said = { out: "", err: "" };
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (said.out += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said.err += text));
+  child.stdin.on("error", () => {}).end(stdin);
+  const ended = new Promise<CliResult>((resolve) => child.once("close", (exit) => resolve({ exit, ...said })));
+  const running = { child, out: () => said.out, err: () => said.err, ended };
+  of.running.add(running);
+  return running;
+}
+
+export const runCairn = (of: CliFolder, words: readonly string[], options: Circumstances = {}): Promise<CliResult> =>
+  spawnCairn(of, words, options).ended;
+
+/** The one document that a command prints under `--json`. */
+export async function runCairnJson(of: CliFolder, words: readonly string[]): Promise<Record<string, unknown>> {
+  return JSON.parse((await runCairn(of, [...words, "--json"])).out) as Record<string, unknown>;
+}
+
+export const parseJsonLines = (text: string): readonly Record<string, unknown>[] =>
+  text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+
+export const stepsInput = (...steps: readonly string[]): string => JSON.stringify({ steps });
+
+/** The key under which `queued` starts a run. */
+export const keyOfSteps = (...steps: readonly string[]): string => ["do", ...steps].join("-");
+
+/** Starts a run without a supervisor, and returns its ID. */
+export async function startQueuedRun(of: CliFolder, ...steps: readonly string[]): Promise<string> {
+  const { run } = await runCairnJson(of, [
+    "start",
+    "clerk",
+    "--input",
+    stepsInput(...steps),
+    "--key",
+    keyOfSteps(...steps),
+  ]);
+  expect(run).toBeDefined();
+  return String(run);
+}
+
+/** Waits until the expectation holds. Unlike `expect.poll`, it works in concurrent tests. */
+export const waitUntil = (expectation: () => void | Promise<void>): Promise<void> =>
+  vi.waitFor(expectation, { timeout: 100_000, interval: 10 });
+
+export async function waitForOutput(running: CliProcess, words: string | RegExp): Promise<void> {
+  await waitUntil(() => expect(running.out() + running.err()).toMatch(words));
+}
+
+export const openGate = ({ store }: CliFolder): void => writeFileSync(join(store, "open"), "");
+
+export const countMails = ({ store }: CliFolder): number =>
+  readFileSync(join(store, "mails"), "utf8").trim().split("\n").length;
+
+/** Kills the process that pauses at the fault point of `CAIRN_HOLD`. */
+export async function killPausedProcess({ store }: CliFolder): Promise<void> {
+  const mark = join(store, "held");
+  await waitUntil(() => expect(existsSync(mark)).toBe(true));
+  process.kill((JSON.parse(readFileSync(mark, "utf8")) as { pid: number }).pid, "SIGKILL");
+}

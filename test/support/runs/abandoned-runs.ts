@@ -1,0 +1,30 @@
+/** Abandoned runs, as a sweeper finds them. */
+import { beginRun, attemptBeat, runnerOf } from "../harness/drive.ts";
+import { type SupervisedHarness, endExecution, driveUntil } from "../harness/supervised-harness.ts";
+import { scriptedAgent, callsThenFinal, dieInTool, beatReply, rowOf } from "../harness/harness.ts";
+
+/** A run that waits for an operator, parked by its execution. */
+export async function abandonedParkedRun(harness: SupervisedHarness) {
+  const agent = scriptedAgent({});
+  const payload = await beginRun(harness.world, agent, {});
+  await harness.world.table.request({ ...payload, now: harness.clock.now(), want: "pause" });
+  const row = await driveUntil(harness, { agent, run: payload.run, until: (row) => row.park !== null });
+  return { agent, run: payload.run, row };
+}
+
+/** A run that released its lease and whose execution is about to start its next beat. */
+export async function runBetweenBeats(harness: SupervisedHarness) {
+  const agent = scriptedAgent({ reply: callsThenFinal(2) });
+  const payload = await beginRun(harness.world, agent, {});
+  await beatReply(attemptBeat(runnerOf(harness.world, agent), payload));
+  return { agent, run: payload.run, row: rowOf(harness, payload.run) };
+}
+
+/** A run whose beat died in its tool call and whose execution has ended. */
+export async function runDeadInTool(harness: SupervisedHarness, effect: "keyed" | "unsafe" = "unsafe") {
+  const agent = scriptedAgent({ effect });
+  const payload = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, { payload, agent });
+  endExecution(harness, payload);
+  return { agent, payload, run: payload.run, row: rowOf(harness, payload.run) };
+}

@@ -1,0 +1,52 @@
+/** A parent run that waits for the ends of its children. Only the test drives these runs. */
+import type { Agent } from "../../../src/ports/agent.ts";
+import type { Payload } from "../../../src/protocol/chain.ts";
+import { executionName } from "../../../src/protocol/ids.ts";
+import type { Incarnation } from "../../../src/protocol/row.ts";
+import type { Message } from "../../../src/ports/run-table.ts";
+import { ActiveRun } from "../../../src/engine/context/active-run.ts";
+import { CommitCache } from "../../../src/history/commits.ts";
+import { SegmentCache, load } from "../../../src/history/load.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import { type SupervisedHarness, invocation } from "../harness/supervised-harness.ts";
+import { scriptedAgent } from "../harness/harness.ts";
+
+/** A created run whose execution never starts. */
+export async function createIdleRun(
+  harness: SupervisedHarness,
+  of: { readonly key: string; readonly parent?: Incarnation; readonly agent?: Agent },
+): Promise<Payload> {
+  const silent = {
+    ...harness.world,
+    chain: { ...harness.world.chain, start: async () => ({ kind: "started" }) as const },
+  };
+  const { key, parent, agent = scriptedAgent({}) } = of;
+  const asked = { agent, input: {}, tenant: "local", idempotencyKey: key };
+  const started = await startRun(silent, { ...asked, ...(parent === undefined ? {} : { parent }) });
+  if (started.kind !== "started") throw new Error(`not started: ${started.kind}`);
+  const { run, born: begun, agent: name } = started.row;
+  return { run, born: begun, chain: 1, epoch: 0, agent: name };
+}
+
+/** The run commits the start of these children; returns the payload of its next beat. */
+export async function recordChildren(
+  harness: SupervisedHarness,
+  payload: Payload,
+  children: readonly string[],
+): Promise<Payload> {
+  const { run, born: incarnation, chain, epoch } = payload;
+  const now = harness.clock.now();
+  const entry = { execution: executionName(run, incarnation, chain), epoch, retry: 0 };
+  const claim = { run, born: incarnation, chain, entry, owner: "starter", leaseUntil: now + 1_000, now };
+  const claimed = await harness.world.table.claim(claim);
+  if (claimed.kind !== "granted") throw new Error(claimed.kind);
+  const loaded = await load(harness.world.objects, claimed.row, new SegmentCache());
+  const caches = { segments: new SegmentCache(), commits: new CommitCache() };
+  const active = new ActiveRun({ world: harness.world, invocation: invocation(harness), loaded, ...caches });
+  for (const child of children) active.record({ kind: "ChildStarted", at: now, child });
+  await active.commit({ release: true });
+  return { ...payload, epoch: active.row.epoch };
+}
+
+export const inboxOf = (harness: SupervisedHarness, of: Incarnation): Promise<readonly Message[]> =>
+  harness.world.table.inbox({ run: of.run, born: of.born, now: harness.clock.now(), limit: 99 });

@@ -1,0 +1,14 @@
+/** Compactions like those of the runner, for synthetic runs. */
+import type { Event } from "../../../src/core/event.ts";
+import type { State } from "../../../src/core/state.ts";
+import { compactionRangeOf } from "../../../src/engine/model/compaction-range.ts";
+import { compacted } from "./states-and-events.ts";
+
+export const canCompact = (state: State): boolean => compactionRangeOf(state) !== null;
+
+/** Messages may have arrived since the decision; the range to compact is unchanged. */
+export function compactionEvent(state: State): Event {
+  const { from, stays } = compactionRangeOf(state) ?? { from: 0, stays: [] };
+  const made = compacted(state, from);
+  return { ...made, window: { from, lead: [...made.window.lead, ...stays] } };
+}

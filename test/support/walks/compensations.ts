@@ -1,0 +1,60 @@
+/** The operations of an invocation that compensates a run; see `operations.ts`. */
+import type { Event } from "../../../src/core/event.ts";
+import { inline } from "../../../src/core/message.ts";
+import type { Command, View } from "../../../src/core/outstanding.ts";
+import type { State } from "../../../src/core/state.ts";
+import { AT, FAILURE, decided, outcomeLost } from "../states/states-and-events.ts";
+import type { WalkOperation } from "./operation.ts";
+
+export type SagaCommand = Extract<Command, { readonly kind: "compensate" | "undo" | "conclude" | "startOver" }>;
+
+export const isOfSaga = (command: Command): command is SagaCommand =>
+  ["compensate", "undo", "conclude", "startOver"].includes(command.kind);
+
+const left = decided({ kind: "abort", failure: FAILURE, next: "leave" });
+
+export function undoEvents(command: SagaCommand, state: State, view: View): readonly (readonly Event[])[] {
+  switch (command.kind) {
+    case "compensate": {
+      const running = state.open.filter(({ status, undoes }) => status === "started" && undoes === undefined);
+      const unknown = running.map(({ call }) => outcomeLost(call, Math.max(view.now, view.effectsSettleAt) + 30));
+      return [[...unknown, decided({ kind: "compensate" })], [...unknown, decided({ kind: "compensate" })], [left]];
+    }
+    case "undo":
+      return [[decided({ kind: "undo", call: command.call })]];
+    case "conclude":
+      return state.attempt > 2 ? [[left]] : [[left], [decided({ kind: "restart", say: "Begin again." })]];
+    case "startOver":
+      return [[decided({ kind: "abort", failure: FAILURE })]];
+  }
+}
+
+const undone = (call: string): Event => ({
+  ...{ kind: "ToolCompensated", at: AT, call, value: inline("undone"), evidence: "the undo returned" },
+});
+
+/** The outcome of an undo attempt. */
+export function undoOutcomes(
+  call: string,
+  of: { isUnsafe: boolean; again: Event; view: View },
+): readonly WalkOperation[] {
+  const asks = of.isUnsafe ? outcomeLost(call, of.view.now + 30) : of.again;
+  return [undone(call), undone(call), undone(call), asks, outcomeLost(call, of.view.now)].map((event) => ({
+    performs: true,
+    events: () => [event],
+  }));
+}
+
+/** Now and then an operator requests compensation. */
+export const undoRequests = (state: State): readonly WalkOperation[] =>
+  state.messages.length % 4 === 3 && state.ending === null && state.attempt < 3
+    ? [0, 1, 2].map((nth): WalkOperation => ({ events: (_, pick) => [wantsUndo(state, pick + nth)] }))
+    : [];
+
+function wantsUndo(state: State, pick: number): Event {
+  const next = pick % 2 === 0 ? "cancel" : "restart";
+  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `${next}#${state.attempt}#${index}`);
+  const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
+  const body = { kind: "compensate", next, by: "ada" } as const;
+  return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body };
+}

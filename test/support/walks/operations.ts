@@ -1,0 +1,261 @@
+/** The next operations of an invocation, for the walks of `random-walks.ts`. */
+import type { Event, ReplyPart } from "../../../src/core/event.ts";
+import { inline } from "../../../src/core/message.ts";
+import { type Command, type View, lacksTool } from "../../../src/core/outstanding.ts";
+import type { State } from "../../../src/core/state.ts";
+import { waitsForEarlierCall } from "../../../src/core/calls/open-calls.ts";
+import { accepts, foldAll } from "../../../src/core/transition.ts";
+import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
+import { type WalkOperation, operation } from "./operation.ts";
+import { canCompact, compactionEvent } from "../states/compactions.ts";
+import {
+  AT,
+  FAILURE,
+  answer,
+  cancelled,
+  decided,
+  paused,
+  resumed,
+  stopDecided,
+  callPart,
+  gateOpened,
+  intended,
+  invoked,
+  outcomeLost,
+  reconciled,
+  replied,
+  resulted,
+  textPart,
+  startedEvent,
+} from "../states/states-and-events.ts";
+
+import { retryOf } from "./outages.ts";
+import { failedEnd, failureIn } from "./redrives.ts";
+import { multibyteText } from "../values/multibyte-text.ts";
+import { type SagaCommand, isOfSaga, undoOutcomes, undoEvents } from "./compensations.ts";
+
+export function operationsFor(command: Command, state: State, view: View): readonly WalkOperation[] {
+  if (isOfSaga(command)) {
+    // Many operations are possible at any time. An undo has several steps, and each must be taken now and then.
+    const ways = undoEvents(command, state, view).map((events) => operation(...events));
+    return Array.from({ length: 4 }, () => ways).flat();
+  }
+  return runnerOperations(command, state, view);
+}
+
+const closingOperations = (state: State): readonly WalkOperation[] => [
+  { events: (size, pick) => [replied([textPart(`Open is ${multibyteText(size, pick)}`)]), debit(pick % 100)] },
+  operation(replied([callPart("late")])),
+  operation(...LOST, decided({ kind: "abort", failure: failureIn(state) })),
+];
+
+const JUDGED: readonly WalkOperation[] = [
+  operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
+  operation({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", say: "go on" })),
+  operation(decided({ kind: "nudge", say: "go on" })),
+];
+
+function runnerOperations(command: Exclude<Command, SagaCommand>, state: State, view: View): readonly WalkOperation[] {
+  switch (command.kind) {
+    case "prepare":
+      return [
+        operation(startedEvent),
+        operation(startedEvent),
+        operation(decided({ kind: "abort", failure: failureIn(state) })),
+      ];
+    case "end":
+      return state.ending?.kind === "failed"
+        ? [operation(...failedEnd(state, state.ending.failure))]
+        : [operation(cancelled)];
+    case "cancel":
+      return [operation(...neverBegan(state, view), decided({ kind: "cancel" }))];
+    case "pause":
+      return [operation(paused)];
+    case "resume":
+      return [operation(resumed)];
+    case "lookAgain":
+      return [{ events: () => [], looks: true }, ...found(state)];
+    case "probe":
+      return command.calls.flatMap((call) => [
+        operation(reconciled(call, answer("succeeded"))),
+        operation(invoked(call, view.epoch)),
+        operation(outcomeLost(call, view.now + 30)),
+      ]);
+    case "askModel":
+      return [
+        ...replies(),
+        operation(...LOST),
+        { events: (_, pick) => retryOf(state, view, pick) },
+        ...stops(state),
+        ...(canCompact(state)
+          ? [operation(decided({ kind: "compact" })), operation(decided({ kind: "compact" }))]
+          : []),
+      ];
+    case "compact":
+      return [
+        operation(compactionEvent(state)),
+        operation(...LOST),
+        { events: (_, pick) => retryOf(state, view, pick) },
+      ];
+    case "close":
+      return closingOperations(state);
+    case "judge":
+      return JUDGED;
+    case "wait":
+      return [{ events: () => [], waitsUntil: command.until }];
+    case "reconcile": {
+      const given = state.open.find(({ call }) => call === command.call)?.answer;
+      if (given?.as === "compensate") return [operation(decided({ kind: "abort", failure: FAILURE }))];
+      return given ? [operation(reconciled(command.call, given as ReturnType<typeof answer>))] : [];
+    }
+    case "decide":
+    case "expireGate":
+    case "giveUp":
+      return decisionsOn(command, state);
+    case "intend":
+      return command.calls.flatMap((call) => intentsOf(call, state, view));
+    case "perform":
+      return command.calls.flatMap((call) => endsOf(call, state, view));
+    case "recover":
+      return command.calls.map((call) => recoveryOf(call, state, view));
+    case "awaitAnswer":
+      // Answers and requests come from outside; see below.
+      return [];
+  }
+}
+
+/** The answers of operators about an open call, or the lack of one in time. */
+function decisionsOn(
+  { kind, call }: Extract<Command, { readonly kind: "decide" | "expireGate" | "giveUp" }>,
+  state: State,
+): readonly WalkOperation[] {
+  const open = state.open.find((each) => each.call === call);
+  if (kind === "giveUp") {
+    if (open?.otherwise === "tell") return [operation(decided({ kind: "tell", call }))];
+    const next = open?.otherwise === "fail" ? ({ next: "end" } as const) : {};
+    return [operation(decided({ kind: "abort", failure: FAILURE, ...next }))];
+  }
+  const gate = open?.gate;
+  if (!gate) return [];
+  const expired = { as: "deny", args: null, by: "expiry", note: null } as const;
+  const decision = kind === "decide" ? gate.decision : expired;
+  return decision === null
+    ? []
+    : [operation({ kind: "HumanApprovalReceived", at: AT, gate: gate.gate, call, decision })];
+}
+
+/** The code that the run waits for is deployed. */
+function found(state: State): readonly WalkOperation[] {
+  if (state.phase !== "AwaitingAgent") {
+    const back = state.open.filter(lacksTool).map(({ call }) => decided({ kind: "toolBack", call }));
+    return [{ ...operation(...back), looks: true }];
+  }
+  const { lack } = upgradesOf(state);
+  const to = lack?.kind === "upgrade" ? lack.to : `${state.agentVersion}.1`;
+  return [
+    { ...operation(resumed), looks: true },
+    { ...operation({ kind: "AgentChanged", at: AT, from: state.agentVersion, to, by: "ada" }), looks: true },
+    { ...operation(decided({ kind: "hold", to: `${to}.1` })), looks: true },
+  ];
+}
+
+/** The calls that this invocation released and did not start. */
+const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
+  state.open
+    .filter(
+      ({ status, releasedBy, probeAt, tries, undoes }) =>
+        undoes === undefined && status === "started" && releasedBy === epoch && !probeAt && !tries,
+    )
+    .map(({ call }) => ({ ...resulted(call, "NotStarted"), outcome: "failed" }) as Event);
+
+const debit = (tokensIn: number, toolCalls = 0): Event => ({
+  kind: "BudgetDebited",
+  at: AT,
+  debit: toolCalls > 0 ? { toolCalls } : { tokensIn, tokensOut: 5, microUsd: 2 * tokensIn, beats: 1 },
+  for: "test",
+});
+
+const LOST: readonly Event[] = [
+  { kind: "ModelCallLost", at: AT, calls: 1, why: "its process ended" },
+  { kind: "BudgetDebited", at: AT, debit: { tokensIn: 7, microUsd: 3 }, for: "lost" },
+];
+
+function replies(): readonly WalkOperation[] {
+  const reply = (parts: (size: number, pick: number) => readonly ReplyPart[]): WalkOperation => ({
+    events: (size, pick) => [replied(parts(size, pick)), debit(pick % 100)],
+  });
+  const many = (size: number, pick: number): ReplyPart[] =>
+    ["a", "b", "c", "d"].slice(0, 1 + (pick % 4)).map((tool) => callPart(tool, multibyteText(size, pick)));
+  return [
+    reply(many),
+    reply((size, pick) => [textPart(multibyteText(size, pick)), ...many(size, pick)]),
+    reply((size, pick) => [
+      { kind: "reasoning", text: multibyteText(size, pick), provider: null },
+      ...many(size, pick),
+    ]),
+    reply((size, pick) => [textPart(`I am done. ${multibyteText(size, pick)}`)]),
+    reply(() => []),
+  ];
+}
+
+/** Only a run with completed calls can be in a loop. */
+const stops = ({ messages }: State): readonly WalkOperation[] =>
+  messages.length % 7 === 5
+    ? [operation({ kind: "CrackSignalled", at: AT, crack: "runaway", why: "again" }, stopDecided)]
+    : [];
+
+const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
+
+const effectOf = (call: string, state: State) => state.open.find((open) => open.call === call)?.intent?.effect;
+
+function intentsOf(call: string, state: State, view: View): readonly WalkOperation[] {
+  const open = state.open.find((each) => each.call === call);
+  const isNew = open?.intent === null || (open?.edited ?? null) !== null;
+  const released = (effect: (typeof EFFECTS)[number], marks: object = {}): WalkOperation => {
+    const intent = isNew ? [{ ...intended(call, effect), ...marks } as Event] : [];
+    const after = foldAll(state, intent).open;
+    const waits = after.some((each) => each.call === call && waitsForEarlierCall(after, each));
+    return operation(...intent, ...(waits ? [] : [invoked(call, view.epoch), debit(0, 1)]));
+  };
+  const isJudged = open?.intent !== null;
+  if (open?.undoes !== undefined) {
+    return EFFECTS.filter((effect) => !isJudged || effect === open.intent?.effect).map((effect) => released(effect));
+  }
+  // Calls are judged in the order of the reply; here a call may be too late to ask for approval.
+  const mayGate = !isJudged && accepts(foldAll(state, [intended(call, "unsafe")]).phase, "ApprovalRequested");
+  return [
+    // Other arguments make another intent; the tool and its effect class stay.
+    ...EFFECTS.filter((effect) => !isJudged || effect === open?.intent?.effect).map((effect) => released(effect)),
+    ...(isJudged ? [] : [released("keyed", { alone: true, business: true }), released("keyed", { undo: true })]),
+    ...(isJudged ? [] : [released("unsafe", { undo: true })]),
+    ...(mayGate ? [operation(intended(call, "unsafe"), gatedUntil(call, view.now + 40))] : []),
+    ...(isNew ? [operation({ ...resulted(call, "refused"), outcome: "failed" } as Event)] : []),
+  ];
+}
+
+function endsOf(call: string, state: State, view: View): readonly WalkOperation[] {
+  const effect = effectOf(call, state);
+  const isUnsafe = effect === "unsafe";
+  const probed = decided({ kind: "probe", call, at: view.now + 30, tried: true });
+  const again = effect === "probed" ? probed : decided({ kind: "again", call });
+  if (call.startsWith("undo-")) return undoOutcomes(call, { isUnsafe, again, view });
+  const otherwise = (["ask", "tell", "fail", "compensate"] as const)[state.messages.length % 4];
+  const silent = isUnsafe ? ({ ...outcomeLost(call, view.now + 30), otherwise } as Event) : again;
+  const exists = { ...reconciled(call, answer("succeeded")), evidence: "it exists", externalId: "x" } as Event;
+  return [
+    { performs: true, events: (size, pick) => [resulted(call, multibyteText(size, pick))] },
+    { performs: true, events: () => [silent] },
+    ...(isUnsafe ? [] : [{ performs: true, events: () => [outcomeLost(call, null)] }]),
+    ...(isUnsafe ? [] : [{ performs: true, events: () => [exists] }]),
+  ];
+}
+
+function recoveryOf(call: string, state: State, view: View): WalkOperation {
+  const effect = effectOf(call, state);
+  const at = view.effectsSettleAt + 30;
+  if (call === "c3" && effect !== "unsafe") return operation({ ...outcomeLost(call, at), toolGone: true } as Event);
+  if (effect === "probed") return operation(decided({ kind: "probe", call, at, tried: false }));
+  return operation(effect === "unsafe" ? outcomeLost(call, at) : invoked(call, view.epoch));
+}
+
+const gatedUntil = (call: string, expiresAt: number): Event => ({ ...gateOpened(call), expiresAt }) as Event;

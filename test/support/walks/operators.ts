@@ -1,0 +1,71 @@
+/** What operators and deploys may do to a run at any time, for the walks of `random-walks.ts`. */
+import type { Event } from "../../../src/core/event.ts";
+import type { View } from "../../../src/core/outstanding.ts";
+import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
+import type { State } from "../../../src/core/state.ts";
+import { accepts } from "../../../src/core/transition.ts";
+import { multibyteText } from "../values/multibyte-text.ts";
+import { AT, answer, decided, decision, messageReceived } from "../states/states-and-events.ts";
+import { undoRequests } from "./compensations.ts";
+import { type WalkOperation, operation } from "./operation.ts";
+import { failureIn } from "./redrives.ts";
+import { acceptUpgradeOperations } from "./upgrades.ts";
+
+/** The operations that are possible whatever is outstanding. */
+export function operatorOperations(state: State, { pause }: View): readonly WalkOperation[] {
+  const unanswered = state.open.filter((open) => open.status === "unknown" && open.answer === null);
+  const undecided = state.open.flatMap(({ gate }) => (gate !== null && gate.decision === null ? [gate.gate] : []));
+  return [
+    operation({ kind: "AgentChanged", at: AT, from: state.agentVersion, to: `${state.agentVersion}.1` }),
+    operation(decided({ kind: "takeover", from: "somebody", takeovers: 1 })),
+    ...(accepts(state.phase, "RunPaused") && upgradesOf(state).asked < 2 && state.messages.length % 8 === 3
+      ? [{ events: (_: number, pick: number) => [decided({ kind: "hold", to: pick % 2 === 0 ? null : "next" })] }]
+      : []),
+    ...acceptUpgradeOperations(state),
+    ...undecided.map((gate): WalkOperation => ({ events: (_, pick) => [decidedOn(gate, state, pick)] })),
+    ...unanswered.map(({ call }): WalkOperation => ({ events: (_, pick) => [answered(call, state, pick)] })),
+    {
+      events: (size, pick) => [
+        messageReceived(multibyteText(size, pick), `${state.messages.length}-${state.absorbed.length}`),
+      ],
+    },
+    ...(state.children.length < 2
+      ? [operation({ kind: "ChildStarted", at: AT, child: `local-child${state.children.length}` })]
+      : []),
+    ...(state.messages.length % 8 === 5 ? [operation(ignored)] : []),
+    { events: () => [], asks: { pause: !pause } },
+    ...undoRequests(state),
+    ...(pause ? [{ events: () => [], asks: { pause: false } }] : []),
+    ...state.absorbed.map((message) => operation({ kind: "MessageAbsorbed", at: AT, stage: "cleared", message })),
+    ...(state.ending === null && state.messages.length > 8
+      ? [operation(decided({ kind: "abort", failure: failureIn(state) })), { events: () => [], asks: { cancel: true } }]
+      : []),
+  ];
+}
+
+const ignored: Event = { kind: "DecisionIgnored", at: AT, gate: "c1-gate", as: "deny", by: "ada", why: "it ended" };
+
+function decidedOn(gate: string, state: State, pick: number): Event {
+  const as = (["approve", "deny", "edit"] as const)[pick % 3] ?? "deny";
+  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `gate#${gate}#${index}`);
+  const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
+  // Now and then the decision is about a gate that is not open.
+  const meant = pick % 5 === 0 ? `${gate}-other` : gate;
+  const body = { kind: "decision", gate: meant, decision: decision(as, multibyteText(9, pick)) } as const;
+  return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body };
+}
+
+const WAYS = ["succeeded", "failed", "retry"] as const;
+
+function answered(call: string, state: State, pick: number): Event {
+  const asked = state.open.find((open) => open.call === call)?.asked ?? 0;
+  const open = state.open.find((each) => each.call === call);
+  const ways = open?.intent?.undo === true ? (["compensate", "failed", "retry"] as const) : WAYS;
+  const given = answer(ways[pick % 3] ?? "retry");
+  const body = { kind: "reconcile", call, asked, answer: given } as const;
+  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `reconcile#${call}#${asked}#${index}`);
+  const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
+  // Now and then the answer is to a question that is not open.
+  const said = pick % 5 === 0 ? { ...body, asked: 99 } : body;
+  return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body: said };
+}
