@@ -5,6 +5,8 @@
  */
 import { bucketClients, tableClients } from "../src/adapters/aws/clients.ts";
 import { systemClock as clock } from "../src/adapters/aws/clock.ts";
+import { Dynamo } from "../src/adapters/aws/dynamo.ts";
+import { dynamoInbox } from "../src/adapters/aws/messages.ts";
 import { s3ObjectStore } from "../src/adapters/aws/object-store.ts";
 import { dynamoRunTable } from "../src/adapters/aws/run-table.ts";
 import { removedIncarnation } from "../src/adapters/aws/schema.ts";
@@ -13,8 +15,11 @@ import { cleanUp } from "../src/history/clean-up.ts";
 import { sentenceOf } from "../src/codec/value.ts";
 import { bucketName, tableName, telemetryOf } from "./settings.ts";
 
+const table = tableName();
+const dynamo = new Dynamo({ clients: tableClients(), table, clock });
 const world = {
-  table: dynamoRunTable({ clients: tableClients(), table: tableName(), clock }),
+  table: dynamoRunTable({ dynamo, table }),
+  inbox: dynamoInbox(dynamo),
   objects: s3ObjectStore({ clients: bucketClients(), bucket: bucketName() }),
   ...{ clock, telemetry: telemetryOf("cleanup") },
 };

@@ -2,13 +2,15 @@
 import { stepFunctionsChain } from "../src/adapters/aws/chain.ts";
 import { machineClient, tableClients } from "../src/adapters/aws/clients.ts";
 import { systemClock as clock } from "../src/adapters/aws/clock.ts";
+import { Dynamo } from "../src/adapters/aws/dynamo.ts";
 import { dynamoRunTable } from "../src/adapters/aws/run-table.ts";
 import type { Task } from "../src/protocol/chain.ts";
 import { park } from "../src/engine/loop/park.ts";
 import { machineArn, tableName } from "./settings.ts";
 
+const table = tableName();
 const world = {
-  table: dynamoRunTable({ clients: tableClients(), table: tableName(), clock }),
+  table: dynamoRunTable({ dynamo: new Dynamo({ clients: tableClients(), table, clock }), table }),
   chain: stepFunctionsChain({ client: machineClient(), machine: machineArn() }),
   clock,
 };

@@ -49,7 +49,7 @@ const KEEP = ["GetObject", "PutObject"] as const;
 
 const GRANTS: Readonly<Record<FunctionName, Grant>> = {
   beat: { rows: [...DELIVER, ...INBOX], objects: KEEP, archives: true, wakes: true, secrets: true, seals: true },
-  park: { rows: ["UpdateItem"], wakes: true },
+  park: { rows: ["GetItem", "UpdateItem"], wakes: true },
   start: { rows: CREATE, objects: KEEP, starts: true, letters: "schedule", secrets: true, seals: true },
   sweep: {
     rows: [...DELIVER, ...INBOX],

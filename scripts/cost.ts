@@ -1,5 +1,6 @@
 /**
- * `npm run cost [-- BEATS]`: measures what 1,000 beats cost on AWS, for several numbers of beats per invocation.
+ * `npm run cost [-- BEATS]`: measures what 1,000 beats cost on AWS, for several numbers of beats per invocation. It does
+ * so where one process makes all invocations of the run, and where each invocation is a new process, which knows nothing.
  *
  * It runs against LocalStack, counts every request that the SDK sends with the capacity that DynamoDB charges, and
  * multiplies by list prices. The model's cost, and the time that a function waits for it, are not included. Exits 1 if
@@ -83,14 +84,19 @@ async function main(beats: number): Promise<void> {
     Object.assign(process.env, environmentOf({ url, deployment }));
     const rows: Record<string, string | number>[] = [];
     for (const [beatsPerInvocation, bound] of BOUNDS) {
-      const counts = nothing();
-      const world = worldOf(deployment, { beatsPerInvocation, counts });
-      await drive(world, { beats, counts });
-      const row = priced(counts, beats / 1_000);
-      rows.push({ B: beatsPerInvocation, ...row, "at most $": bound.toFixed(5) });
+      for (const process of ["same", "new"] as const) {
+        const counts = nothing();
+        const one = worldOf(deployment, { beatsPerInvocation, counts });
+        const world = () => (process === "same" ? one : worldOf(deployment, { beatsPerInvocation, counts }));
+        await drive(world, { beats, counts });
+        const row = priced(counts, beats / 1_000);
+        rows.push({ B: beatsPerInvocation, process, ...row, "at most $": bound[process].toFixed(5) });
+      }
     }
     console.table(rows);
-    const wrong = rows.flatMap((row) => tooDear(Number(row["B"]), Number(row["sum $"])) ?? []);
+    const wrong = rows.flatMap(
+      ({ B, process, "sum $": sum }) => tooDear(Number(B), process as "same" | "new", Number(sum)) ?? [],
+    );
     for (const each of wrong) console.error(each);
     if (wrong.length > 0) process.exitCode = 1;
     console.log(
@@ -126,20 +132,26 @@ function count(counts: Counts, { service, operation, units }: MeteredCall): void
   counts[isRead ? "readUnits" : "writeUnits"] += units ?? 1;
 }
 
+/** Drives a run to its end. Each invocation gets its world from `worldAt`, and a new world begins with empty caches. */
 async function drive(
-  world: World,
+  worldAt: () => World,
   { beats, counts }: { readonly beats: number; readonly counts: Counts },
 ): Promise<void> {
   const { agent } = workload(beats - 1);
-  const caches = { segments: new SegmentCache(), commits: new CommitCache() };
   const model = modelOf(agent.model);
-  const runner: Runner = { world, agentOf: async () => ({ kind: "agent", agent, model }), ...caches };
-  const started = await startRun(world, { agent, input: { beats }, tenant: "cost", idempotencyKey: null });
+  const runnerOf = (world: World): Runner => ({
+    ...{ world, agentOf: async () => ({ kind: "agent", agent, model }) },
+    ...{ segments: new SegmentCache(), commits: new CommitCache() },
+  });
+  let runner = runnerOf(worldAt());
+  const started = await startRun(runner.world, { agent, input: { beats }, tenant: "cost", idempotencyKey: null });
   if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
   const { run, born } = started.row;
   const execution = executionName(run, born, 1);
   let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
   for (let route: Route = "beat"; route === "beat"; counts.invocations += 1) {
+    const world = worldAt();
+    if (world !== runner.world) runner = runnerOf(world);
     const invocation = { deadline: Date.now() + world.limits.beatMs, drain: new AbortController().signal };
     const { kind, reply } = await beat(
       runner,
@@ -151,7 +163,7 @@ async function drive(
     route = reply.route;
     counts.transitions += transitionsOf(route);
   }
-  const row = await world.table.read(run, Date.now());
+  const row = await runner.world.table.read(run, Date.now());
   if (row?.status !== "completed" || row.spent.beats !== beats)
     throw new Error(`${row?.status} after ${row?.spent.beats} beats`);
 }
@@ -169,10 +181,9 @@ function priced(counts: Counts, thousands: number): Record<string, string | numb
   const sum = Object.values(dollars).reduce((all, each) => all + each, 0);
   return {
     ...Object.fromEntries(
-      Object.entries({ invocations, transitions, writes, writeUnits, puts, gets }).map(([name, n]) => [
-        name,
-        Math.round(per(n)),
-      ]),
+      Object.entries({ invocations, transitions, writes, writeUnits, reads, readUnits, puts, gets }).map(
+        ([name, n]) => [name, Math.round(per(n))],
+      ),
     ),
     ...Object.fromEntries(Object.entries(dollars).map(([name, each]) => [`${name} $`, each.toFixed(5)])),
     "sum $": sum.toFixed(5),

@@ -1,7 +1,8 @@
 /**
  * The checksum of a row: a digest of the fields that only commits write. Each commit stores it in the row.
  * It detects damage: a flipped bit in a journal once changed the idempotency key of an open call without any error.
- * Fields that claims and deliveries change by expression are not covered, because those writes do not read the row.
+ * Fields that claims and deliveries change are not covered: in a rollout an older process changes them on DynamoDB
+ * without making a new checksum.
  * `row-range.ts` checks the range of such fields instead.
  *
  * The fields and their order are part of the format. A field that is added later needs a checksum of its own.

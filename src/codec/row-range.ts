@@ -1,6 +1,6 @@
 /**
  * Range checks for row fields that the checksum does not cover: values that no claim, delivery or commit can produce.
- * The checksum (`checksum.ts`) covers only what commits write; claims and deliveries change other fields by expression.
+ * The checksum (`checksum.ts`) covers only what commits write; claims and deliveries change other fields.
  * Without these checks, one changed digit could park a run for a hundred years or make it look expired.
  */
 import { hasEnded, type Row } from "../protocol/row.ts";

@@ -12,7 +12,7 @@ import { findRow } from "./damage.ts";
 import { prefixUnder } from "./object-keys.ts";
 
 /** The clean-up starts and wakes no process. */
-type Cleaned = Pick<World, "table" | "objects" | "clock" | "telemetry">;
+type Cleaned = Pick<World, "table" | "inbox" | "objects" | "clock" | "telemetry">;
 
 /** Idempotent, also after a crash in the middle. It never deletes the objects of a row that still exists. */
 export async function cleanUp(world: Cleaned, { run, born }: Incarnation): Promise<void> {
@@ -22,7 +22,7 @@ export async function cleanUp(world: Cleaned, { run, born }: Incarnation): Promi
     return;
   }
   await world.objects.removeUnder(prefixUnder({ run, born }));
-  await world.table.forget({ run, born });
+  await world.inbox.forget({ run, born });
 }
 
 /**

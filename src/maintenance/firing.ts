@@ -191,7 +191,7 @@ function tellSkipped(world: World, { agent, at }: FiringOf, run: string): void {
 
 /** The newest firing that was decided, or null if none was. */
 export const lastFired = async (world: World, of: Pick<FiringOf, "agent" | "tenant">): Promise<LastFiring | null> =>
-  lastFiringIn(await world.table.cursorOf(turnName(of)));
+  lastFiringIn(await world.leases.cursorOf(turnName(of)));
 
 const turnName = ({ tenant, agent }: Pick<FiringOf, "agent" | "tenant">): string => `schedule ${tenant} ${agent.name}`;
 
@@ -209,7 +209,7 @@ function memoryOf(world: World, of: { readonly invocation: Invocation; readonly 
   const lapsesAt = of.invocation.deadline + limits.skewMs;
   const ask = (turn: Pick<MutexLease, "until" | "cursor" | "again">): Promise<MutexLeaseOutcome> =>
     resolveAmbiguousWrite<MutexLeaseOutcome>(
-      () => world.table.takeTurn({ name: of.name, owner, now: clock.now(), ...turn }),
+      () => world.leases.take({ name: of.name, owner, now: clock.now(), ...turn }),
       () => null,
     );
   return {

@@ -32,7 +32,7 @@ export async function withMutexLease(
   const lapsesAt = invocation.deadline + limits.skewMs;
   const take = (until: number, cursor: string | null): Promise<MutexLeaseOutcome> =>
     resolveAmbiguousWrite<MutexLeaseOutcome>(
-      () => world.table.takeTurn({ name: of.name, owner, until, cursor, now: clock.now() }),
+      () => world.leases.take({ name: of.name, owner, until, cursor, now: clock.now() }),
       () => null,
     );
   const turn = await take(lapsesAt, null);

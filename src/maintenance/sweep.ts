@@ -48,7 +48,7 @@ export interface SweepOptions {
 export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
   let judged: number | null = null;
   const { deployment = null } = options;
-  const isNew = deployment !== null && (await world.table.cursorOf(DEPLOYMENT)) !== deployment;
+  const isNew = deployment !== null && (await world.leases.cursorOf(DEPLOYMENT)) !== deployment;
   let [isWhole, isOver] = [false, false];
   let unanswered = 0;
   let waits = NO_WAITS;
@@ -114,7 +114,7 @@ async function remember(world: World, invocation: Invocation, deployment: string
   const now = clock.now();
   const turn = { name: DEPLOYMENT, owner: random.hex().slice(0, 16), until: now, cursor: deployment, now };
   await resolveAmbiguousWrite<MutexLeaseOutcome>(
-    () => world.table.takeTurn(turn),
+    () => world.leases.take(turn),
     () => null,
     patient({ clock, random, until: invocation.deadline - world.limits.drainMs }),
   );

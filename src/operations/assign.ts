@@ -6,7 +6,7 @@ import { bounded } from "../codec/value.ts";
 import { assignId } from "../protocol/ids.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { State } from "../core/state.ts";
-import type { Message } from "../ports/run-table.ts";
+import type { Message } from "../ports/inbox.ts";
 import type { World } from "../ports/world.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { senderOf } from "../engine/context/inbox.ts";
@@ -54,7 +54,7 @@ export function assign(
 async function assignmentOf(world: World, row: Row): Promise<Assignment | null> {
   const { run, born } = row;
   const { state } = await loadVouched(world, row, new SegmentCache());
-  const sent = await world.table.inbox({ run, born, now: world.clock.now(), limit: SENT_MAX });
+  const sent = await world.inbox.unread({ run, born, now: world.clock.now(), limit: SENT_MAX });
   return newest(state, sent);
 }
 

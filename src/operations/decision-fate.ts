@@ -64,7 +64,7 @@ const SENT_MAX = 100;
 /** The decision about the gate that is still in the inbox; null if there is none. */
 async function sentTo(world: World, { row, gate }: About): Promise<Decision | null> {
   const { run, born } = row;
-  const sent = await world.table.inbox({ run, born, now: world.clock.now(), limit: SENT_MAX });
+  const sent = await world.inbox.unread({ run, born, now: world.clock.now(), limit: SENT_MAX });
   for (const { body } of sent) if (body.kind === "decision" && body.gate === gate) return body.decision;
   return null;
 }

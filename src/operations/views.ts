@@ -188,7 +188,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
   const sent =
     hasEnded(row) || (!isAsked && row.wakeCount === row.wakeCountSeen && !row.pause)
       ? []
-      : await world.table.inbox({ run: row.run, born: row.born, now, limit: SENT_SHOWN_MAX });
+      : await world.inbox.unread({ run: row.run, born: row.born, now, limit: SENT_SHOWN_MAX });
   const isSent = (id: string): boolean => sent.some((message) => message.id === id);
   const unknown = await Promise.all(
     asked.map(async ({ call, tool, intent, askFrom, answer, asked: question, ...marks }) => ({

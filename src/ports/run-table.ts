@@ -1,8 +1,8 @@
 /**
- * RunTable: stores the run rows and the inboxes. The contract:
+ * RunTable: stores the run rows. Their messages are in `inbox.ts`. The contract:
  *
  * - Every operation is one atomic conditional write, decided as `protocol/row.ts` decides it. Expected outcomes are
- *   values. After `granted`, `committed`, `parked`, `handed` and `delivered` the write is durable.
+ *   values. After `granted`, `committed`, `parked` and `handed` the write is durable.
  * - `ambiguous` means that the store gave no answer from which to tell whether the write happened (a timeout, a 5xx,
  *   throttling). Only `history/resolve-ambiguous-write.ts` handles it. A world whose writes cannot be ambiguous never
  *   returns it.
@@ -18,11 +18,10 @@
  *   clean-up of its incarnation (`cleanUp` of `protocol/chain.ts`): at least once, perhaps late, never before the row
  *   is gone. Its inbox, seen and audit items stay until then.
  * - A tombstone keeps the key of an ended run after its row is gone. It does not belong to what an incarnation leaves
- *   behind: neither the removal of the row nor `forget` touches it. A world removes it some time after its expiry, and
+ *   behind: neither the removal of the row nor `forget` of the inbox touches it. A world removes it some time after its expiry, and
  *   requests no clean-up.
- * - Otherwise an operation rejects only with `StoreUnreachable`; `inbox` also as it says.
+ * - Otherwise an operation rejects only with `StoreUnreachable`.
  */
-import type { MessageBody } from "../core/event.ts";
 import type { Status } from "../core/phases.ts";
 import type {
   Changed,
@@ -41,7 +40,6 @@ import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
 import type { Redrive, RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { EndNotification } from "../protocol/row-end-notification.ts";
-import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import type { KeyKept, PurgeOutcome } from "../protocol/row-removal.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 
@@ -53,27 +51,6 @@ export interface Ambiguous {
   readonly isBusy?: true;
 }
 
-/** A message to a run. */
-export interface Message {
-  /** Unique per incarnation: the first message with an ID counts; see `Delivery.digest`. */
-  readonly id: string;
-  /** Messages are absorbed in this order, then by ID. Epoch milliseconds. */
-  readonly sentAt: number;
-  readonly body: MessageBody;
-}
-
-/** A request to deliver a message. */
-export interface Delivery extends RunRef {
-  readonly message: Message;
-  /** The run's new deadline: a message extends it. */
-  readonly deadline: number;
-  /**
-   * The digest of the text as its sender gave it, kept with the ID for as long as the run exists; null or absent keeps
-   * none.
-   */
-  readonly digest?: string | null;
-}
-
 export type CreateOutcome =
   | Changed<"created">
   | Changed<"exists">
@@ -81,17 +58,6 @@ export type CreateOutcome =
   | KeyKept
   | Exclude<Refused, { readonly kind: "missing" }>
   | Ambiguous;
-export type DeliverOutcome =
-  | Changed<"delivered">
-  /** This message was delivered before. */
-  | Changed<"duplicate">
-  /** Another message was delivered under its ID (`protocol/repetition.ts`). */
-  | Changed<"conflict">
-  /** The run has ended. */
-  | Changed<"late">
-  | Refused
-  | Ambiguous;
-
 /** A row that cannot be decoded. `why` never quotes what is stored. */
 export interface Damaged {
   readonly run: string;
@@ -117,8 +83,6 @@ export interface RunTable {
   claim(claim: Claim): Promise<ClaimOutcome | Ambiguous>;
   commit(commit: Commit): Promise<CommitOutcome | Ambiguous>;
   park(park: Park): Promise<ParkOutcome | Ambiguous>;
-  /** One transaction. Condition: no `seen` item, row not terminal. Writes: `seen` item, inbox item and `wakeCount + 1`. */
-  deliver(delivery: Delivery): Promise<DeliverOutcome>;
   /** Cancel, pause or resume; the caller wakes the run. */
   request(request: Request): Promise<RequestOutcome | Ambiguous>;
   handOver(handOver: HandOver): Promise<HandOverOutcome | Ambiguous>;
@@ -141,13 +105,6 @@ export interface RunTable {
   readKey(run: string, now: number): Promise<Tombstone | null>;
   /** The row, if it has not expired at `now`. At 0 no row has expired, so every row that is not deleted is returned. */
   read(run: string, now: number): Promise<Row | null>;
-  /**
-   * The first `limit` messages that are not removed, in the order of absorption. Rejects with `MessageDamaged` if one
-   * of them cannot be decoded: an acknowledged message must not be lost, so no commit may pass over it.
-   */
-  inbox(of: RunRef & { readonly limit: number }): Promise<readonly Message[]>;
-  /** Removes inbox items but keeps their `seen` items. Resolves once that is durable. */
-  clearInbox(of: RunRef & { readonly ids: readonly string[] }): Promise<void>;
   list(query: {
     readonly tenant: string;
     readonly status: Status | null;
@@ -155,17 +112,8 @@ export interface RunTable {
     readonly after: string | null;
     readonly now: number;
   }): Promise<Page>;
-  /**
-   * Takes a mutex lease that is free, expired or the caller's own. It only keeps two processes from working against
-   * each other; safety does not depend on it.
-   */
-  takeTurn(turn: MutexLease): Promise<MutexLeaseOutcome | Ambiguous>;
-  /** The cursor of the mutex lease of that name, of any owner; null without one. */
-  cursorOf(name: string): Promise<string | null>;
   /** Runs that have not ended, or whose end has not been delivered. */
   alive(query: { readonly limit: number; readonly after: string | null; readonly now: number }): Promise<Page>;
-  /** Removes the inbox, seen and audit items of that incarnation, never a row. Resolves once that is durable. */
-  forget(of: Incarnation): Promise<void>;
   /** The permanent ID of this store. A table and an object store that are used together have the same one. */
   storeId(): Promise<string>;
 }

@@ -5,6 +5,8 @@
 import type { Hash } from "../core/ids.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Chain } from "./chain.ts";
+import type { Inbox } from "./inbox.ts";
+import type { MutexLeases } from "./mutex-leases.ts";
 import type { ObjectStore } from "./object-store.ts";
 import type { RunTable } from "./run-table.ts";
 import type { SealKeys } from "./seal-keys.ts";
@@ -43,6 +45,8 @@ export interface Telemetry {
 /** All ports of one world. */
 export interface World {
   readonly table: RunTable;
+  readonly inbox: Inbox;
+  readonly leases: MutexLeases;
   readonly objects: ObjectStore;
   readonly chain: Chain;
   readonly clock: Clock;

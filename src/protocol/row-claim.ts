@@ -63,13 +63,13 @@ export function decideClaim(row: Row, claim: Claim): ClaimOutcome {
       // clock.
       effectsSettleAt: overtaken ? Math.max(row.effectsSettleAt, row.leaseUntil ?? 0) : row.effectsSettleAt,
       takeovers: row.takeovers + (overtaken ? 1 : 0),
-      deaths: deathsAfter(row, deadEntryOf(claim)),
+      deaths: deathsAfter(row, deadOf(claim)),
     },
   };
 }
 
 /** The attempt of the claim's own entry whose process is known to have died, or null. */
-export const deadEntryOf = ({ entry, died = null }: Pick<Claim, "entry" | "died">): Entry | null =>
+const deadOf = ({ entry, died = null }: Pick<Claim, "entry" | "died">): Entry | null =>
   died === null ? null : { ...entry, retry: died };
 
 /**

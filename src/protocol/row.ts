@@ -1,8 +1,8 @@
 /**
  * The run row: the one mutable object of a run. Every operation on it is a pure decision, `(row, request) → outcome`,
- * which a world applies in one atomic conditional write: SQLite and memory run these functions inside a transaction,
- * DynamoDB has their conditions as expressions. The conformance suite holds all worlds to one behaviour. Claims are in
- * `row-claim.ts`, hand-overs in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
+ * which a world applies in one atomic conditional write. SQLite and memory run these functions inside a transaction.
+ * DynamoDB writes their result by compare-and-swap. The conformance suite holds all worlds to one behaviour. Claims are
+ * in `row-claim.ts`, hand-overs in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
  */
 import { type Spent, NOTHING_SPENT } from "../core/policy/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";

@@ -3,15 +3,15 @@ import { describe, expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
+import type { Ports } from "../support/harness/ports.ts";
 
 interface Planted {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
 }
 
 const rowIn = (store: MemoryStore, run: string): Row => store.rows.get(run) as Row;
@@ -34,44 +34,44 @@ const TURNS: readonly Planted[] = [
     breach: "a lease is granted although another owner holds it",
     caught: "grants a mutex lease to one process until it expires, to the millisecond",
     bend: (table, store) => ({
-      takeTurn: (turn) => {
+      take: (turn) => {
         store.turns.delete(turn.name);
-        return table.takeTurn(turn);
+        return table.take(turn);
       },
     }),
   },
   {
     breach: "a lease never expires",
     caught: "grants a mutex lease to one process until it expires, to the millisecond",
-    bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, now: 0 }) }),
+    bend: (table) => ({ take: (turn) => table.take({ ...turn, now: 0 }) }),
   },
   {
     breach: "a lease expires a moment late",
     caught: "grants a mutex lease to one process until it expires, to the millisecond",
-    bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, now: turn.now - 1 }) }),
+    bend: (table) => ({ take: (turn) => table.take({ ...turn, now: turn.now - 1 }) }),
   },
   {
     breach: "an owner is refused its own lease",
     caught: "lets the owner extend its lease, or release it by taking it until now",
     bend: (table, store) => ({
-      takeTurn: async (turn) => {
+      take: async (turn) => {
         const before = store.turns.get(turn.name);
         const isOwn = before?.owner === turn.owner && turn.now < before.until;
-        return isOwn ? { kind: "held", until: before.until } : table.takeTurn(turn);
+        return isOwn ? { kind: "held", until: before.until } : table.take(turn);
       },
     }),
   },
   {
     breach: "the cursor is forgotten",
     caught: "passes the last owner's cursor to the next owner, and a refused request stores no cursor",
-    bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, cursor: null }) }),
+    bend: (table) => ({ take: (turn) => table.take({ ...turn, cursor: null }) }),
   },
   {
     breach: "a refusal omits its cursor",
     caught: "passes the last owner's cursor to the next owner, and a refused request stores no cursor",
     bend: (table, store) => ({
-      takeTurn: async (turn) => {
-        const outcome = await table.takeTurn(turn);
+      take: async (turn) => {
+        const outcome = await table.take(turn);
         const before = store.turns.get(turn.name);
         if (outcome.kind === "held" && before !== undefined) {
           store.turns.set(turn.name, { ...before, owner: turn.owner, cursor: turn.cursor ?? null });
@@ -83,7 +83,7 @@ const TURNS: readonly Planted[] = [
   {
     breach: "a lease request without a cursor removes the stored cursor",
     caught: "keeps a cursor until an owner stores another one, and lets every process read it",
-    bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ cursor: null, ...turn }) }),
+    bend: (table) => ({ take: (turn) => table.take({ cursor: null, ...turn }) }),
   },
   {
     breach: "a stored cursor is read as none",
@@ -93,33 +93,33 @@ const TURNS: readonly Planted[] = [
   {
     breach: "a renewal succeeds although another owner held the lease since",
     caught: "refuses to continue a lease after another process took it, or after it expired or was released",
-    bend: (table) => ({ takeTurn: ({ again: _, ...turn }) => table.takeTurn(turn) }),
+    bend: (table) => ({ take: ({ again: _, ...turn }) => table.take(turn) }),
   },
   {
     breach: "a renewal is refused once the lease has expired",
     caught: "refuses to continue a lease after another process took it, or after it expired or was released",
     bend: (table, store) => ({
-      takeTurn: async (turn) => {
+      take: async (turn) => {
         const before = store.turns.get(turn.name);
         const isLapsed = turn.again === true && before !== undefined && before.until <= turn.now;
-        return isLapsed ? { kind: "held", until: before.until } : table.takeTurn(turn);
+        return isLapsed ? { kind: "held", until: before.until } : table.take(turn);
       },
     }),
   },
   {
     breach: "there is one lease for all names",
     caught: "keeps leases with different names apart, and hostile names character by character",
-    bend: (table) => ({ takeTurn: (turn) => table.takeTurn({ ...turn, name: "turn" }) }),
+    bend: (table) => ({ take: (turn) => table.take({ ...turn, name: "turn" }) }),
   },
   {
     breach: "a lease is read and written in two steps",
     caught: "grants one lease when 50 processes request it at once",
     bend: (table, store) => ({
-      takeTurn: async (turn) => {
+      take: async (turn) => {
         const before = store.turns.get(turn.name);
         await Promise.resolve();
         if (before === undefined) store.turns.delete(turn.name);
-        return table.takeTurn(turn);
+        return table.take(turn);
       },
     }),
   },
@@ -219,14 +219,14 @@ const READS: readonly Planted[] = [
   {
     breach: "the inbox returns more than its limit",
     caught: "inbox returns the first messages up to its limit, and the next ones after a removal",
-    bend: (table) => ({ inbox: (of) => table.inbox({ ...of, limit: 1_000 }) }),
+    bend: (table) => ({ unread: (of) => table.unread({ ...of, limit: 1_000 }) }),
   },
   {
     breach: "the inbox returns the first items that arrived",
     caught: "inbox returns the first messages up to its limit, and the next ones after a removal",
     bend: (table, store) => ({
-      inbox: async (of) => {
-        const found = await table.inbox({ ...of, limit: 1_000 });
+      unread: async (of) => {
+        const found = await table.unread({ ...of, limit: 1_000 });
         const arrived = new Set([...store.messages.values()].slice(0, of.limit).map(({ message }) => message?.id));
         return found.filter(({ id }) => arrived.has(id));
       },

@@ -2,15 +2,15 @@
 import { describe, expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
-import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
+import type { Ports } from "../support/harness/ports.ts";
 
 interface Planted {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
 }
 
 /** What the table does, as if no key were kept at that moment. */

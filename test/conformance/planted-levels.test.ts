@@ -2,16 +2,16 @@
 import { expect, test } from "vitest";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import { runTableCases } from "../../src/testing/conformance/index.ts";
-import type { RunTable } from "../../src/ports/run-table.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
+import type { Ports } from "../support/harness/ports.ts";
 
 interface Planted {
   readonly breach: string;
   /** How the names of the cases that catch it begin. */
   readonly caught: readonly string[];
-  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
 }
 
 /** The row as a process would write it that knows no more than these fields. */

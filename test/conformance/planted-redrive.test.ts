@@ -4,14 +4,14 @@ import { runTableCases } from "../../src/testing/conformance/index.ts";
 import type { MemoryStore } from "../../src/adapters/memory/tables.ts";
 import type { Redrive } from "../../src/protocol/row-redrive.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
+import type { Ports } from "../support/harness/ports.ts";
 
 interface Planted {
   readonly breach: string;
   readonly caught: string;
-  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
 }
 
 const rowIn = (store: MemoryStore, run: string): Row => store.rows.get(run) as Row;

@@ -4,9 +4,9 @@ import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type ObjectStoreWorld, objectStoreCases, runTableCases } from "../../src/testing/conformance/index.ts";
 import type { ObjectStore } from "../../src/ports/object-store.ts";
-import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";
 import { memoryTableWorld } from "./worlds.ts";
+import type { Ports } from "../support/harness/ports.ts";
 
 interface Planted<Port> {
   readonly breach: string;
@@ -15,7 +15,7 @@ interface Planted<Port> {
   readonly bend: (port: Port, store: MemoryStore) => Partial<Port>;
 }
 
-const TABLES: readonly Planted<RunTable>[] = [
+const TABLES: readonly Planted<Ports>[] = [
   {
     breach: "purge removes a run whose end is not notified",
     caught: "purge keeps a live run, and one whose end is not delivered",

@@ -5,15 +5,15 @@ import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { Chain } from "../../src/ports/chain.ts";
-import type { RunTable } from "../../src/ports/run-table.ts";
 import { failing } from "./failing.ts";
 import { memory, memoryTableWorld } from "./worlds.ts";
+import type { Ports } from "../support/harness/ports.ts";
 
 interface Planted {
   readonly breach: string;
   /** How the name of a case that catches it begins. */
   readonly caught: string;
-  readonly bend: (table: RunTable, store: MemoryStore) => Partial<RunTable>;
+  readonly bend: (table: Ports, store: MemoryStore) => Partial<Ports>;
 }
 
 const rowIn = (store: MemoryStore, run: string): Row => store.rows.get(run) as Row;
@@ -149,7 +149,7 @@ const WRITES: readonly Planted[] = [
     breach: "used IDs are forgotten",
     caught: "deliver counts a message once",
     bend: (_, store) => ({
-      clearInbox: async (of) => {
+      clear: async (of) => {
         for (const id of of.ids) store.messages.delete(JSON.stringify([of.run, of.born, id]));
       },
     }),
@@ -164,7 +164,7 @@ const WRITES: readonly Planted[] = [
   {
     breach: "the inbox has another order",
     caught: "inbox returns messages by time of sending, then by ID, and keeps those that were not removed",
-    bend: (table) => ({ inbox: async (of) => (await table.inbox(of)).toReversed() }),
+    bend: (table) => ({ unread: async (of) => (await table.unread(of)).toReversed() }),
   },
   {
     breach: "resume does not clear a pause",

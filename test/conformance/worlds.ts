@@ -5,15 +5,14 @@ import type { Store } from "../../src/adapters/local/database.ts";
 import { removalsOf } from "../../src/adapters/local/removals.ts";
 import { executionsOf } from "../../src/adapters/local/executions.ts";
 import { sqliteObjectStore } from "../../src/adapters/local/object-store.ts";
-import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
-import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "../../src/adapters/memory/tables.ts";
+import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/testing/conformance/index.ts";
 import { type Execution, applyAnswer } from "../../src/protocol/execution.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
-import type { RunTable } from "../../src/ports/run-table.ts";
+import { type Ports, memoryPorts, sqlitePorts } from "../support/harness/ports.ts";
 import { temporaryStore } from "../process/fixtures/store.ts";
 
 const TENANT = "conformance";
@@ -29,10 +28,11 @@ export interface Worlds {
 }
 
 /** A table in memory; `bend` breaks it for those who want to see a case fail. */
-export function memoryTableWorld(bend: (table: RunTable, store: MemoryStore) => RunTable = (table) => table) {
+export function memoryTableWorld(bend: (table: Ports, store: MemoryStore) => Ports = (table) => table) {
   const store = memoryStore();
+  const ports = bend(memoryPorts(store), store);
   return {
-    table: bend(memoryRunTable(store), store),
+    ...{ table: ports, inbox: ports, leases: ports },
     tenant: TENANT,
     setFormat: async (run: string, format: number) => {
       store.rows.set(run, { ...(store.rows.get(run) as Row), format });
@@ -70,8 +70,9 @@ function memoryChainWorld({ chain }: MemoryWorld): ChainWorld {
 export const local: Worlds = {
   table: () => {
     const store = temporaryStore();
+    const ports = sqlitePorts(store);
     return {
-      table: sqliteRunTable(store),
+      ...{ table: ports, inbox: ports, leases: ports },
       tenant: TENANT,
       setFormat: async (run, format) => patch(store, run, format),
       addField: async (run) => {

@@ -46,7 +46,12 @@ function withFault(world: World, fault: Fault | null): { readonly world: World; 
       },
     });
   return {
-    world: { ...world, table: guarded("table", world.table), objects: guarded("objects", world.objects) },
+    world: {
+      ...world,
+      table: guarded("table", world.table),
+      inbox: guarded("inbox", world.inbox),
+      objects: guarded("objects", world.objects),
+    },
     points,
   };
 }
@@ -93,7 +98,7 @@ describe("a purge", () => {
     expect(new Set(faults.map(({ name }) => name))).toEqual(
       new Set([
         ...["table.read", "objects.get", "table.keepKey", "table.recordEndNotified", "table.purge"],
-        ...["objects.removeUnder", "table.forget"],
+        ...["objects.removeUnder", "inbox.forget"],
       ]),
     );
     for (const fault of faults) {
@@ -156,7 +161,7 @@ describe("a clean-up", () => {
   test("that meets a fault is complete after the next one", async () => {
     const faults = await faultsIn(cleaning, removed);
     expect(new Set(faults.map(({ name }) => name))).toEqual(
-      new Set(["table.read", "objects.removeUnder", "table.forget"]),
+      new Set(["table.read", "objects.removeUnder", "inbox.forget"]),
     );
     for (const fault of faults) {
       const at = await removed();

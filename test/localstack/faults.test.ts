@@ -130,7 +130,7 @@ const OPERATIONS: readonly Operation[] = [
       expect(["delivered", "duplicate"]).toContain(await deliver(world, { ...payload, message: MESSAGE })),
     holds: async (row, payload) => {
       expect(row?.wakeCount).toBe(1);
-      expect(await world.table.inbox({ ...of(payload), limit: 9 })).toEqual([MESSAGE]);
+      expect(await world.inbox.unread({ ...of(payload), limit: 9 })).toEqual([MESSAGE]);
     },
   },
   {
@@ -172,14 +172,14 @@ const OPERATIONS: readonly Operation[] = [
     act: async ({ run }) => {
       const turn = { name: run, owner: "one", until: Date.now() + 60_000, cursor: null, now: Date.now() };
       const taken = await resolveAmbiguousWrite(
-        () => world.table.takeTurn(turn),
+        () => world.leases.take(turn),
         () => null,
       );
       expect(taken).toEqual({ kind: "taken", cursor: null });
     },
     holds: async (_, { run }) => {
       const turn = { name: run, owner: "other", until: Date.now() + 1, cursor: null, now: Date.now() };
-      expect(await world.table.takeTurn(turn)).toMatchObject({ kind: "held" });
+      expect(await world.leases.take(turn)).toMatchObject({ kind: "held" });
     },
   },
   {

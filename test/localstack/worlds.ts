@@ -27,7 +27,7 @@ export function worldsOf(deployment: () => Deployment): Worlds {
     table: () => {
       const { of, world, tenant } = fresh();
       return {
-        table: world.table,
+        ...{ table: world.table, inbox: world.inbox, leases: world.leases },
         tenant,
         setFormat: (run, format) => setFormat(of, run, format),
         addField: (run) => addField(of, run),

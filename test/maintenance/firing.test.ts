@@ -212,7 +212,7 @@ describe("a clock that jumps", () => {
 describe("a mutex lease that another firing holds", () => {
   const held = async (of: ScheduleHarness, ms: number): Promise<void> => {
     const { now } = of.harness.clock;
-    await of.harness.world.table.takeTurn({
+    await of.harness.world.leases.take({
       name: "schedule lane actor",
       owner: "other",
       until: now() + ms,

@@ -20,18 +20,24 @@ import { completed, startedEvent } from "../support/states/states-and-events.ts"
 /** All writes of a sweep except those to its own mutex lease. */
 async function sweeperActions(harness: SupervisedHarness): Promise<readonly string[]> {
   const done: string[] = [];
-  const { table, chain } = harness.world;
+  const { table, inbox, leases, chain } = harness.world;
   const noted = <T extends object>(port: T): T =>
     new Proxy(port, {
       get: (target, name) => {
         const call = Reflect.get(target, name) as (...of: unknown[]) => unknown;
         return (...of: unknown[]): unknown => {
-          if (!/^(read|alive|takeTurn)$/.test(String(name))) done.push(String(name));
+          if (!/^(read|alive|take)$/.test(String(name))) done.push(String(name));
           return Reflect.apply(call, target, of);
         };
       },
     });
-  const world: World = { ...harness.world, table: noted(table), chain: noted(chain) };
+  const world: World = {
+    ...harness.world,
+    table: noted(table),
+    inbox: noted(inbox),
+    leases: noted(leases),
+    chain: noted(chain),
+  };
   await sweep(harness, world);
   return done;
 }

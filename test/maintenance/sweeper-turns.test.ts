@@ -135,12 +135,12 @@ describe("schedule 46: of two sweeps at once", () => {
     const harness = createSupervisedHarness();
     await queued(harness, 1);
     let asked = 0;
-    const takeTurn: World["table"]["takeTurn"] = async (turn) => {
+    const take: World["leases"]["take"] = async (turn) => {
       asked += 1;
-      const outcome = await harness.world.table.takeTurn(turn);
+      const outcome = await harness.world.leases.take(turn);
       return asked % 2 === 1 ? { kind: "ambiguous", why: "timeout" } : outcome;
     };
-    await sweep(harness, { ...harness.world, table: { ...harness.world.table, takeTurn } });
+    await sweep(harness, { ...harness.world, leases: { ...harness.world.leases, take } });
     expect(harness.world.chain.executions.size).toBe(1);
     // Take and release, each sent twice.
     expect(asked).toBe(4);

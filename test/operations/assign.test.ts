@@ -56,11 +56,11 @@ test("a paused run absorbs nothing, and can be assigned and reassigned neverthel
 test("the first of two assignments in one moment counts, and the other sender gets it as the response", async () => {
   const harness = createHarness();
   const { run } = await runUntilGate(harness);
-  const deliver: typeof harness.world.table.deliver = async (of) => {
+  const deliver: typeof harness.world.inbox.deliver = async (of) => {
     await assign(harness.world, to(run, "bob"));
-    return harness.world.table.deliver(of);
+    return harness.world.inbox.deliver(of);
   };
-  const world = { ...harness.world, table: { ...harness.world.table, deliver } };
+  const world = { ...harness.world, inbox: { ...harness.world.inbox, deliver } };
   expect(await assign(world, to(run, "cy"))).toEqual({ kind: "crossed", to: "bob" });
   expect((await show(harness.world, run))?.assigned?.to).toBe("bob");
 });

@@ -1,11 +1,11 @@
 /** What is said to a run that is not there any more when the message arrives: each operation tells the same two apart. */
 import { describe, expect, test } from "vitest";
-import type { RunTable } from "../../src/ports/run-table.ts";
+import type { Inbox } from "../../src/ports/inbox.ts";
 import { checkThenDeliver } from "../../src/operations/look-then-deliver.ts";
 import { runUntilGate } from "../support/agents/approval-agent.ts";
 import { createHarness } from "../support/harness/harness.ts";
 
-type Delivery = Awaited<ReturnType<RunTable["deliver"]>>;
+type Delivery = Awaited<ReturnType<Inbox["deliver"]>>;
 
 const never = (): never => {
   throw new Error("it was not delivered");
@@ -22,7 +22,7 @@ describe("a message whose run existed at the read", () => {
     const harness = createHarness();
     const { run } = await runUntilGate(harness);
     const deliver = async (): Promise<Delivery> => ({ kind }) as Delivery;
-    const world = { ...harness.world, table: { ...harness.world.table, deliver } };
+    const world = { ...harness.world, inbox: { ...harness.world.inbox, deliver } };
     expect(await reconcileCall({ ...harness, world }, run)).toEqual({ kind });
   });
 });
@@ -34,7 +34,7 @@ test("a message to no run is reported as missing before any other check", async 
 test("a refusal is returned, and nothing is delivered", async () => {
   const harness = createHarness();
   const { run } = await runUntilGate(harness);
-  const world = { ...harness.world, table: { ...harness.world.table, deliver: never } };
+  const world = { ...harness.world, inbox: { ...harness.world.inbox, deliver: never } };
   const refusal = { kind: "refused", why: "too little" } as const;
   expect(await checkThenDeliver<typeof refusal>(world, run, async () => refusal)).toEqual(refusal);
 });

@@ -60,7 +60,7 @@ test("schedule 41: a child ends and its process dies before it notifies; the row
   harness.clock.moveTo(harness.clock.now() + harness.world.limits.retentionMs + 1_000);
   await sweep(harness.world);
   const now = harness.clock.now();
-  const [message] = await harness.world.table.inbox({ ...boss, now, limit: 9 });
+  const [message] = await harness.world.inbox.unread({ ...boss, now, limit: 9 });
   expect(message?.body).toMatchObject({ kind: "child", child: child.run, status: "completed" });
   const expiresAtSec = rowOf(harness, child.run).expiresAtSec ?? 0;
   expect(expiresAtSec * 1_000).toBeGreaterThanOrEqual(now + harness.world.limits.retentionMs);

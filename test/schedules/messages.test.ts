@@ -183,7 +183,7 @@ test("schedule 27: a message is absorbed, its item deleted and its ID dropped; i
   await runAttempt(harness, agent);
   const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
   expect(state.absorbed).toEqual([]);
-  expect(await harness.world.table.inbox({ run, born, now: harness.clock.now(), limit: 9 })).toEqual([]);
+  expect(await harness.world.inbox.unread({ run, born, now: harness.clock.now(), limit: 9 })).toEqual([]);
   expect(await send(harness.world, words(run))).toEqual({ kind: "duplicate" });
   await runUntilIdle(harness, agent);
   expect(await heard(harness, run)).toEqual(["words w1"]);
@@ -228,11 +228,11 @@ test("schedule 43: the deletion of an absorbed item is lost; its ID is kept unti
   await runAttempt(
     harness,
     agent,
-    wrapTableCall(harness.world, "clearInbox", () => away),
+    wrapTableCall(harness.world, "clear", () => away),
   );
   await send(harness.world, words(run, "w2"));
   const lost = startAttempt(harness);
-  const world = wrapTableCall(harness.world, "clearInbox", () => neverSettles);
+  const world = wrapTableCall(harness.world, "clear", () => neverSettles);
   void performTask(lost.task, { world, agent });
   await flushPromises();
   endAttempt(harness, lost, null);
@@ -298,7 +298,7 @@ test("schedule 108: a run takes in a message and ends, and its process dies befo
   // As it was written by a process that knows no secrets.
   const message = { id: "raw", sentAt: harness.clock.now(), body };
   const { deadline } = rowOf(harness, run);
-  await harness.world.table.deliver({ run, born, message, now: harness.clock.now(), deadline });
+  await harness.world.inbox.deliver({ run, born, message, now: harness.clock.now(), deadline });
   const raw = (): boolean => JSON.stringify([...harness.world.store.messages.values()]).includes("hunter2hunter2");
   await loseAttempt(
     harness,

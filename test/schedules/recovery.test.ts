@@ -82,7 +82,7 @@ test("schedule 65: a process dies during a closing call; the call counts as lost
   const { agent: speaker, asked: heard } = loopingAgent(() => FINAL_REPLY);
   const stopping = await runUntilLoop(other, speaker);
   const objects = storeOutage(other.world, "objects");
-  const world = wrapTableCall(objects.world, "inbox", (call) => (...of) => {
+  const world = wrapTableCall(objects.world, "unread", (call) => (...of) => {
     objects.isAway = heard.closings > 0;
     return call(...of);
   });

@@ -19,10 +19,10 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.claim": CONDITIONAL,
   "table.commit": CONDITIONAL,
   "table.park": CONDITIONAL,
-  "table.deliver": CONDITIONAL,
+  "inbox.deliver": CONDITIONAL,
   "table.request": CONDITIONAL,
   "table.handOver": CONDITIONAL,
-  "table.takeTurn": CONDITIONAL,
+  "leases.take": CONDITIONAL,
   // An end that somebody else waits for: each call of it is enumerated in `test/crash`.
   "table.recordEndNotified": [],
   "table.keepKey": CONDITIONAL,
@@ -30,17 +30,17 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.forgetKey": [],
   "table.redrive": CONDITIONAL,
   "table.read": ANY,
-  "table.inbox": ANY,
-  "table.clearInbox": ANY,
+  "inbox.unread": ANY,
+  "inbox.clear": ANY,
   "table.alive": ANY,
   // For people who look at lists; no history depends on it.
   "table.list": [],
-  "table.cursorOf": [],
+  "leases.cursorOf": [],
   "objects.put": CONDITIONAL,
   "objects.get": [...ANY, "damaged", "missing"],
   // What is done about runs that are gone: each call of it is enumerated in `test/history/clean-up-faults.test.ts`.
   "table.purge": [],
-  "table.forget": [],
+  "inbox.forget": [],
   "table.storeId": [],
   "objects.next": [],
   "objects.removeUnder": [],
@@ -71,6 +71,8 @@ export function worldOf(sim: Sim, actor: Actor): World {
     ...world,
     clock: actor.clock,
     table: reached(sim, actor, "table"),
+    inbox: reached(sim, actor, "inbox"),
+    leases: reached(sim, actor, "leases"),
     objects: reached(sim, actor, "objects"),
     chain: reached(sim, actor, "chain"),
     telemetry: {
@@ -89,7 +91,11 @@ const words = (detail: object): string =>
     .map(([name, value]) => `${name}=${String(value)}`)
     .join(" ");
 
-function reached<P extends "table" | "objects" | "chain">(sim: Sim, actor: Actor, name: P): World[P] {
+function reached<P extends "table" | "inbox" | "leases" | "objects" | "chain">(
+  sim: Sim,
+  actor: Actor,
+  name: P,
+): World[P] {
   return new Proxy(sim.world[name], {
     get: (port, member) => {
       const apply: unknown = Reflect.get(port, member);
@@ -224,7 +230,11 @@ function loseResponse(sim: Sim, operation: Operation): FaultKind | null {
   return fault;
 }
 
-const storeOf = (operation: Operation): Outage["store"] => operation.split(".")[0] as Outage["store"];
+/** Rows, messages and mutex leases are in one table. */
+const storeOf = (operation: Operation): Outage["store"] => {
+  const [port = ""] = operation.split(".");
+  return port === "objects" || port === "chain" ? port : "table";
+};
 
 /** Most outages are over soon; some last for longer than several leases. */
 function outageMs({ chances }: Sim): number {

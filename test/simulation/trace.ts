@@ -27,7 +27,7 @@ export function linesOf({ record }: Simulated): readonly string[] {
 function lineOf(call: Call): string {
   const { operation, of, fault, outcome } = call;
   const met = fault === null ? "" : `  [${fault}]`;
-  const first = operation.startsWith("table.") || operation.startsWith("objects.") ? of[0] : of;
+  const first = !operation.startsWith("chain.") ? of[0] : of;
   const said = outcome === null ? "" : ` → ${answerOf(outcome)}`;
   return `${operation} ${briefly(first)}${said}${met}`;
 }

@@ -33,7 +33,7 @@ export const witnessesEffects: Witnesses = {
         history.outside.effects.some((effect) => effect.epoch < epoch && effect.order > order),
     ),
   18: ({ calls }) =>
-    calls("table.deliver").some(
+    calls("inbox.deliver").some(
       ({ of: [{ message }], outcome }) => outcome?.kind === "duplicate" && message.id.startsWith("reconcile#"),
     ),
   // It lands when the commit that calls it silent is long there.
@@ -127,7 +127,7 @@ export const witnessesEffects: Witnesses = {
   48: ({ calls, events }) =>
     events("ToolOutcomeUnknown").some(({ event, row }) => {
       const silent = calls("table.commit").find(({ of: [{ commitId }] }) => commitId === row.commitId);
-      return calls("table.deliver").some(({ of: [{ message, now }], outcome, at }) => {
+      return calls("inbox.deliver").some(({ of: [{ message, now }], outcome, at }) => {
         const { body, sentAt } = message;
         if (silent === undefined || outcome?.kind !== "delivered" || body.kind !== "reconcile") return false;
         const aheadMs = now - at - (silent.of[0].now - silent.at);

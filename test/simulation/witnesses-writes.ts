@@ -15,16 +15,16 @@ export const witnessesWrites: Witnesses = {
     calls("table.commit").some(
       ({ fault, sent, order }) =>
         fault === "landed" &&
-        calls("table.deliver").some(
+        calls("inbox.deliver").some(
           (said) => said.outcome?.kind === "delivered" && said.order > sent && said.order < order,
         ),
     ),
   10: ({ calls }) =>
-    calls("table.deliver").some(
+    calls("inbox.deliver").some(
       ({ outcome, who, order, of: [{ message }] }) =>
         outcome?.kind === "duplicate" &&
         calls("chain.wake").some((wake) => wake.who === who && wake.order > order && wake.outcome?.kind === "woken") &&
-        calls("table.deliver").some(
+        calls("inbox.deliver").some(
           (first) => first.outcome?.kind === "delivered" && first.of[0].message.id === message.id,
         ),
     ),
@@ -33,7 +33,7 @@ export const witnessesWrites: Witnesses = {
       ({ outcome, order }) =>
         outcome?.kind === "parked" &&
         outcome.row.wakeCount >
-          calls("table.deliver").filter((each) => each.outcome?.kind === "delivered" && each.order < order).length,
+          calls("inbox.deliver").filter((each) => each.outcome?.kind === "delivered" && each.order < order).length,
     ),
   12: ({ calls }) => calls("table.commit").some(({ outcome }) => outcome?.kind === "woken"),
   14: ({ calls }) =>
@@ -53,7 +53,7 @@ export const witnessesWrites: Witnesses = {
     return new Set(names).size < names.length;
   },
   27: ({ calls, events }) =>
-    calls("table.deliver").some(
+    calls("inbox.deliver").some(
       ({ of: [{ message }], outcome, order }) =>
         outcome?.kind === "duplicate" &&
         events("MessageAbsorbed").some((each) => each.order < order && each.event.message === message.id),
@@ -68,7 +68,7 @@ export const witnessesWrites: Witnesses = {
         row.effectsSettleAt > event.at,
     ),
   43: ({ calls, events }) =>
-    calls("table.inbox").some(({ outcome, order }) =>
+    calls("inbox.unread").some(({ outcome, order }) =>
       (outcome ?? []).some(({ id }) =>
         events("MessageAbsorbed").some((each) => each.order < order && each.event.message === id),
       ),

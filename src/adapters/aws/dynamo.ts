@@ -7,7 +7,7 @@ import {
   type AttributeValue,
   BatchGetItemCommand,
   BatchWriteItemCommand,
-  ConditionalCheckFailedException,
+  type ConditionalCheckFailedException,
   DeleteItemCommand,
   type DynamoDBClient,
   GetItemCommand,
@@ -15,14 +15,14 @@ import {
   QueryCommand,
   type TransactWriteItem,
   TransactWriteItemsCommand,
-  TransactionCanceledException,
+  type TransactionCanceledException,
   UpdateItemCommand,
 } from "@aws-sdk/client-dynamodb";
 import type { Ambiguous } from "../../ports/run-table.ts";
 import { type Clock, StoreUnreachable } from "../../ports/world.ts";
 import type { Attribute } from "./attributes.ts";
 import type { Pair } from "./clients.ts";
-import { isBusy, reaching, undecided } from "./errors.ts";
+import { isBusy, isNamed, reaching, undecided } from "./errors.ts";
 import { type Fragment, conditionInput, keyInput, projectionInput, updateInput } from "./expression.ts";
 import type { Item } from "./item.ts";
 import type { Write } from "./row-writes.ts";
@@ -113,7 +113,7 @@ export class Dynamo {
       await this.#clients.once.send(new TransactWriteItemsCommand({ TransactItems }));
       return { kind: "written" };
     } catch (error) {
-      const reasons = error instanceof TransactionCanceledException ? (error.CancellationReasons ?? []) : [];
+      const reasons = isNamed(error, "TransactionCanceledException") ? reasonsIn(error) : [];
       if (!reasons.some(isRefusal)) return this.#lost(error);
       return { kind: "refused", items: reasons.map((each) => (isRefusal(each) ? (each.Item ?? null) : undefined)) };
     }
@@ -178,7 +178,7 @@ export class Dynamo {
     try {
       return { kind: "written", item: (await send()).Attributes ?? null };
     } catch (error) {
-      if (error instanceof ConditionalCheckFailedException) return { kind: "refused", item: error.Item ?? null };
+      if (isNamed(error, "ConditionalCheckFailedException")) return { kind: "refused", item: itemIn(error) };
       return this.#lost(error);
     }
   }
@@ -207,6 +207,11 @@ export class Dynamo {
     });
   }
 }
+
+/** The item that the refusal of a write returns. */
+const itemIn = (error: unknown): Item | null => (error as ConditionalCheckFailedException).Item ?? null;
+
+const reasonsIn = (error: unknown) => (error as TransactionCanceledException).CancellationReasons ?? [];
 
 const isRefusal = ({ Code }: { readonly Code?: string | undefined }): boolean => Code === "ConditionalCheckFailed";
 

@@ -36,22 +36,9 @@ export const set = (attribute: Attribute, value: AttributeValue): Change => ({
   ...fragment(`#${attribute} = :new_${attribute}`, { [`:new_${attribute}`]: value }),
 });
 
-export const raise = (attribute: Attribute, by = 1): Change => ({
+export const raise = (attribute: Attribute): Change => ({
   kind: "set",
-  ...fragment(`#${attribute} = #${attribute} + :${attribute}By`, { [`:${attribute}By`]: number(by) }),
-});
-
-/** Adds the attribute `other` to `attribute`; an absent one counts as 0. */
-export const plus = (attribute: Attribute, other: Attribute): Change => ({
-  kind: "set",
-  ...fragment(`#${attribute} = if_not_exists(#${attribute}, :zero) + if_not_exists(#${other}, :zero)`, {
-    ":zero": number(0),
-  }),
-});
-
-export const copy = (attribute: Attribute, from: Attribute): Change => ({
-  kind: "set",
-  ...fragment(`#${attribute} = #${from}`),
+  ...fragment(`#${attribute} = #${attribute} + :one`, { ":one": number(1) }),
 });
 
 export const remove = (...attributes: readonly Attribute[]): readonly Change[] =>

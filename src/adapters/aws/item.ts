@@ -4,13 +4,14 @@
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Spent } from "../../core/policy/budget.ts";
+import { LOWEST_LEVEL, levelIn } from "../../core/levels.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../core/phases.ts";
 import { type Found, RowDamaged, changeIn, newerBy } from "../../codec/row.ts";
 import type { Entry } from "../../protocol/entry.ts";
-import type { Incarnation, Row, RedriveNote } from "../../protocol/row.ts";
+import { type Incarnation, type Row, type RedriveNote, hasEnded } from "../../protocol/row.ts";
 import { UNCOUNTED } from "../../protocol/uncounted.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
-import { number, text } from "./expression.ts";
+import { flag, number, text } from "./expression.ts";
 import * as keys from "./keys.ts";
 
 export type Item = Readonly<Record<string, AttributeValue>>;
@@ -29,54 +30,81 @@ export const keyOf = (run: string, item: string): Record<string, AttributeValue>
   itemOf({ run: text(run), item: text(item) });
 
 /** The spent budget as a list. The working time is in it only for runs that limit it. */
-export const spentValue = ({ tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs }: Spent): AttributeValue => ({
+const spentValue = ({ tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs }: Spent): AttributeValue => ({
   L: [tokensIn, tokensOut, microUsd, beats, toolCalls, ...(wallMs === undefined ? [] : [wallMs])].map(number),
 });
 
 /** The note of a redrive as a list, in the order in which `redrive` reads it. */
-export const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
+const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
   L: [text(id), text(by), text(why)],
 });
 
-/** The item of a new row, which no invocation has claimed. */
-export function newItem(row: Row): Record<string, AttributeValue> {
-  return {
-    ...keyOf(row.run, keys.ROW_ITEM),
-    ...itemOf({
-      born: text(row.born),
-      format: number(row.format),
-      parentRun: row.parent === null ? null : text(row.parent.run),
-      parentBorn: row.parent === null ? null : text(row.parent.born),
-      agent: text(row.agent),
-      agentVersion: text(row.agentVersion),
-      createdAt: number(row.createdAt),
-      inputDigest: text(row.inputDigest),
-      epoch: number(row.epoch),
-      effectsSettleAt: number(row.effectsSettleAt),
-      chain: number(row.chain),
-      chainClaims: number(row.chainClaims),
-      version: number(row.version),
-      commitId: text(row.commitId),
-      snapshotVersion: number(row.snapshot.version),
-      snapshotKey: text(keys.shortKey(row, row.snapshot.key)),
-      snapshotDigest: text(row.snapshot.digest),
-      claims: number(row.claims),
-      takeovers: number(row.takeovers),
-      asks: number(row.asks),
-      will: number(row.will),
-      wakeCount: number(row.wakeCount),
-      wakeCountSeen: number(row.wakeCountSeen),
-      tenantStatus: text(keys.tenantStatus(row.tenant, row.status)),
-      since: text(keys.sinceOf(row.run, row.statusSince)),
-      phase: text(row.phase),
-      lastCheckpointAt: number(row.lastCheckpointAt),
-      checksum: row.checksum === undefined ? null : text(row.checksum),
-      deadline: number(row.deadline),
-      spent: spentValue(row.spent),
-      alive: number(keys.aliveShard(row.run)),
-    }),
-  };
-}
+/** The attributes of a row, by what they mean; null: the item does not have it. */
+export const rowValues = (row: Row) =>
+  ({
+    born: text(row.born),
+    format: number(row.format),
+    level: levelIn(row) > LOWEST_LEVEL ? number(levelIn(row)) : null,
+    parentRun: textOrNull(row.parent?.run),
+    parentBorn: textOrNull(row.parent?.born),
+    agent: text(row.agent),
+    agentVersion: text(row.agentVersion),
+    createdAt: number(row.createdAt),
+    inputDigest: text(row.inputDigest),
+    epoch: number(row.epoch),
+    owner: textOrNull(row.owner),
+    leaseUntil: numberOrNull(row.leaseUntil),
+    effectsSettleAt: number(row.effectsSettleAt),
+    chain: number(row.chain),
+    entryExecution: row.entry === null ? null : text(keys.shortExecution(row, row.entry.execution)),
+    entryEpoch: numberOrNull(row.entry?.epoch),
+    entryRetry: numberOrNull(row.entry?.retry),
+    chainClaims: number(row.chainClaims),
+    version: number(row.version),
+    commitId: text(row.commitId),
+    snapshotVersion: number(row.snapshot.version),
+    snapshotKey: text(keys.shortKey(row, row.snapshot.key)),
+    snapshotDigest: text(row.snapshot.digest),
+    journal: row.journal === null ? null : { B: row.journal },
+    checksum: textOrNull(row.checksum),
+    claims: number(row.claims),
+    takeovers: number(row.takeovers),
+    deaths: row.deaths === 0 ? null : number(row.deaths),
+    asks: number(row.asks),
+    will: number(row.will),
+    outageStore: textOrNull(row.storeOutage?.store),
+    outageSince: numberOrNull(row.storeOutage?.since),
+    wakeCount: number(row.wakeCount),
+    wakeCountSeen: number(row.wakeCountSeen),
+    cancel: row.cancel ? flag : null,
+    pause: row.pause ? flag : null,
+    phase: text(row.phase),
+    tenantStatus: text(keys.tenantStatus(row.tenant, row.status)),
+    since: text(keys.sinceOf(row.run, row.statusSince)),
+    lastCheckpointAt: number(row.lastCheckpointAt),
+    wakeAt: numberOrNull(row.wakeAt),
+    parkToken: textOrNull(row.park?.token),
+    parkExecution: row.park === null ? null : text(keys.shortExecution(row, row.park.entry.execution)),
+    parkEpoch: numberOrNull(row.park?.entry.epoch),
+    parkRetry: numberOrNull(row.park?.entry.retry),
+    endNotified: row.endNotified ? flag : null,
+    deadline: number(row.deadline),
+    spent: spentValue(row.spent),
+    alive: hasEnded(row) && row.endNotified ? null : number(keys.aliveShard(row.run)),
+    expiresAtSec: numberOrNull(row.expiresAtSec),
+    redrive: row.redrive === undefined ? null : redriveValue(row.redrive),
+  }) satisfies Partial<Record<Attribute, AttributeValue | null>>;
+
+export type RowAttribute = keyof ReturnType<typeof rowValues>;
+
+const textOrNull = (value: string | null | undefined): AttributeValue | null => (value == null ? null : text(value));
+const numberOrNull = (value: number | null | undefined): AttributeValue | null =>
+  value == null ? null : number(value);
+
+export const rowItem = (row: Row): Record<string, AttributeValue> => ({
+  ...keyOf(row.run, keys.ROW_ITEM),
+  ...itemOf(rowValues(row)),
+});
 
 /** The row in an item, or why it cannot be read. */
 export function rowOf(item: Item): Found {

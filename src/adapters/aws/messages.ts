@@ -7,7 +7,8 @@ import { isRunId } from "../../core/ids.ts";
 import { decodeBody, presentIn } from "../../codec/row.ts";
 import { type Incarnation, type RunRef, type Row, hasEnded } from "../../protocol/row.ts";
 import { repetition } from "../../protocol/repetition.ts";
-import type { Ambiguous, DeliverOutcome, Delivery, Message } from "../../ports/run-table.ts";
+import type { DeliverOutcome, Delivery, Inbox, Message } from "../../ports/inbox.ts";
+import type { Ambiguous } from "../../ports/run-table.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, Part } from "./dynamo.ts";
 import * as is from "./fragments.ts";
@@ -19,12 +20,19 @@ import { stirWrite } from "./row-writes.ts";
 /** Guesses of a row that changes meanwhile. A deadline moves once or twice at most. */
 const GUESSES_MAX = 4;
 
+export const dynamoInbox = (dynamo: Dynamo): Inbox => ({
+  deliver: (delivery) => deliver(dynamo, delivery),
+  unread: (of) => unread(dynamo, of),
+  clear: (of) => clear(dynamo, of),
+  forget: (of) => forget(dynamo, of),
+});
+
 /**
  * Delivers a message. Schedule 10: a sender dies between the message and the wake-up, and its retry is only a
  * duplicate; so both are one transaction. If the transaction is sent again after a lost response, it finds its own
  * `seen` item.
  */
-export async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<DeliverOutcome> {
+async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<DeliverOutcome> {
   const { run } = delivery;
   if (!isRunId(run)) return { kind: "missing" };
   let assumed: Row | null = null;
@@ -82,7 +90,7 @@ async function withRow(
 }
 
 /** Reads the inbox with strong consistency. Its keys contain `born`, so it holds nothing of another incarnation. */
-export async function inbox(dynamo: Dynamo, of: RunRef & { readonly limit: number }): Promise<readonly Message[]> {
+async function unread(dynamo: Dynamo, of: RunRef & { readonly limit: number }): Promise<readonly Message[]> {
   if (!isRunId(of.run) || of.limit < 1) return [];
   return (await dynamo.query({ index: null, where: below(of, "inbox"), limit: of.limit })).map(messageOf);
 }
@@ -100,7 +108,7 @@ function messageOf(item: Item): Message {
 }
 
 /** Removes all items of an incarnation but its row. Other incarnations have other keys (schedule 19). */
-export async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
+async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
   if (!isRunId(of.run)) return;
   for (const kind of ["inbox", "seen", "audit"] as const) {
     for (;;) {
@@ -114,7 +122,7 @@ export async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
 const FORGOTTEN_AT_ONCE = 100;
 
 /** Removes inbox items. Their keys contain the time of sending, which the `seen` item of the ID holds. */
-export async function clearInbox(dynamo: Dynamo, of: RunRef & { readonly ids: readonly string[] }): Promise<void> {
+async function clear(dynamo: Dynamo, of: RunRef & { readonly ids: readonly string[] }): Promise<void> {
   const ids = [...new Set(of.ids)];
   if (!isRunId(of.run) || ids.length === 0) return;
   const idOf = new Map(ids.map((id) => [seenItem(of, id), id]));

@@ -1,168 +1,82 @@
 /**
- * The writes of the run table: for each operation its condition and its change.
- *
- * An update of DynamoDB knows neither `if` nor `max`. If what it writes depends on the row, the write is made for an
- * assumed row, and its condition states the assumption. A wrong guess is refused, and the row that the refusal returns
- * is the next guess. No guess can make a write land that the operation itself would refuse.
+ * The writes of the run table. A decision of `protocol/` gives the row that results, and `swapWrite` writes what differs
+ * from the row that it was given, on condition that this row is still the stored one. So each rule of the protocol is
+ * written once, as a pure function. Messages and operator requests are written as expressions, since they must not wait
+ * for a row that stands still.
  */
-import { LOWEST_LEVEL, levelIn } from "../../core/levels.ts";
-import { type Commit, type RunRef, type Request, type Row, recordsRedrive } from "../../protocol/row.ts";
-import type { Park } from "../../protocol/row-park.ts";
-import { type Claim, deadEntryOf, deathsAfter } from "../../protocol/row-claim.ts";
-import type { Redrive } from "../../protocol/row-redrive.ts";
-import type { EndNotification } from "../../protocol/row-end-notification.ts";
-import type { HandOver } from "../../protocol/row-hand-over.ts";
-import type { Entry } from "../../protocol/entry.ts";
-import type { Attribute } from "./attributes.ts";
-import {
-  type Change,
-  type Fragment,
-  all,
-  copy,
-  either,
-  flag,
-  number,
-  plus,
-  raise,
-  remove,
-  set,
-  setOrRemove,
-  text,
-} from "./expression.ts";
-import { redriveValue, spentValue } from "./item.ts";
-import { aliveShard, shortExecution, shortKey, sinceOf, tenantOf, tenantStatus } from "./keys.ts";
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { ensure } from "../../core/ensure.ts";
+import type { RunRef, Request, Row } from "../../protocol/row.ts";
+import { type Change, type Fragment, all, flag, number, raise, remove, set, setOrRemove } from "./expression.ts";
 import * as is from "./fragments.ts";
+import { type RowAttribute, rowValues } from "./item.ts";
 
 export interface Write {
   readonly condition: Fragment;
   readonly changes: readonly Change[];
 }
 
-const LEASE = ["owner", "leaseUntil"] as const satisfies readonly Attribute[];
-const PARK = ["parkToken", "parkExecution", "parkEpoch", "parkRetry"] as const satisfies readonly Attribute[];
+/**
+ * The attributes that tell the states of a row apart. Every write but those of the message lane changes at least one of
+ * them, in every version of cairn: a claim, a hand-over and a redrive raise the epoch, a commit raises the version, a
+ * park stores its token and entry, and a delivered end sets `endNotified`. Epoch and version never fall, and `endNotified` is taken
+ * back only by a redrive. So if all of them are as they were, no other attribute outside the lane has changed either.
+ *
+ * Schedule 110: an older process writes between the read and the write of a newer one. It knows no revision counter that
+ * it would have to raise, but it changes one of these.
+ */
+const MARKS: readonly RowAttribute[] = [
+  ...(["born", "format", "epoch", "version", "endNotified"] as const),
+  ...(["parkToken", "parkExecution", "parkEpoch", "parkRetry"] as const),
+];
 
 /**
- * The write of a claim. Without an owner, `effectsSettleAt` and `takeovers` stay. Over an owner, the condition names that
- * owner and its epoch, so that `effectsSettleAt` is raised to that owner's lease (schedules 3 to 5). Without a known row,
- * epoch 0 is assumed to be that of a queued run.
+ * The message lane: what messages and operator requests write, on a row that may change at any moment.
+ *
+ * Schedule 111: fifty messages arrive while a beat commits. If these attributes were marks, each message would refuse the
+ * commit, and the commit each message.
  */
-export function claimWrite(claim: Claim, assumed: Row | null): Write {
-  const { run, entry, now } = claim;
-  const isQueued = assumed === null ? entry.epoch === 0 : assumed.status === "queued";
+type LaneAttribute = "wakeCount" | "deadline" | "cancel" | "pause";
+const LANE: readonly RowAttribute[] = ["wakeCount", "deadline", "cancel", "pause"] satisfies readonly LaneAttribute[];
+
+/** How a decision depends on the message lane. */
+export interface Lane {
+  /** The decision holds only for these values. */
+  readonly reads?: readonly LaneAttribute[];
+  /** The decision replaces these values, whatever they are. */
+  readonly replaces?: readonly LaneAttribute[];
+}
+
+/** The write that turns `before` into `after`, if the stored row still has the marks of `before`. */
+export function swapWrite(before: Row, after: Row, { reads = [], replaces = [] }: Lane = {}): Write {
+  const [from, to] = [rowValues(before), rowValues(after)];
+  const attributes = Object.keys(to) as readonly RowAttribute[];
+  const changed = attributes.filter((each) => !isSame(from[each], to[each]));
+  const replaced: readonly RowAttribute[] = replaces;
+  ensure(
+    changed.some((each) => MARKS.includes(each)),
+    `a write of ${before.run} would change none of its marks`,
+  );
+  ensure(
+    changed.every((each) => !LANE.includes(each) || replaced.includes(each)),
+    `a write of ${before.run} would change what only messages and requests write`,
+  );
+  const written = attributes.filter((each) => changed.includes(each) || replaced.includes(each));
   return {
-    condition: all(
-      ...[is.present(claim), is.notTerminal(claim), is.chainIs(claim.chain), is.levelAtMost(levelIn(claim))],
-      either(is.epochIs(entry.epoch), is.entryIsRetried(claim, entry)),
-      isQueued ? is.statusIs(run, "queued") : is.statusIsNot(run, "queued"),
-      held(assumed),
-    ),
-    changes: [
-      ...[raise("epoch"), raise("claims"), raise("chainClaims")],
-      ...[set("owner", text(claim.owner)), set("leaseUntil", number(claim.leaseUntil))],
-      set("entryExecution", text(shortExecution(claim, entry.execution))),
-      ...[set("entryEpoch", number(entry.epoch)), set("entryRetry", number(entry.retry))],
-      ...(isQueued ? statusSet(run, { status: "running", now }) : []),
-      ...remove(...PARK),
-      plus("asks", "will"),
-      ...overOwner(assumed, deadEntryOf(claim)),
-    ],
+    condition: all(unchanged(before), ...reads.map((each) => is.same(each, from[each]))),
+    changes: written.flatMap((each) => setOrRemove(each, to[each])),
   };
 }
 
-/** The row has no owner, or the same owner as the assumed row. */
-function held(assumed: Row | null): Fragment {
-  if (assumed === null || assumed.owner === null) return is.unowned;
-  const { owner, epoch } = assumed;
-  return all(is.ownedBy(owner), ownersEpoch(epoch));
+/** The stored row differs from this one in its message lane at most. */
+export function unchanged(row: Row): Fragment {
+  const values = rowValues(row);
+  return all(...MARKS.map((mark) => is.same(mark, values[mark])));
 }
 
-const ownersEpoch = (epoch: number): Fragment => ({
-  text: "#epoch = :ownersEpoch",
-  values: { ":ownersEpoch": number(epoch) },
-});
-
-/** What a claim and a hand-over record about the owner that they find. Nothing lowers `effectsSettleAt`. */
-function overOwner(assumed: Row | null, dead: Entry | null): readonly Change[] {
-  if (assumed === null || assumed.owner === null) return [];
-  const deaths = deathsAfter(assumed, dead);
-  return [
-    set("effectsSettleAt", number(Math.max(assumed.effectsSettleAt, assumed.leaseUntil ?? 0))),
-    raise("takeovers"),
-    ...(deaths === assumed.deaths ? [] : [set("deaths", number(deaths))]),
-  ];
-}
-
-const statusSet = (run: string, to: { readonly status: Row["status"]; readonly now: number }): readonly Change[] => [
-  set("tenantStatus", text(tenantStatus(tenantOf(run), to.status))),
-  set("since", text(sinceOf(run, to.now))),
-];
-
-export function commitWrite(commit: Commit, assumed: Row | null): Write {
-  const { run, status, now } = commit;
-  const isSame = assumed === null || assumed.status === status;
-  const raises =
-    commit.raiseEffectsSettleAt && (assumed === null || assumed.effectsSettleAt < (assumed.leaseUntil ?? 0));
-  return {
-    condition: all(
-      ...[is.present(commit), is.epochIs(commit.epoch), is.versionIs(commit.version)],
-      ...(commit.unlessWoken ? [is.stirsAre(commit.wakeCountSeen)] : []),
-      isSame ? is.statusIs(run, status) : is.statusIsNot(run, status),
-      ...(commit.raiseEffectsSettleAt ? [raises ? is.quietBelowLease : is.quietBeyondLease] : []),
-    ),
-    changes: [
-      ...content(commit),
-      ...(isSame ? [] : statusSet(run, { status, now })),
-      // An expression reads the attributes before its changes, so it may copy a lease that it also removes.
-      ...(raises ? [copy("effectsSettleAt", "leaseUntil")] : []),
-      ...(commit.release ? remove(...LEASE) : []),
-      ...(commit.nextChain ? [raise("chain"), raise("epoch"), set("chainClaims", number(0))] : []),
-      ...(commit.expiresAtSec === null ? [] : toldSet(commit.expiresAtSec)),
-    ],
-  };
-}
-
-/** What a commit writes, independent of the row. */
-const content = (commit: Commit): readonly Change[] => [
-  ...[raise("version"), set("commitId", text(commit.commitId)), set("claims", number(commit.release ? 0 : 1))],
-  ...[set("asks", number(commit.asks)), set("will", number(commit.will))],
-  ...(commit.isProgress ? remove("deaths") : []),
-  ...setOrRemove("outageStore", commit.storeOutage === null ? null : text(commit.storeOutage.store)),
-  ...setOrRemove("outageSince", commit.storeOutage === null ? null : number(commit.storeOutage.since)),
-  ...(recordsRedrive(commit) ? remove("redrive") : []),
-  ...setOrRemove("checksum", textOrNull(commit.checksum)),
-  ...setOrRemove("journal", commit.journal === null ? null : { B: commit.journal }),
-  set("snapshotVersion", number(commit.snapshot.version)),
-  set("snapshotKey", text(shortKey(commit, commit.snapshot.key))),
-  set("snapshotDigest", text(commit.snapshot.digest)),
-  ...(levelIn(commit) > LOWEST_LEVEL ? [set("level", number(levelIn(commit)))] : []),
-  ...[set("agentVersion", text(commit.agentVersion)), set("spent", spentValue(commit.spent))],
-  ...[set("phase", text(commit.phase)), set("wakeCountSeen", number(commit.wakeCountSeen))],
-  ...setOrRemove("wakeAt", commit.wakeAt === null ? null : number(commit.wakeAt)),
-  ...[set("deadline", number(commit.deadline)), set("lastCheckpointAt", number(commit.lastCheckpointAt))],
-];
-
-const textOrNull = (value: string | undefined) => (value === undefined ? null : text(value));
-
-const toldSet = (expiresAtSec: number): readonly Change[] => [
-  set("endNotified", flag),
-  set("expiresAtSec", number(expiresAtSec)),
-  ...remove("alive"),
-];
-
-export function parkWrite(park: Park): Write {
-  const { entry } = park;
-  return {
-    condition: all(
-      ...[is.present(park), is.notTerminal(park), is.chainIs(park.chain), is.epochIs(park.epoch), is.unowned],
-      ...[is.nobodyStirred, is.tokenMayBeReplaced(park, entry)],
-    ),
-    changes: [
-      set("parkToken", text(park.token)),
-      set("parkExecution", text(shortExecution(park, entry.execution))),
-      ...[set("parkEpoch", number(entry.epoch)), set("parkRetry", number(entry.retry))],
-    ],
-  };
-}
+/** A decision that keeps the journal keeps its bytes, so they are not compared. */
+const isSame = (one: AttributeValue | null, other: AttributeValue | null): boolean =>
+  one?.B === undefined && other?.B === undefined ? JSON.stringify(one) === JSON.stringify(other) : one?.B === other?.B;
 
 /** Schedule 14: a resume clears the pause; a cancel leaves it as it is. */
 export function requestWrite(request: Request): Write {
@@ -177,53 +91,13 @@ export function requestWrite(request: Request): Write {
   };
 }
 
-/**
- * The write of a hand-over. Schedule 33: over an owner, it raises `effectsSettleAt` to the owner's lease, or the next claim
- * would not know until when the owner's requests may still land.
- */
-export function handOverWrite(handOver: HandOver, assumed: Row | null): Write {
-  const isHeld = assumed !== null && assumed.owner !== null;
-  return {
-    condition: all(
-      ...[is.present(handOver), is.notTerminal(handOver), is.chainIs(handOver.chain), held(assumed)],
-      ...(isHeld ? [is.leaseLapsed(handOver)] : []),
-      ...(handOver.epoch === undefined ? [] : [is.epochIs(handOver.epoch)]),
-    ),
-    changes: [
-      ...[raise("chain"), raise("epoch", handOver.epochs ?? 1), set("chainClaims", number(0))],
-      ...remove(...LEASE, ...PARK),
-      ...overOwner(assumed, handOver.dead ?? null),
-    ],
-  };
-}
-
-export const tellWrite = (of: EndNotification): Write => ({
-  condition: all(is.present(of), is.ended(of), is.notTold, ...(of.epoch === undefined ? [] : [is.epochIs(of.epoch)])),
-  changes: toldSet(of.expiresAtSec),
-});
-
-export function redriveWrite(redrive: Redrive): Write {
-  const { run, epoch, version, note, deadline, now, checksum } = redrive;
-  return {
-    condition: all(is.present(redrive), is.statusIs(run, "failed"), is.epochIs(epoch), is.versionIs(version)),
-    changes: [
-      ...[raise("chain"), raise("epoch"), set("chainClaims", number(0)), set("deadline", number(deadline))],
-      ...statusSet(run, { status: "running", now }),
-      set("alive", number(aliveShard(run))),
-      set("redrive", redriveValue(note)),
-      ...setOrRemove("checksum", textOrNull(checksum)),
-      ...remove(...LEASE, ...PARK, "wakeAt", "endNotified", "expiresAtSec", "deaths", "outageStore", "outageSince"),
-    ],
-  };
-}
-
-/** The row's part of a delivery. A later deadline stays. */
+/** The row's part of a delivery. A later deadline stays. Messages of one moment have one deadline, and none is refused. */
 export function stirWrite(of: RunRef & { readonly deadline: number }, assumed: Row | null): Write {
-  const isLater = assumed === null || assumed.deadline < of.deadline;
+  const isLater = assumed === null || assumed.deadline <= of.deadline;
   return {
     condition: all(
       ...[is.present(of), is.notTerminal(of)],
-      isLater ? is.deadlineBefore(of.deadline) : is.deadlineNotBefore(of.deadline),
+      isLater ? is.deadlineNotAfter(of.deadline) : is.deadlineNotBefore(of.deadline),
     ),
     changes: [raise("wakeCount"), ...(isLater ? [set("deadline", number(of.deadline))] : [])],
   };

@@ -11,8 +11,11 @@ import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { stepFunctionsChain } from "./chain.ts";
 import { type AwsClients, awsClients } from "./clients.ts";
 import { clockBesideAws } from "./clock.ts";
+import { Dynamo } from "./dynamo.ts";
+import { dynamoInbox } from "./messages.ts";
 import { s3ObjectStore } from "./object-store.ts";
 import { dynamoRunTable } from "./run-table.ts";
+import { dynamoMutexLeases } from "./mutex-leases.ts";
 
 /** The ports of a deployment. Creates clients for AWS unless the caller passes some. */
 export function awsWorld(of: {
@@ -31,8 +34,11 @@ export function awsWorld(of: {
 }): World {
   const { table, bucket, machine, limits, telemetry, clients = awsClients() } = of;
   const clock = of.clock ?? clockBesideAws([clients.table.once, clients.table.repeating]);
+  const dynamo = new Dynamo({ clients: clients.table, table, clock });
   return {
-    table: dynamoRunTable({ clients: clients.table, table, clock }),
+    table: dynamoRunTable({ dynamo, table }),
+    inbox: dynamoInbox(dynamo),
+    leases: dynamoMutexLeases(dynamo),
     objects: s3ObjectStore({ clients: clients.bucket, bucket }),
     chain: stepFunctionsChain({ client: clients.machine, machine }),
     clock,

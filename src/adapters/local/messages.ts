@@ -2,7 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { Unreadable } from "../../codec/canonical.ts";
 import { decodeBody } from "../../codec/row.ts";
-import type { Delivery, Message } from "../../ports/run-table.ts";
+import type { Delivery, Message } from "../../ports/inbox.ts";
 import type { Incarnation } from "../../protocol/row.ts";
 import { sumOf } from "./integrity.ts";
 

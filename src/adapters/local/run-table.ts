@@ -24,7 +24,9 @@ import { type MutexLease, storedMutexLease, decideMutexLease } from "../../proto
 import { markEndNotified } from "../../protocol/row-end-notification.ts";
 import { type PurgeOutcome, decideCreate, decidePurge } from "../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, parted, presentIn, undamaged } from "../../codec/row.ts";
-import type { CreateOutcome, DeliverOutcome, Delivery, Page, RunTable } from "../../ports/run-table.ts";
+import type { DeliverOutcome, Delivery, Inbox } from "../../ports/inbox.ts";
+import type { MutexLeases } from "../../ports/mutex-leases.ts";
+import type { CreateOutcome, Page, RunTable } from "../../ports/run-table.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { messagesOf } from "./messages.ts";
 import { rowRemover } from "./removals.ts";
@@ -33,30 +35,16 @@ import { type Tombstones, tombstonesOf } from "./tombstones.ts";
 
 export function sqliteRunTable(store: Store): RunTable {
   const rows = rowsOf(store.rows);
-  const messages = messagesOf(store.rows);
   const pages = pagesOf(store.rows);
-  const turns = turnsOf(store.rows);
   const tombstones = tombstonesOf(store);
 
-  /** A decision that changes nothing returns the same row object. */
-  const decide = <O extends { readonly kind: string; readonly row?: Row }>(
-    of: RunRef,
-    decision: (row: Row) => O,
-  ): O | Refused =>
-    atomically(store, () => {
-      const before = presentIn(rows.find(of.run), of);
-      if ("kind" in before) return before;
-      const outcome = decision(before);
-      if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
-      return outcome;
-    });
+  const decide = decider(store, rows);
 
   return {
     create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
     claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
     commit: async (commit) => decide(commit, (row) => decideCommit(row, commit)),
     park: async (park) => decide(park, (row) => decidePark(row, park)),
-    deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
     request: async (request) => decide(request, (row) => decideRequest(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
     recordEndNotified: async (of) =>
@@ -68,13 +56,44 @@ export function sqliteRunTable(store: Store): RunTable {
       const row = undamaged(reaching(store, () => rows.find(run)));
       return row === null || isExpired(row, now) ? null : row;
     },
-    inbox: async (of) =>
+    list: async (query) => reaching(store, () => pages.list(query)),
+    alive: async (query) => reaching(store, () => pages.alive(query)),
+    storeId: async () => store.id,
+  };
+}
+
+/** Applies a decision in one transaction. A decision that changes nothing returns the same row object. */
+const decider =
+  (store: Store, rows: Rows) =>
+  <O extends { readonly kind: string; readonly row?: Row }>(of: RunRef, decision: (row: Row) => O): O | Refused =>
+    atomically(store, () => {
+      const before = presentIn(rows.find(of.run), of);
+      if ("kind" in before) return before;
+      const outcome = decision(before);
+      if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
+      return outcome;
+    });
+
+export function sqliteInbox(store: Store): Inbox {
+  const rows = rowsOf(store.rows);
+  const messages = messagesOf(store.rows);
+  const decide = decider(store, rows);
+  return {
+    deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
+    unread: async (of) =>
       reaching(store, () => ("kind" in presentIn(rows.find(of.run), of) ? [] : messages.unread(of, of.limit))),
-    clearInbox: async (of) =>
+    clear: async (of) =>
       atomically(store, () => {
         for (const id of of.ids) messages.clear(of, id);
       }),
-    takeTurn: async (turn) =>
+    forget: async (of) => atomically(store, () => messages.forget(of)),
+  };
+}
+
+export function sqliteMutexLeases(store: Store): MutexLeases {
+  const turns = turnsOf(store.rows);
+  return {
+    take: async (turn) =>
       atomically(store, () => {
         const before = turns.find(turn.name);
         const outcome = decideMutexLease(before, turn);
@@ -82,10 +101,6 @@ export function sqliteRunTable(store: Store): RunTable {
         return outcome;
       }),
     cursorOf: async (name) => reaching(store, () => turns.find(name)?.cursor ?? null),
-    list: async (query) => reaching(store, () => pages.list(query)),
-    alive: async (query) => reaching(store, () => pages.alive(query)),
-    forget: async (of) => atomically(store, () => messages.forget(of)),
-    storeId: async () => store.id,
   };
 }
 

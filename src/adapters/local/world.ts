@@ -14,7 +14,7 @@ import { sqliteChain } from "./chain.ts";
 import { storeClock } from "./clock.ts";
 import type { Store } from "./database.ts";
 import { sqliteObjectStore } from "./object-store.ts";
-import { sqliteRunTable } from "./run-table.ts";
+import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "./run-table.ts";
 
 /** The ports over an open store. */
 export function localWorld(of: {
@@ -28,6 +28,8 @@ export function localWorld(of: {
   const clock = storeClock(store);
   return {
     table: sqliteRunTable(store),
+    inbox: sqliteInbox(store),
+    leases: sqliteMutexLeases(store),
     objects: sqliteObjectStore(store, clock),
     chain: sqliteChain(store, clock),
     clock,

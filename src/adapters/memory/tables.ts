@@ -26,7 +26,9 @@ import { type Found, RowUnreadable, decodeRow, parted, presentIn, undamaged } fr
 import { type Tombstone, isKept, newerTombstone } from "../../protocol/tombstone.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
-import type { Message, Page, RunTable } from "../../ports/run-table.ts";
+import type { Inbox, Message } from "../../ports/inbox.ts";
+import type { MutexLeases } from "../../ports/mutex-leases.ts";
+import type { Page, RunTable } from "../../ports/run-table.ts";
 
 /** The content of an in-memory store, which tests may read and change. */
 export interface MemoryStore {
@@ -85,20 +87,25 @@ function findIn(rows: ReadonlyMap<string, Row>, run: string): Found | null {
   return stored === undefined ? null : decodeRow(stored, run);
 }
 
-/** The run table of an in-memory store. Its writes are never `ambiguous`. */
-export function memoryRunTable(store: MemoryStore): RunTable {
-  const { rows, messages } = store;
-  const find = (run: string): Found | null => findIn(rows, run);
-  const decide = <O extends Refused | { readonly kind: string; readonly row: Row }>(
+/** Applies a decision to the stored row. */
+const decider =
+  ({ rows }: MemoryStore) =>
+  <O extends Refused | { readonly kind: string; readonly row: Row }>(
     of: RunRef,
     decision: (row: Row) => O,
   ): O | Refused => {
-    const before = presentIn(find(of.run), of);
+    const before = presentIn(findIn(rows, of.run), of);
     if ("kind" in before) return before;
     const outcome = decision(before);
     if ("row" in outcome) rows.set(of.run, outcome.row);
     return structuredClone(outcome);
   };
+
+/** The run table of an in-memory store. Its writes are never `ambiguous`. */
+export function memoryRunTable(store: MemoryStore): RunTable {
+  const { rows } = store;
+  const find = (run: string): Found | null => findIn(rows, run);
+  const decide = decider(store);
   return {
     create: async (creation) => {
       const found = find(creation.run);
@@ -114,17 +121,6 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
     commit: async (commit) => decide(commit, (row) => decideCommit(row, structuredClone(commit))),
     park: async (park) => decide(park, (row) => decidePark(row, park)),
-    deliver: async (delivery) =>
-      decide(delivery, (row) => {
-        const { message, deadline, digest = null } = delivery;
-        const id = idOf(delivery, message.id);
-        const seen = messages.get(id);
-        if (seen !== undefined) return { kind: repetition(seen.digest, digest), row };
-        if (hasEnded(row)) return { kind: "late" as const, row };
-        const { run, born } = delivery;
-        messages.set(id, { of: { run, born }, message: structuredClone(message), digest });
-        return { kind: "delivered" as const, row: wokenRow(row, deadline) };
-      }),
     request: async (request) => decide(request, (row) => decideRequest(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
     recordEndNotified: async (of) =>
@@ -142,8 +138,6 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       return row === null || isExpired(row, now) ? null : structuredClone(row);
     },
     ...keysOf(store),
-    ...inboxOf(store),
-    ...turnsOf(store),
     list: async (query) => {
       const { tenant, status } = query;
       return pageOf(rows, query, (found) => isListed(found, { tenant, status }));
@@ -154,17 +148,15 @@ export function memoryRunTable(store: MemoryStore): RunTable {
   };
 }
 
-function turnsOf({ turns }: MemoryStore): Pick<RunTable, "takeTurn" | "cursorOf"> {
-  return {
-    takeTurn: async (turn) => {
-      const before = turns.get(turn.name) ?? null;
-      const outcome = decideMutexLease(before, turn);
-      if (outcome.kind === "taken") turns.set(turn.name, storedMutexLease(before, turn));
-      return outcome;
-    },
-    cursorOf: async (name) => turns.get(name)?.cursor ?? null,
-  };
-}
+export const memoryMutexLeases = ({ turns }: MemoryStore): MutexLeases => ({
+  take: async (turn) => {
+    const before = turns.get(turn.name) ?? null;
+    const outcome = decideMutexLease(before, turn);
+    if (outcome.kind === "taken") turns.set(turn.name, storedMutexLease(before, turn));
+    return outcome;
+  },
+  cursorOf: async (name) => turns.get(name)?.cursor ?? null,
+});
 
 function keysOf({ tombstones }: MemoryStore): Pick<RunTable, "keepKey" | "forgetKey" | "readKey"> {
   return {
@@ -186,16 +178,29 @@ function keysOf({ tombstones }: MemoryStore): Pick<RunTable, "keepKey" | "forget
 
 const idOf = ({ run, born }: Incarnation, id: string): string => JSON.stringify([run, born, id]);
 
-function inboxOf({ rows, messages }: MemoryStore): Pick<RunTable, "inbox" | "clearInbox" | "forget"> {
+export function memoryInbox(store: MemoryStore): Inbox {
+  const { rows, messages } = store;
+  const decide = decider(store);
   return {
-    inbox: async (of) => {
+    deliver: async (delivery) =>
+      decide(delivery, (row) => {
+        const { message, deadline, digest = null } = delivery;
+        const id = idOf(delivery, message.id);
+        const seen = messages.get(id);
+        if (seen !== undefined) return { kind: repetition(seen.digest, digest), row };
+        if (hasEnded(row)) return { kind: "late" as const, row };
+        const { run, born } = delivery;
+        messages.set(id, { of: { run, born }, message: structuredClone(message), digest });
+        return { kind: "delivered" as const, row: wokenRow(row, deadline) };
+      }),
+    unread: async (of) => {
       if ("kind" in presentIn(findIn(rows, of.run), of)) return [];
       const mine = [...messages.values()].filter((each) => sameIncarnation(each.of, of));
       const found = mine.flatMap(({ message }) => (message === null ? [] : [message]));
       const sorted = found.toSorted((one, other) => one.sentAt - other.sentAt || compare(one.id, other.id));
       return structuredClone(sorted.slice(0, of.limit));
     },
-    clearInbox: async (of) => {
+    clear: async (of) => {
       for (const id of of.ids) {
         const found = messages.get(idOf(of, id));
         if (found !== undefined) found.message = null;

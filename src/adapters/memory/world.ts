@@ -19,7 +19,14 @@ import type { Chain } from "../../ports/chain.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
-import { type MemoryStore, memoryObjectStore, memoryRunTable, memoryStore } from "./tables.ts";
+import {
+  type MemoryStore,
+  memoryInbox,
+  memoryMutexLeases,
+  memoryObjectStore,
+  memoryRunTable,
+  memoryStore,
+} from "./tables.ts";
 
 /** A chain of executions that are plain values, with the steps that a driver takes. */
 export interface MemoryChain extends Chain {
@@ -57,6 +64,8 @@ export function memoryWorld(of: {
   return {
     store,
     table: memoryRunTable(store),
+    inbox: memoryInbox(store),
+    leases: memoryMutexLeases(store),
     objects: memoryObjectStore(store, clock),
     chain: memoryChain({ clock, random, limits }),
     clock,

@@ -22,7 +22,7 @@ export async function clearAbsorbed(
 ): Promise<readonly string[]> {
   if (ids.length === 0) return [];
   try {
-    await world.table.clearInbox({ run, born, now: world.clock.now(), ids });
+    await world.inbox.clear({ run, born, now: world.clock.now(), ids });
     return ids;
   } catch (error) {
     if (!(error instanceof StoreUnreachable)) throw error;

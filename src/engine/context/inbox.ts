@@ -11,7 +11,7 @@ import { RowNewer } from "../../codec/row.ts";
 import { bounded } from "../../codec/value.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { MessageBody } from "../../core/event.ts";
-import type { Message } from "../../ports/run-table.ts";
+import type { Message } from "../../ports/inbox.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
@@ -37,7 +37,7 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   }
   const { run: id, born, wakeCount } = run.row;
   const limit = run.state.absorbed.length + SIZES.absorbMax;
-  const found = await run.world.table.inbox({ run: id, born, now: run.now, limit });
+  const found = await run.world.inbox.unread({ run: id, born, now: run.now, limit });
   // Absorbed messages are written, so they need redaction. This rejects if the secrets cannot be read now, and the
   // messages wait.
   if (found.length > 0) await learnSecrets(run.world);
@@ -58,7 +58,7 @@ async function clearAbsorbed(run: ActiveRun): Promise<void> {
   if (absorbed.length === 0) return;
   const { run: id, born } = run.row;
   const ids = absorbed.filter((each) => !run.noticed.hasRemoved(each));
-  if (ids.length > 0) await run.world.table.clearInbox({ run: id, born, now: run.now, ids });
+  if (ids.length > 0) await run.world.inbox.clear({ run: id, born, now: run.now, ids });
   for (const message of absorbed) run.record({ kind: "MessageAbsorbed", at: run.now, stage: "cleared", message });
 }
 
@@ -84,7 +84,7 @@ export async function deliver(
   const digest = body === to.message.body ? digestOf(world, body) : null;
   const delivery = { ...to, message, digest, now, deadline: now + world.limits.idleRunMs };
   const outcome = await resolveAmbiguousWrite(
-    () => world.table.deliver(delivery),
+    () => world.inbox.deliver(delivery),
     () => null,
   );
   if (outcome.kind === "newer") throw new RowNewer(to.run, outcome);

@@ -116,7 +116,7 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
     const { state } = await loadVouched(world, row, new SegmentCache());
     // Schedule 108: the process may have died after the commit of the end and before this deletion.
     if (state.absorbed.length > 0) {
-      await world.table.clearInbox({ run, born, now: world.clock.now(), ids: state.absorbed });
+      await world.inbox.clear({ run, born, now: world.clock.now(), ids: state.absorbed });
     }
     const stopped = state.phase === "Completed" ? [] : state.children;
     let isHeard = true;

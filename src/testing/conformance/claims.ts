@@ -58,9 +58,9 @@ export const createCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "create replaces an expired row and does not inherit its messages (schedules 19 and 32)",
-    run: onRun(async ({ mine, table }) => {
+    run: onRun(async ({ mine, table, inbox }) => {
       await mine.created();
-      await mustBe(() => table.deliver(mine.delivery({ ...MESSAGE })), "delivered");
+      await mustBe(() => inbox.deliver(mine.delivery({ ...MESSAGE })), "delivered");
       const held = await rowOf(() => table.claim(mine.claim()), "granted");
       const end = mine.commit(held, { status: "completed", phase: "Completed", release: true });
       await rowOf(() => table.commit(end), "committed");
@@ -70,8 +70,8 @@ export const createCases: readonly Case<RunTableWorld>[] = [
       const next = { born: "bbbbbbbbbb", now };
       await mustBe(() => table.create(mine.creation({ ...next, inputDigest: "another" })), "created");
       await mustBe(() => table.claim(mine.claim({ now })), "missing");
-      mustEqual(await table.inbox({ ...mine.of, ...next }), [], "the inbox of the new incarnation");
-      await mustBe(() => table.deliver(mine.delivery({ ...MESSAGE }, next)), "delivered");
+      mustEqual(await inbox.unread({ ...mine.of, ...next }), [], "the inbox of the new incarnation");
+      await mustBe(() => inbox.deliver(mine.delivery({ ...MESSAGE }, next)), "delivered");
     }),
   },
 ];
@@ -225,31 +225,31 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "another incarnation or an unknown run is missing for every operation (schedule 19)",
-    run: onRun(async ({ world, mine, table }) => {
+    run: onRun(async ({ world, mine, table, inbox }) => {
       const row = await mine.granted();
       for (const wrong of [{ born: "zzzzzzzzzz" }, { run: subject(world, "z").run, born: BORN }]) {
         await mustBe(() => table.claim(mine.claim({ ...wrong, retry: 1 })), "missing");
         await mustBe(() => table.commit(mine.commit(row, wrong)), "missing");
         await mustBe(() => table.park(mine.park(row, wrong)), "missing");
-        await mustBe(() => table.deliver(mine.delivery(MESSAGE, wrong)), "missing");
+        await mustBe(() => inbox.deliver(mine.delivery(MESSAGE, wrong)), "missing");
         await mustBe(() => table.request(mine.request("cancel", wrong)), "missing");
         await mustBe(() => table.handOver(mine.handOver({ ...wrong, now: NOW + LEASE_MS })), "missing");
         await mustBe(() => table.recordEndNotified({ ...mine.of, ...wrong, expiresAtSec: 1 }), "missing");
-        mustEqual(await table.inbox({ ...mine.of, ...wrong }), [], "the inbox of no run");
+        mustEqual(await inbox.unread({ ...mine.of, ...wrong }), [], "the inbox of no run");
       }
       mustEqual(await mine.stored(), row, "the stored row");
     }),
   },
   {
     name: "every operation answers `newer` for a row of a newer format and leaves it unchanged (schedule 31)",
-    run: onRun(async ({ world, mine, table }) => {
+    run: onRun(async ({ world, mine, table, inbox }) => {
       const row = await mine.granted();
       await world.setFormat(mine.run, row.format + 1);
       const newer = await mine.stored();
       await mustBe(() => table.claim(mine.claim({ retry: 1 })), "newer");
       await mustBe(() => table.commit(mine.commit(row)), "newer");
       await mustBe(() => table.park(mine.park(row)), "newer");
-      await mustBe(() => table.deliver(mine.delivery(MESSAGE)), "newer");
+      await mustBe(() => inbox.deliver(mine.delivery(MESSAGE)), "newer");
       await mustBe(() => table.request(mine.request("cancel")), "newer");
       await mustBe(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "newer");
       await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: 1 }), "newer");
@@ -258,7 +258,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "an expired row is gone for every operation, deleted or not",
-    run: onRun(async ({ world, mine, table }) => {
+    run: onRun(async ({ world, mine, table, inbox }) => {
       const row = await mine.ended();
       const { tenant } = world;
       await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "notified");
@@ -266,7 +266,7 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
       must((await mine.stored(before)) !== null, "a row is there until its expiry");
       mustEqual(await mine.stored(now), null, "a row past its expiry");
       await mustBe(() => table.claim(mine.claim({ epoch: row.epoch, now })), "missing");
-      await mustBe(() => table.deliver(mine.delivery(MESSAGE, { now })), "missing");
+      await mustBe(() => inbox.deliver(mine.delivery(MESSAGE, { now })), "missing");
       await mustBe(() => table.request(mine.request("cancel", { now })), "missing");
       const page = await table.list({ tenant, status: null, limit: 10, after: null, now });
       mustEqual([page.rows, page.damaged, page.next], [[], [], null], "the list");

@@ -126,9 +126,9 @@ export const HOSTILE: readonly string[] = [
 export const endCases: readonly Case<RunTableWorld>[] = [
   {
     name: "refuses an end while a message is unread, and accepts it once the message is read (schedules 12 and 13)",
-    run: onRun(async ({ mine, table }) => {
+    run: onRun(async ({ mine, table, inbox }) => {
       const held = await mine.granted();
-      await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
+      await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true, wakeCountSeen: 0 });
       const row = await rowOf(() => table.commit(end), "woken");
       mustEqual([row.status, row.version, row.wakeCount, row.owner], ["running", 0, 1, "owner"], "the untouched row");
@@ -144,11 +144,11 @@ export const endCases: readonly Case<RunTableWorld>[] = [
         const held = await mine.granted();
         const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true });
         const [, committed] = await Promise.all([
-          insist(() => world.table.deliver(mine.delivery(words("m")))),
+          insist(() => world.inbox.deliver(mine.delivery(words("m")))),
           insist(() => world.table.commit(end)),
         ]);
         const row = (await mine.stored()) as Row;
-        const unread = await world.table.inbox(mine.of);
+        const unread = await world.inbox.unread(mine.of);
         mustEqual(unread.length, row.wakeCount, "messages that were counted");
         must(
           !(row.status === "completed" && row.wakeCount > row.wakeCountSeen),
@@ -160,13 +160,13 @@ export const endCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "refuses every write to an ended run",
-    run: onRun(async ({ mine, table }) => {
+    run: onRun(async ({ mine, table, inbox }) => {
       const row = await mine.ended();
-      await mustBe(() => table.deliver(mine.delivery(words("m"))), "late");
+      await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "late");
       await mustBe(() => table.request(mine.request("pause")), "late");
       await mustBe(() => table.handOver(mine.handOver()), "lost");
       await mustBe(() => table.park(mine.park(row)), "superseded");
-      mustEqual(await table.inbox(mine.of), [], "the inbox");
+      mustEqual(await inbox.unread(mine.of), [], "the inbox");
       mustEqual(await mine.stored(), row, "the stored row");
     }),
   },
@@ -189,7 +189,7 @@ export const endCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "an end without recipients counts as delivered by its own commit: it leaves `alive` and then expires",
-    run: onRun(async ({ mine, table }) => {
+    run: onRun(async ({ mine, table, inbox }) => {
       const isAlive = async (now: number): Promise<boolean> => {
         // The store may contain runs of other cases, so read all pages.
         for (let after: string | null = null; ;) {
@@ -200,7 +200,7 @@ export const endCases: readonly Case<RunTableWorld>[] = [
         }
       };
       const held = await mine.granted();
-      await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
+      await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       const expiresAtSec = NOW / 1_000 + 60;
       const end = mine.commit(held, { ...ENDED, release: true, unlessWoken: true, expiresAtSec, wakeCountSeen: 0 });
       const early = await rowOf(() => table.commit(end), "woken");

@@ -6,14 +6,14 @@ import { allOf, LEASE_MS, NOW, onRun, type RunTableWorld, subject, words } from 
 export const damageCases: readonly Case<RunTableWorld>[] = [
   {
     name: "a damaged row is unreadable for every operation, and a read rejects with RowDamaged",
-    run: onRun(async ({ world, mine, table }) => {
+    run: onRun(async ({ world, mine, table, inbox }) => {
       const row = await mine.granted();
       await world.damage(mine.run);
       await mustBe(() => table.create(mine.creation()), "unreadable");
       await mustBe(() => table.claim(mine.claim({ retry: 1 })), "unreadable");
       await mustBe(() => table.commit(mine.commit(row)), "unreadable");
       await mustBe(() => table.park(mine.park(row)), "unreadable");
-      await mustBe(() => table.deliver(mine.delivery(words("m"))), "unreadable");
+      await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "unreadable");
       await mustBe(() => table.request(mine.request("cancel")), "unreadable");
       await mustBe(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "unreadable");
       await mustBe(() => table.recordEndNotified({ ...mine.of, expiresAtSec: 1 }), "unreadable");

@@ -44,7 +44,7 @@ export const keyCases: readonly Case<RunTableWorld>[] = [
       mustEqual(await world.removedOf(run), [], "incarnations whose removal was told");
       await world.expire(LATER);
       await mustBeEnded(world, { create: NEXT, stone });
-      await world.table.forget(of);
+      await world.inbox.forget(of);
       await mustBeEnded(world, { create: { ...NEXT, inputDigest: "another" }, stone });
       mustEqual(await world.table.readKey(run, LATER), stone, "the tombstone");
     },

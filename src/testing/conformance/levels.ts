@@ -45,11 +45,11 @@ export const levelCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "accepts messages, requests, parks and hand-overs for any level, and keeps unknown fields",
-    run: onRun(async ({ world, table }) => {
+    run: onRun(async ({ world, table, inbox }) => {
       const { mine, row } = await above(world);
       await world.addField(mine.run);
       await rowOf(() => table.park(mine.park(row)), "parked");
-      await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
+      await rowOf(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       await rowOf(() => table.request(mine.request("cancel")), "requested");
       const handed = await rowOf(() => table.handOver(mine.handOver({ now: NOW + LEASE_MS })), "handed");
       mustEqual([handed.level, handed.wakeCount, handed.cancel], [NEWER, 2, true], "the row");

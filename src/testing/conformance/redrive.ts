@@ -48,14 +48,14 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
     name: "the next execution claims a redriven run, and its first commit clears the redrive record",
     run: async (world) => {
       const mine = await failed(world, { expiresAtSec: EXPIRES });
-      const { table, tenant } = world;
+      const { table, inbox, tenant } = world;
       const { epoch, chain } = await rowOf(() => table.redrive(mine.redrive()), "redriven");
       const listed = async (status: Row["status"]): Promise<readonly string[]> =>
         (await table.list({ tenant, status, limit: 9, after: null, now: NOW })).rows.map(({ run }) => run);
       mustEqual([await listed("running"), await listed("failed")], [[mine.run], []], "the lists");
       const alive = await allOf((after) => table.alive({ limit: 50, after, now: NOW }));
       must(alive.rows.includes(mine.run), "the sweeper's list contains the redriven run");
-      await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
+      await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       await mustBe(() => table.claim(mine.claim({ epoch: mine.row.epoch })), "superseded");
       const held = await rowOf(() => table.claim(mine.claim({ epoch, chain })), "granted");
       mustEqual([held.epoch, held.redrive?.by], [epoch + 1, "ada"], "the claimed row");

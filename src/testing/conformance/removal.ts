@@ -28,7 +28,7 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
       mustEqual(gone, mine.row, "the row that was removed");
       mustEqual(await mine.stored(), null, "the stored row");
       await mustBe(() => world.table.purge(mine.of), "missing");
-      await mustBe(() => world.table.deliver(mine.delivery(words("m"))), "missing");
+      await mustBe(() => world.inbox.deliver(mine.delivery(words("m"))), "missing");
       mustEqual(distinct(await world.removedOf(mine.run)), [BORN], "incarnations whose removal was announced");
     },
   },
@@ -106,44 +106,44 @@ export const removalCases: readonly Case<RunTableWorld>[] = [
 export const forgetCases: readonly Case<RunTableWorld>[] = [
   {
     name: "forget removes the items of one incarnation, whatever their IDs, and never a row",
-    run: onRun(async ({ world, table }) => {
+    run: onRun(async ({ world, inbox }) => {
       const [mine, other] = [subject(world, "a"), subject(world, "b")];
       await mine.created();
       const kept = await other.created();
-      for (const id of HOSTILE) await mustBe(() => table.deliver(mine.delivery(words(id))), "delivered");
-      await mustBe(() => table.deliver(other.delivery(words("m"))), "delivered");
+      for (const id of HOSTILE) await mustBe(() => inbox.deliver(mine.delivery(words(id))), "delivered");
+      await mustBe(() => inbox.deliver(other.delivery(words("m"))), "delivered");
       const before = await mine.stored();
-      await table.forget(mine.of);
-      await table.forget(mine.of);
-      mustEqual(await table.inbox(mine.of), [], "the inbox");
+      await inbox.forget(mine.of);
+      await inbox.forget(mine.of);
+      mustEqual(await inbox.unread(mine.of), [], "the inbox");
       mustEqual(await mine.stored(), before, "the row");
-      for (const id of HOSTILE) await mustBe(() => table.deliver(mine.delivery(words(id))), "delivered");
-      mustEqual((await table.inbox(other.of)).length, 1, "messages in the inbox of another run");
-      await mustBe(() => table.deliver(other.delivery(words("m"))), "duplicate");
+      for (const id of HOSTILE) await mustBe(() => inbox.deliver(mine.delivery(words(id))), "delivered");
+      mustEqual((await inbox.unread(other.of)).length, 1, "messages in the inbox of another run");
+      await mustBe(() => inbox.deliver(other.delivery(words("m"))), "duplicate");
       mustEqual((await other.stored())?.born, kept.born, "the other run");
     }),
   },
   {
     name: "forget touches nothing of the next incarnation of the same run (schedule 19)",
-    run: onRun(async ({ mine, table }) => {
+    run: onRun(async ({ mine, table, inbox }) => {
       await mine.created();
-      await mustBe(() => table.deliver(mine.delivery(words("m"))), "delivered");
+      await mustBe(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       const held = await rowOf(() => table.claim(mine.claim()), "granted");
       const end = mine.commit(held, { status: "completed", phase: "Completed", release: true });
       await rowOf(() => table.commit(end), "committed");
       await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: LATER / 1_000 }), "notified");
       await mustBe(() => table.create(mine.creation(NEXT)), "created");
-      await mustBe(() => table.deliver(mine.delivery(words("m"), NEXT)), "delivered");
+      await mustBe(() => inbox.deliver(mine.delivery(words("m"), NEXT)), "delivered");
       const row = await mine.stored(LATER);
-      await table.forget(mine.of);
+      await inbox.forget(mine.of);
       mustEqual(await mine.stored(LATER), row, "the new row");
-      const inbox = await table.inbox({ ...mine.of, ...NEXT });
+      const left = await inbox.unread({ ...mine.of, ...NEXT });
       mustEqual(
-        inbox.map(({ id }) => id),
+        left.map(({ id }) => id),
         ["m"],
         "the inbox of the new incarnation",
       );
-      await mustBe(() => table.deliver(mine.delivery(words("m"), NEXT)), "duplicate");
+      await mustBe(() => inbox.deliver(mine.delivery(words("m"), NEXT)), "duplicate");
     }),
   },
   {

@@ -7,12 +7,16 @@ import type { HandOver } from "../../protocol/row-hand-over.ts";
 import type { Commit, Creation, RunRef, Request, Row } from "../../protocol/row.ts";
 import type { Park } from "../../protocol/row-park.ts";
 import type { Claim } from "../../protocol/row-claim.ts";
-import type { Delivery, Message, Page, RunTable } from "../../ports/run-table.ts";
+import type { Delivery, Inbox, Message } from "../../ports/inbox.ts";
+import type { MutexLeases } from "../../ports/mutex-leases.ts";
+import type { Page, RunTable } from "../../ports/run-table.ts";
 import { rowOf } from "./case.ts";
 
 /** What the run table cases need of a world. */
 export interface RunTableWorld {
   readonly table: RunTable;
+  readonly inbox: Inbox;
+  readonly leases: MutexLeases;
   /**
    * `[a-z0-9]`, at most 23 characters. No other case and no earlier round may use this tenant, or this tenant followed
    * by `z`, because a store may outlive many rounds.
@@ -113,11 +117,19 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
 
 type Subject = ReturnType<typeof subject>;
 
+interface OnRun {
+  readonly world: RunTableWorld;
+  readonly table: RunTable;
+  readonly inbox: Inbox;
+  readonly leases: MutexLeases;
+  readonly mine: Subject;
+}
+
 /** The steps of a case about one run of its world. */
 export const onRun =
-  (steps: (on: { readonly world: RunTableWorld; readonly table: RunTable; readonly mine: Subject }) => Promise<void>) =>
+  (steps: (on: OnRun) => Promise<void>) =>
   (world: RunTableWorld): Promise<void> =>
-    steps({ world, table: world.table, mine: subject(world) });
+    steps({ world, table: world.table, inbox: world.inbox, leases: world.leases, mine: subject(world) });
 
 export const ENDED = { status: "completed", phase: "Completed" } as const;
 

@@ -244,14 +244,14 @@ export const listCases: readonly Case<RunTableWorld>[] = [
   },
   {
     name: "alive contains a run until its end is delivered",
-    run: onRun(async ({ mine, table }) => {
+    run: onRun(async ({ mine, table, inbox }) => {
       const alive = async (): Promise<boolean> => {
         const found = await allOf((after) => table.alive({ limit: 50, after, now: NOW }), 50);
         return found.includes(mine.run);
       };
       const held = await mine.granted();
       must(await alive(), "a live run is in `alive`");
-      await rowOf(() => table.deliver(mine.delivery(words("m"))), "delivered");
+      await rowOf(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
       await rowOf(() => table.commit(mine.commit(held, { ...ENDED, release: true })), "committed");
       must(await alive(), "an ended run whose end is not delivered is still in `alive`");
       await rowOf(() => table.recordEndNotified({ ...mine.of, expiresAtSec: NOW / 1_000 + 60 }), "notified");

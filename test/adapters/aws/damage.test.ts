@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ATTRIBUTES, type Attribute } from "../../../src/adapters/aws/attributes.ts";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
-import { newItem } from "../../../src/adapters/aws/item.ts";
+import { rowItem } from "../../../src/adapters/aws/item.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { newRow } from "../../../src/protocol/row.ts";
@@ -21,17 +21,19 @@ afterAll(() => server.close());
 beforeEach(stubAwsEnvironment);
 afterEach(() => vi.unstubAllEnvs());
 
-function tableAt() {
+function worldAt() {
   const machine = "arn:aws:states:eu-west-1:111122223333:stateMachine:cairn";
   const clients = awsClients({ endpoint: server.endpoint, requestMs: 60_000 });
   const telemetry = { record: () => undefined };
-  return awsWorld({ table: "runs", bucket: "payloads", machine, limits: limitsFor(60_000), telemetry, clients }).table;
+  return awsWorld({ table: "runs", bucket: "payloads", machine, limits: limitsFor(60_000), telemetry, clients });
 }
+
+const tableAt = () => worldAt().table;
 
 const itemOf = (letter: string) => {
   const of = { run: runOf(letter), born: BORN, now: NOW, deadline: NOW + 1, parent: null, tenant: "acme" };
   const snapshot = { version: 0, key: "snapshots/0", digest: "digest" };
-  return newItem(newRow({ ...of, agent: "travel", agentVersion: "1", inputDigest: "digest", snapshot }));
+  return rowItem(newRow({ ...of, agent: "travel", agentVersion: "1", inputDigest: "digest", snapshot }));
 };
 
 function damaged(letter: string, attribute: Attribute) {
@@ -82,18 +84,21 @@ describe("a damaged row", () => {
   const entry = { execution: "execution 1", epoch: 0, retry: 0 };
   const claim = { ...OF, chain: 1, entry, owner: "owner", leaseUntil: NOW + 1 };
 
+  const sound = ok({ Item: itemOf("b") });
   test.each([
-    ["refused", refused],
-    ["written, since no condition names what is damaged", ok({ Attributes: DAMAGED })],
-  ])("is unreadable for a claim when its write is %s", async (_, answer) => {
-    server.answer(answer);
+    ["when it is read", [ok({ Item: DAMAGED })]],
+    ["when its write is refused", [sound, refused]],
+    ["when its write lands, since no condition names what is damaged", [sound, ok({ Attributes: DAMAGED })]],
+  ])("is unreadable for a claim %s", async (_, answers) => {
+    server.answer(...answers);
     expect(await tableAt().claim(claim)).toEqual(unreadable);
-    expect(server.asked).toHaveLength(1);
+    expect(server.asked).toHaveLength(answers.length);
   });
 
   test("is unreadable for operations of every incarnation, because its own may be the damaged field", async () => {
-    server.answer(refusal("ConditionalCheckFailedException", { Item: damaged("b", "born") }));
+    server.answer(ok({ Item: damaged("b", "born") }));
     expect(await tableAt().claim(claim)).toMatchObject({ kind: "unreadable" });
+    expect(server.asked).toHaveLength(1);
   });
 
   test("is never replaced by a run with the same key", async () => {
@@ -110,6 +115,6 @@ describe("a damaged row", () => {
     const reasons = [{ Code: "None" }, { Code: "ConditionalCheckFailed", Item: DAMAGED }, { Code: "None" }];
     server.answer(refusal("TransactionCanceledException", { CancellationReasons: reasons }));
     const message = { id: "m", sentAt: NOW, body: { kind: "user", text: "hello", by: "anna" } } as const;
-    expect(await tableAt().deliver({ ...OF, message, deadline: NOW })).toEqual(unreadable);
+    expect(await worldAt().inbox.deliver({ ...OF, message, deadline: NOW })).toEqual(unreadable);
   });
 });

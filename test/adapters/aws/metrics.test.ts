@@ -120,7 +120,7 @@ test("a sweep that is another one's turn is none", async () => {
   const harness = createSupervisedHarness();
   const { world, counts } = counted(harness.world);
   const now = harness.clock.now();
-  await world.table.takeTurn({ name: "sweep", owner: "another", until: now + 10_000, cursor: null, now });
+  await world.leases.take({ name: "sweep", owner: "another", until: now + 10_000, cursor: null, now });
   await sweep(harness, world);
   expect(counts).toEqual({});
   passTime(harness);

@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
-import { newItem } from "../../../src/adapters/aws/item.ts";
+import { rowItem } from "../../../src/adapters/aws/item.ts";
 import { TABLE, removedIncarnation } from "../../../src/adapters/aws/schema.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
@@ -24,7 +24,7 @@ const CREATION: Creation = {
   ...{ ...OF, now: NOW, deadline: NOW + 1, parent: null, tenant: "acme", agent: "travel", agentVersion: "1" },
   ...{ inputDigest: "digest", snapshot: { version: 0, key: "snapshots/0", digest: "digest" } },
 };
-const ROW = newItem(newRow(CREATION));
+const ROW = rowItem(newRow(CREATION));
 const STONE: Tombstone = {
   ...{ ...OF, agent: "travel", inputDigest: "digest", status: "failed", endedAt: NOW - 5, epoch: 7 },
   expiresAtSec: NOW / 1_000 + 60,

@@ -3,8 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Store } from "../../../src/adapters/local/database.ts";
 import { inspectStore } from "../../../src/adapters/local/inspection.ts";
 import { removalsOf } from "../../../src/adapters/local/removals.ts";
-import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
-import type { RunTable } from "../../../src/ports/run-table.ts";
+import { type Ports, sqlitePorts } from "../../support/harness/ports.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { type Row, hasEnded } from "../../../src/protocol/row.ts";
 import { NOW, claim, commit, creation, open, temporaryStore } from "../../process/fixtures/store.ts";
@@ -23,9 +22,9 @@ const stored = (of: Store, run: string): string =>
   String(of.rows.prepare("SELECT row FROM runs WHERE run = ?").get(run)?.["row"]);
 
 /** Three runs and the row text of the middle one; pages begin with the newest. */
-async function three(): Promise<{ readonly at: Store; readonly table: RunTable; readonly text: string }> {
+async function three(): Promise<{ readonly at: Store; readonly table: Ports; readonly text: string }> {
   const at = temporaryStore();
-  const table = sqliteRunTable(at);
+  const table = sqlitePorts(at);
   for (const [index, letter] of ["a", "b", "c"].entries())
     await table.create(creation({ run: runOf(letter), now: NOW + index }));
   row(await table.claim(claim({ run: runOf("b") })), "granted");
@@ -33,13 +32,13 @@ async function three(): Promise<{ readonly at: Store; readonly table: RunTable; 
 }
 
 /** All rows of the store in pages of one, and the runs with damaged rows. */
-async function everyPage(table: RunTable, which: "list" | "alive") {
+async function everyPage(table: Ports, which: "list" | "alive") {
   const rows: string[] = [];
   const damaged: string[] = [];
   let after: string | null = null;
   do {
     const query = { limit: 1, after, now: NOW };
-    const page: Awaited<ReturnType<RunTable["list"]>> =
+    const page: Awaited<ReturnType<Ports["list"]>> =
       which === "alive" ? await table.alive(query) : await table.list({ ...query, tenant: "local", status: null });
     expect([page.rows.length + page.damaged.length, page.behind.length]).toEqual([1, page.rows.length]);
     rows.push(...page.rows.map(({ run }) => run));
@@ -50,7 +49,7 @@ async function everyPage(table: RunTable, which: "list" | "alive") {
 }
 
 /** What every reader may rely on, whichever bits of the row changed. */
-async function staysTotal(of: { readonly at: Store; readonly table: RunTable }, text: string): Promise<boolean> {
+async function staysTotal(of: { readonly at: Store; readonly table: Ports }, text: string): Promise<boolean> {
   const { at, table } = of;
   const [poison, others] = [runOf("b"), [runOf("a"), runOf("c")]];
   store(at, poison, text);
@@ -131,14 +130,14 @@ describe("a row whose text is damaged", () => {
       table.recordEndNotified({ ...of, expiresAtSec: 1 }),
     ])
       expect(await outcome).toEqual(unreadable);
-    expect(await table.inbox({ ...of, limit: 9 })).toEqual([]);
+    expect(await table.unread({ ...of, limit: 9 })).toEqual([]);
     expect(stored(at, run)).toBe("{");
   });
 });
 
 test("expired runs are removed even if one of them has a damaged row without an incarnation", async () => {
   const at = temporaryStore();
-  const table = sqliteRunTable(at);
+  const table = sqlitePorts(at);
   for (const letter of ["a", "b", "c"]) {
     const run = runOf(letter);
     await table.create(creation({ run }));
@@ -183,7 +182,7 @@ test("a message whose text changed is damaged even if it still decodes", async (
   const payload = await beginRun(world, scriptedAgent({}), {});
   await send(world, { run: payload.run, text: "take the train", by: "ann", id: "w" });
   open(dir, false).rows.exec("UPDATE inbox SET body = replace(body, 'train', 'plane')");
-  const inbox = world.table.inbox({ ...payload, now: 0, limit: 9 });
+  const inbox = world.inbox.unread({ ...payload, now: 0, limit: 9 });
   await expect(inbox).rejects.toMatchObject({ code: "MessageDamaged" });
 });
 

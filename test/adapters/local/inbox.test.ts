@@ -1,9 +1,9 @@
 /** The run table on SQLite: messages, pages, and conditions that all operations share. */
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../../src/adapters/local/database.ts";
-import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import { type Ports, sqlitePorts } from "../../support/harness/ports.ts";
 import type { Row } from "../../../src/protocol/row.ts";
-import type { Page, RunTable } from "../../../src/ports/run-table.ts";
+import type { Page } from "../../../src/ports/run-table.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import {
   NOW,
@@ -25,9 +25,9 @@ describe("deliver", () => {
     const delivered = row(await table.deliver(delivery(message("m1"))), "delivered");
     expect(delivered).toMatchObject({ wakeCount: 1, deadline: NOW + 2_000_000 });
     expect(await table.deliver(delivery(message("m1")))).toEqual({ kind: "duplicate", row: delivered });
-    await table.clearInbox({ ...of, ids: ["m1"] });
+    await table.clear({ ...of, ids: ["m1"] });
     expect((await table.deliver(delivery(message("m1")))).kind).toBe("duplicate");
-    expect(await table.inbox(of)).toEqual([]);
+    expect(await table.unread(of)).toEqual([]);
   });
 
   it("treats a message under a used ID as a duplicate when an older version stored no digest", async () => {
@@ -35,7 +35,7 @@ describe("deliver", () => {
     store.rows.exec("ALTER TABLE seen DROP COLUMN digest");
     const again = openStore({ dir: store.dir, create: false });
     onTestFinished(() => again.close());
-    const table = sqliteRunTable(again);
+    const table = sqlitePorts(again);
     row(await table.create(creation()), "created");
     row(await table.deliver(delivery(message("m1"))), "delivered");
     expect((await table.deliver(delivery(message("m1"), { digest: "of it" }))).kind).toBe("duplicate");
@@ -50,7 +50,7 @@ describe("deliver", () => {
     row(await table.commit(commit(granted, { ...ENDED, wakeCountSeen: 1 })), "committed");
     expect((await table.deliver(delivery(message("m1")))).kind).toBe("duplicate");
     expect((await table.deliver(delivery(message("m2")))).kind).toBe("late");
-    expect(await table.inbox(of)).toEqual([message("m1")]);
+    expect(await table.unread(of)).toEqual([message("m1")]);
     expect(await table.deliver(delivery(message("m3"), { run: "local-other" }))).toEqual({ kind: "missing" });
   });
 
@@ -58,9 +58,9 @@ describe("deliver", () => {
     const table = await createdTable();
     const sent = [message("b", NOW + 2), message("c", NOW + 1), message("a", NOW + 2), message("d", NOW)];
     for (const one of sent) row(await table.deliver(delivery(one)), "delivered");
-    expect((await table.inbox(of)).map(({ id }) => id)).toEqual(["d", "c", "a", "b"]);
-    await table.clearInbox({ ...of, ids: ["c", "a", "unknown"] });
-    expect((await table.inbox(of)).map(({ id }) => id)).toEqual(["d", "b"]);
+    expect((await table.unread(of)).map(({ id }) => id)).toEqual(["d", "c", "a", "b"]);
+    await table.clear({ ...of, ids: ["c", "a", "unknown"] });
+    expect((await table.unread(of)).map(({ id }) => id)).toEqual(["d", "b"]);
   });
 
   it("keeps hostile IDs and texts unchanged", async () => {
@@ -76,14 +76,14 @@ describe("deliver", () => {
     ];
     for (const id of hostile) row(await table.deliver(delivery(message(id))), "delivered");
     for (const id of hostile) expect((await table.deliver(delivery(message(id)))).kind).toBe("duplicate");
-    expect((await table.inbox(of)).toSorted(byId)).toEqual(hostile.map((id) => message(id)).toSorted(byId));
+    expect((await table.unread(of)).toSorted(byId)).toEqual(hostile.map((id) => message(id)).toSorted(byId));
     for (const run of hostile) row(await table.create(creation({ run, now: NOW + 1 })), "created");
     for (const run of hostile) expect((await table.read(run, NOW))?.run).toBe(run);
   });
 });
 
 describe("conditions of every operation", () => {
-  const operations: readonly ((table: RunTable, row: Row, now: number) => Promise<{ readonly kind: string }>)[] = [
+  const operations: readonly ((table: Ports, row: Row, now: number) => Promise<{ readonly kind: string }>)[] = [
     (table, _, now) => table.claim(claim({ now })),
     (table, current, now) => table.commit({ ...commit(current), now }),
     (table, current, now) => table.park({ ...parking(current), now }),
@@ -107,12 +107,12 @@ describe("conditions of every operation", () => {
     const table = await createdTable();
     const outcome = await table.claim(claim({ born: "bbbbbbbbbb" }));
     expect(outcome).toEqual({ kind: "missing" });
-    expect(await table.inbox({ ...of, born: "bbbbbbbbbb" })).toEqual([]);
+    expect(await table.unread({ ...of, born: "bbbbbbbbbb" })).toEqual([]);
   });
 
   it("a row of an unknown newer format is `newer` and stays unchanged (schedule 31)", async () => {
     const store = temporaryStore();
-    const table = sqliteRunTable(store);
+    const table = sqlitePorts(store);
     const made = row(await table.create(creation()), "created");
     store.rows.exec("UPDATE runs SET row = json_remove(json_set(row, '$.format', 99), '$.sum')");
     for (const operation of operations) {
@@ -126,7 +126,7 @@ describe("conditions of every operation", () => {
 });
 
 describe("list and alive", () => {
-  async function tableOfMany(): Promise<RunTable> {
+  async function tableOfMany(): Promise<Ports> {
     const table = freshTable();
     for (let index = 0; index < 25; index += 1) {
       // Groups of five have equal times, so that the order within a time is tested too.
@@ -192,7 +192,7 @@ describe("list and alive", () => {
 
 it("a store that is not writable rejects with StoreUnreachable and decides nothing", async () => {
   const store = temporaryStore();
-  const table = sqliteRunTable(store);
+  const table = sqlitePorts(store);
   const made = row(await table.create(creation()), "created");
   for (const [trouble, words] of [
     ["PRAGMA query_only = 1", /read-only.*make the directory/],
@@ -206,7 +206,7 @@ it("a store that is not writable rejects with StoreUnreachable and decides nothi
     expect((failure as Error).message).toContain(store.dir);
     expect(await table.read(RUN, NOW)).toEqual(made);
     store.rows.exec("PRAGMA query_only = 0; PRAGMA max_page_count = 4294967294");
-    expect(await table.inbox(of)).toEqual([]);
+    expect(await table.unread(of)).toEqual([]);
   }
   expect((await table.claim(claim())).kind).toBe("granted");
 });

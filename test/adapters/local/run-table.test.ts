@@ -2,9 +2,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { describe, expect, it } from "vitest";
-import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import { type Ports, sqlitePorts } from "../../support/harness/ports.ts";
 import type { Row } from "../../../src/protocol/row.ts";
-import type { RunTable } from "../../../src/ports/run-table.ts";
 import {
   NOW,
   RUN,
@@ -51,7 +50,7 @@ describe("create", () => {
     expect(made.born).toBe("bbbbbbbbbb");
     // The old incarnation is missing, and the new one has seen no message.
     expect(await table.claim(claim({ now: later }))).toEqual({ kind: "missing" });
-    expect(await table.inbox({ ...of, now: later })).toEqual([]);
+    expect(await table.unread({ ...of, now: later })).toEqual([]);
     row(await table.deliver(delivery(message("m1"), { now: later, born: "bbbbbbbbbb" })), "delivered");
   });
 });
@@ -99,7 +98,7 @@ describe("claim", () => {
 
   it("grants one of fifty claims from several processes and connections", async () => {
     const dir = temporaryDir();
-    const table = sqliteRunTable(open(dir));
+    const table = sqlitePorts(open(dir));
     await table.create(creation());
     const args = [dir, JSON.stringify(claim()), "10"];
     const children = Array.from({ length: 5 }, () =>
@@ -159,7 +158,7 @@ describe("commit", () => {
 });
 
 describe("park", () => {
-  async function releasedTable(): Promise<{ readonly table: RunTable; readonly released: Row }> {
+  async function releasedTable(): Promise<{ readonly table: Ports; readonly released: Row }> {
     const table = await createdTable();
     const granted = row(await table.claim(claim()), "granted");
     return { table, released: row(await table.commit(commit(granted)), "committed") };

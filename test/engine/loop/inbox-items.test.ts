@@ -24,7 +24,7 @@ async function deliverRaw({ world, clock }: Harness, run: string): Promise<void>
   const { born, deadline } = world.store.rows.get(run) ?? { born: "", deadline: 0 };
   const body = { kind: "user", text: RAW, by: "ann" } as const;
   const message = { id: "raw", sentAt: clock.now(), body };
-  await world.table.deliver({ run, born, message, now: clock.now(), deadline });
+  await world.inbox.deliver({ run, born, message, now: clock.now(), deadline });
 }
 
 const isRaw = ({ world }: Harness): boolean => JSON.stringify([...world.store.messages.values()]).includes("hunter2");
@@ -34,7 +34,7 @@ const heard = async ({ world }: Harness, run: string): Promise<string> => JSON.s
 test("an inbox item is deleted after the commit that absorbed it, and a beat without messages deletes nothing", async () => {
   const harness = createChainHarness();
   const deletions: (readonly string[])[] = [];
-  const world = wrapTableCall(harness.world, "clearInbox", (clear) => async (of) => {
+  const world = wrapTableCall(harness.world, "clear", (clear) => async (of) => {
     deletions.push(of.ids);
     await clear(of);
   });
@@ -64,7 +64,7 @@ test("a failed deletion is repeated by the next invocation, and the commit stand
   await runAttempt(
     harness,
     agent,
-    wrapTableCall(harness.world, "clearInbox", () => away),
+    wrapTableCall(harness.world, "clear", () => away),
   );
   expect(isRaw(harness)).toBe(true);
   await runAttempt(harness, agent);

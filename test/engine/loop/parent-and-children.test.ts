@@ -21,7 +21,7 @@ import { FINAL_REPLY, scriptedAgent, beatReply, rowOf } from "../../support/harn
 /** Which writes of rows somebody makes, and to whom. */
 function noted(harness: SupervisedHarness) {
   const calls: string[] = [];
-  const { table } = harness.world;
+  const { table, inbox } = harness.world;
   const names = new Map<string, string>();
   const note = (what: string, run: string): void => void calls.push(`${what} ${names.get(run) ?? "?"}`);
   const world: World = {
@@ -36,13 +36,16 @@ function noted(harness: SupervisedHarness) {
         note(of.want, of.run);
         return table.request(of);
       },
-      deliver: (of) => {
-        note("tell the end to", of.run);
-        return table.deliver(of);
-      },
       recordEndNotified: (of) => {
         note("told", of.run);
         return table.recordEndNotified(of);
+      },
+    },
+    inbox: {
+      ...inbox,
+      deliver: (of) => {
+        note("tell the end to", of.run);
+        return inbox.deliver(of);
       },
     },
   };
@@ -216,11 +219,11 @@ describe("a parent", () => {
 
 /** Something happens right before the end of a run is told to others. */
 function beforeNotification(harness: SupervisedHarness, act: () => void): World {
-  const deliver: World["table"]["deliver"] = (of) => {
+  const deliver: World["inbox"]["deliver"] = (of) => {
     act();
-    return harness.world.table.deliver(of);
+    return harness.world.inbox.deliver(of);
   };
-  return { ...harness.world, table: { ...harness.world.table, deliver } };
+  return { ...harness.world, inbox: { ...harness.world.inbox, deliver } };
 }
 
 describe("a child", () => {

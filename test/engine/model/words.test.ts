@@ -50,7 +50,7 @@ describe("messages", () => {
     expect(prompts.map(wordsIn)).toEqual([1, 1]);
     expect(JSON.stringify(prompts)).not.toContain("something else");
     // Schedule 27: its item is deleted, and a late retry of its sender is still a duplicate of an ended run.
-    expect(await harness.world.table.inbox({ ...payload, now: harness.clock.now(), limit: 9 })).toEqual([]);
+    expect(await harness.world.inbox.unread({ ...payload, now: harness.clock.now(), limit: 9 })).toEqual([]);
   });
 
   test("that arrive during a call follow its result", async () => {
@@ -128,12 +128,12 @@ describe("schedule 12: a message that is acknowledged after the model was done",
     const { agent, prompts } = listening({ reply: () => FINAL_REPLY });
     const payload = await beginRun(harness.world, agent, {});
     const now = sending(harness, () => payload.run);
-    const inbox: World["table"]["inbox"] = async (of) => {
-      const found = await harness.world.table.inbox(of);
+    const unread: World["inbox"]["unread"] = async (of) => {
+      const found = await harness.world.inbox.unread(of);
       await now();
       return found;
     };
-    const late: World = { ...harness.world, table: { ...harness.world.table, inbox } };
+    const late: World = { ...harness.world, inbox: { ...harness.world.inbox, unread } };
     expect(await drive(runnerOf(late, agent), payload)).toMatchObject({ route: "done" });
     expect(prompts.map(wordsIn)).toEqual([0, 1]);
     expect(await said(harness.world, payload.run)).toHaveLength(1);

@@ -169,12 +169,12 @@ describe("a decision", () => {
     const harness = createHarness();
     const { run } = await runUntilGate(harness);
     let sent = 0;
-    const deliver: typeof harness.world.table.deliver = async (of) => {
+    const deliver: typeof harness.world.inbox.deliver = async (of) => {
       sent += 1;
-      const outcome = await harness.world.table.deliver(of);
+      const outcome = await harness.world.inbox.deliver(of);
       return sent === 1 ? { kind: "ambiguous", why: "timeout" } : outcome;
     };
-    const world = { ...harness.world, table: { ...harness.world.table, deliver } };
+    const world = { ...harness.world, inbox: { ...harness.world.inbox, deliver } };
     expect(await decideGate(world, { run, as: "approve" })).toMatchObject({
       kind: "duplicate",
       decision: { as: "approve" },

@@ -11,7 +11,7 @@ export type FaultKind = (typeof FAULTS)[number];
 
 const CRASHES: readonly FaultKind[] = ["crash before", "crash after"];
 const CONDITIONAL =
-  /^(table\.(create|claim|commit|park|deliver|request|handOver|tell|takeTurn|purge|keepKey|forgetKey)|objects\.put)$/;
+  /^(table\.(create|claim|commit|park|deliver|request|handOver|tell|take|purge|keepKey|forgetKey)|objects\.put)$/;
 const PORT = /^(table|objects|chain)\./;
 
 /** A write whose answer can be lost. */
@@ -76,8 +76,15 @@ export class Actor {
       earliest: () => world.clock.earliest(),
       after: (delayMs, call) => world.clock.after(delayMs, () => this.whenAwake(call)),
     };
-    const [table, objects] = [gated("table", world.table, gate), gated("objects", world.objects, gate)];
-    return { ...world, clock, table, objects, chain: gated("chain", world.chain, gate) };
+    return {
+      ...{ ...world, clock },
+      // Rows, messages and mutex leases are in one table.
+      table: gated("table", world.table, gate),
+      inbox: gated("table", world.inbox, gate),
+      leases: gated("table", world.leases, gate),
+      objects: gated("objects", world.objects, gate),
+      chain: gated("chain", world.chain, gate),
+    };
   }
 }
 

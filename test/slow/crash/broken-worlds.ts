@@ -1,11 +1,15 @@
 /** Worlds that break one rule each, to see that the enumerations find what comes of it. */
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { Row } from "../../../src/protocol/row.ts";
+import type { Inbox } from "../../../src/ports/inbox.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 
 const bending =
-  (bend: (world: MemoryWorld) => Partial<RunTable>) =>
-  (world: MemoryWorld): MemoryWorld => ({ ...world, table: { ...world.table, ...bend(world) } });
+  (bend: (world: MemoryWorld) => Partial<RunTable & Inbox>) =>
+  (world: MemoryWorld): MemoryWorld => {
+    const bent = { ...world.table, ...world.inbox, ...bend(world) };
+    return { ...world, table: bent, inbox: bent };
+  };
 
 const rowIn = ({ store }: MemoryWorld, run: string): Row | undefined => store.rows.get(run);
 
@@ -29,7 +33,7 @@ export const endWithoutKey = bending(() => ({ keepKey: async () => ({ kind: "kep
 
 /** Schedule 27: what was absorbed is forgotten with its item. */
 export const inboxWithoutSeen = bending(({ store }) => ({
-  clearInbox: async (of) => {
+  clear: async (of) => {
     for (const id of of.ids) store.messages.delete(JSON.stringify([of.run, of.born, id]));
   },
 }));

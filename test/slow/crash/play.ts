@@ -80,7 +80,7 @@ export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
     accounted: plan.dialled === undefined ? 0 : await accountedIn(world, run),
   };
   const ended = { result, code: shown?.failure?.code ?? null, ...asked };
-  const letters = await world.table.inbox({ ...stage.parent, now: clock.now(), limit: 9 });
+  const letters = await world.inbox.unread({ ...stage.parent, now: clock.now(), limit: 9 });
   const told = letters.map(({ body }) => (body.kind === "child" ? body.status : body.kind));
   const mine = rows.filter((row) => row.run === run);
   const seen = { world, run, rows: mine, keyless, answers, steered, steps, reached, points };

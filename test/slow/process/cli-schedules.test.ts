@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openStore } from "../../../src/adapters/local/database.ts";
-import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import { sqlitePorts } from "../../support/harness/ports.ts";
 import {
   type CliFolder,
   type CliProcess,
@@ -43,11 +43,11 @@ async function runsOf(at: CliFolder): Promise<readonly Record<string, unknown>[]
 /** As if the last firing that anybody saw had been the one before the latest. */
 async function forgetLatest(at: CliFolder): Promise<void> {
   const store = openStore({ dir: at.store, create: false });
-  const table = sqliteRunTable(store);
+  const table = sqlitePorts(store);
   const last = JSON.parse((await table.cursorOf(MUTEX_LEASE)) ?? "") as { readonly at: number };
   const [owner, now] = ["test", Date.now()];
   const cursor = JSON.stringify({ ...last, at: last.at - MONTH });
-  expect(await table.takeTurn({ name: MUTEX_LEASE, owner, until: now, now, cursor })).toMatchObject({ kind: "taken" });
+  expect(await table.take({ name: MUTEX_LEASE, owner, until: now, now, cursor })).toMatchObject({ kind: "taken" });
   store.close();
 }
 

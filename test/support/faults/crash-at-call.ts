@@ -44,8 +44,12 @@ export function crashAtCall(world: World, crash: CrashPoint): CrashingWorld {
         };
       },
     });
-  const { table, objects, chain } = world;
-  const mine: World = { ...world, table: guarded(table), objects: guarded(objects), chain: guarded(chain) };
+  const { table, inbox, leases, objects, chain } = world;
+  const mine: World = {
+    ...world,
+    ...{ table: guarded(table), inbox: guarded(inbox), leases: guarded(leases) },
+    ...{ objects: guarded(objects), chain: guarded(chain) },
+  };
   return { world: mine, survives: (work) => Promise.race([work(mine).then(() => true), died]) };
 }
 

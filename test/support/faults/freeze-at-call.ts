@@ -32,10 +32,14 @@ export function freezeAtCall(world: World, of: CrashPoint): FreezingWorld {
         };
       },
     });
-  const { table, objects, chain } = world;
+  const { table, inbox, leases, objects, chain } = world;
   const over = (work: Promise<unknown>): Promise<false> => work.then(() => false);
   return {
-    world: { ...world, table: guarded(table), objects: guarded(objects), chain: guarded(chain) },
+    world: {
+      ...world,
+      ...{ table: guarded(table), inbox: guarded(inbox), leases: guarded(leases) },
+      ...{ objects: guarded(objects), chain: guarded(chain) },
+    },
     freezes: (work) => Promise.race([frozen.promise, over(work)]),
     thaw: () => thawed.resolve(),
   };

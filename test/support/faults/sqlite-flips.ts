@@ -133,7 +133,7 @@ class Observer {
 }
 
 async function readAll(observer: Observer, { store, world }: OpenStore, { runs }: FlipScenario): Promise<void> {
-  const { table, clock } = world;
+  const { table, inbox, clock } = world;
   const now = clock.now();
   const pageOf = async (page: Promise<Page>): Promise<readonly string[]> => {
     const { rows, damaged } = await page;
@@ -145,7 +145,7 @@ async function readAll(observer: Observer, { store, world }: OpenStore, { runs }
   await observer.look("alive", () => pageOf(table.alive(query)));
   for (const [name, of] of Object.entries(runs)) {
     await observer.look(`show ${name}`, () => show(world, of.run));
-    await observer.look(`inbox ${name}`, () => table.inbox({ ...of, now, limit: 9 }));
+    await observer.look(`inbox ${name}`, () => inbox.unread({ ...of, now, limit: 9 }));
     await observer.look(`key ${name}`, () => table.readKey(of.run, now));
     await observer.look(`verify ${name}`, async () => {
       const { findings = [] } = (await verify(world, { run: of.run })) ?? {};

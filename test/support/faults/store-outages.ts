@@ -16,17 +16,24 @@ export interface StoreOutage {
 /** During the outage, no call of that store is answered or applied. */
 export function storeOutage(world: World, store: "table" | "objects"): StoreOutage {
   const outage = { isAway: false, world };
-  const guarded = new Proxy(world[store], {
-    get: (target, name) => {
-      const call: unknown = Reflect.get(target, name);
-      if (typeof call !== "function") return call;
-      return async (...of: unknown[]): Promise<unknown> => {
-        if (outage.isAway) throw new StoreUnreachable(`the ${store} does not answer`, { store: `the ${store}` });
-        return Reflect.apply(call, target, of) as unknown;
-      };
-    },
-  });
-  outage.world = { ...world, [store]: guarded };
+  const guarded = <T extends object>(port: T): T =>
+    new Proxy(port, {
+      get: (target, name) => {
+        const call: unknown = Reflect.get(target, name);
+        if (typeof call !== "function") return call;
+        return async (...of: unknown[]): Promise<unknown> => {
+          if (outage.isAway) throw new StoreUnreachable(`the ${store} does not answer`, { store: `the ${store}` });
+          return Reflect.apply(call, target, of) as unknown;
+        };
+      },
+    });
+  const { table, inbox, leases, objects } = world;
+  // Rows, messages and mutex leases are in one table.
+  const away =
+    store === "objects"
+      ? { objects: guarded(objects) }
+      : { table: guarded(table), inbox: guarded(inbox), leases: guarded(leases) };
+  outage.world = { ...world, ...away };
   return outage;
 }
 

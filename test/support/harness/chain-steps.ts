@@ -13,6 +13,7 @@ import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { timeline } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
+import type { Ports } from "./ports.ts";
 import { killableWorld, runnerOf } from "./drive.ts";
 import { type Harness, scriptedAgent, neverSettles, advanceUntilSettled, rowOf } from "./harness.ts";
 
@@ -124,25 +125,26 @@ export async function flushPromises(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-type Table = World["table"];
-type Asked<C extends keyof Table> = Parameters<Table[C]>[0];
+type Asked<C extends keyof Ports> = Parameters<Ports[C]>[0];
 type Call = (asked: unknown, ...rest: unknown[]) => Promise<unknown>;
 
-/** A world in which `instead` wraps one operation of the table. */
-export function wrapTableCall<C extends keyof Table>(
+/** A world in which `instead` wraps one operation of the rows, messages or mutex leases. */
+export function wrapTableCall<C extends keyof Ports>(
   world: World,
   name: C,
-  instead: (call: Table[C]) => Table[C],
+  instead: (call: Ports[C]) => Ports[C],
 ): World {
-  return { ...world, table: { ...world.table, [name]: instead(world.table[name]) } };
+  const port = (["table", "inbox", "leases"] as const).find((each) => name in world[each]) ?? "table";
+  const ports = world[port] as Ports;
+  return { ...world, [port]: { ...ports, [name]: instead(ports[name]) } };
 }
 
 /** The same for any operation and its arguments. */
-const meetingAny = (world: World, name: keyof Table, instead: (call: Call) => Call): World =>
+const meetingAny = (world: World, name: keyof Ports, instead: (call: Call) => Call): World =>
   wrapTableCall(world, name, (call) => instead(call as Call) as typeof call);
 
 /** Its process dies right after the first such call is applied: it gets no response and does nothing more. */
-export function crashAfterCall<C extends keyof Table>(
+export function crashAfterCall<C extends keyof Ports>(
   world: World,
   call: C,
   when: (asked: Asked<C>) => boolean = () => true,
@@ -159,7 +161,7 @@ export function crashAfterCall<C extends keyof Table>(
 /** Its process is frozen right before the first such call, until it is thawed. */
 export function freezeBeforeCall(
   world: World,
-  call: keyof Table,
+  call: keyof Ports,
 ): { readonly world: World; readonly thaw: () => void } {
   const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
   const frozen = meetingAny(world, call, (made) => async (asked, ...rest) => {
@@ -170,7 +172,7 @@ export function freezeBeforeCall(
 }
 
 /** Runs `happens` right before the first such call. */
-export function beforeCall(world: World, call: keyof Table, happens: () => Promise<unknown>): World {
+export function beforeCall(world: World, call: keyof Ports, happens: () => Promise<unknown>): World {
   let isDone = false;
   return meetingAny(world, call, (made) => async (asked, ...rest) => {
     if (!isDone) {

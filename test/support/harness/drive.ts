@@ -109,9 +109,13 @@ export function killableWorld(world: World): { readonly world: World; readonly k
           dead ? new Promise(() => undefined) : (Reflect.apply(call, target, of) as unknown);
       },
     });
-  const { table, objects, chain } = world;
+  const { table, inbox, leases, objects, chain } = world;
   return {
-    world: { ...world, table: guarded(table), objects: guarded(objects), chain: guarded(chain) },
+    world: {
+      ...world,
+      ...{ table: guarded(table), inbox: guarded(inbox), leases: guarded(leases) },
+      ...{ objects: guarded(objects), chain: guarded(chain) },
+    },
     kill: () => {
       dead = true;
     },

@@ -8,7 +8,7 @@ const knowingAdapter: Check = ({ imports }) =>
 
 /** Modules that only read, and the table itself. */
 const LOOKING = /^src\/operations\/(operation|table|views|labels|list|replay-against)\.ts$/;
-const READING = /^(read|readKey|list|alive|inbox)$/;
+const READING = /^(read|readKey|list|alive|unread|cursorOf)$/;
 
 /** A surface that changes a run without the operation table: it would have a scope, words and codes of its own. */
 const bypassingTable: Check = (source) => [
@@ -16,7 +16,8 @@ const bypassingTable: Check = (source) => [
     ours && !erased && /^src\/(operations|engine)\//.test(from) && !LOOKING.test(from) ? [`imports ${from}`] : [],
   ),
   ...nodes(({ node }) => {
-    const isOfTable = node.type === "MemberExpression" && /\btable$/.test(memberOf(node["object"] as Node));
+    const isOfTable =
+      node.type === "MemberExpression" && /\b(table|inbox|leases)$/.test(memberOf(node["object"] as Node));
     return isOfTable && !READING.test(nameOf(node["property"]));
   })(source),
 ];
@@ -65,7 +66,7 @@ export const SURFACE_RULES: readonly Rule[] = [
       ["src/cli/commands/x.ts", 'import { purge } from "../../operations/purge.ts";'],
       ["src/cli/commands/x.ts", 'import { type Assigned, assign } from "../../operations/assign.ts";'],
       ["src/cli/commands/x.ts", 'import { request } from "../../engine/loop/request.ts";'],
-      ["src/api/x.ts", "await world.table.deliver(delivery);"],
+      ["src/api/x.ts", "await world.inbox.deliver(delivery);"],
       ["src/api/x.ts", "await opened.world.table.purge({ run, born, now });"],
     ],
     spares: [

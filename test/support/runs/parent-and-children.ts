@@ -3,7 +3,7 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import type { Incarnation } from "../../../src/protocol/row.ts";
-import type { Message } from "../../../src/ports/run-table.ts";
+import type { Message } from "../../../src/ports/inbox.ts";
 import { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
@@ -49,4 +49,4 @@ export async function recordChildren(
 }
 
 export const inboxOf = (harness: SupervisedHarness, of: Incarnation): Promise<readonly Message[]> =>
-  harness.world.table.inbox({ run: of.run, born: of.born, now: harness.clock.now(), limit: 99 });
+  harness.world.inbox.unread({ run: of.run, born: of.born, now: harness.clock.now(), limit: 99 });

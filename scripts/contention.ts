@@ -1,0 +1,157 @@
+/**
+ * `npm run cost:contention [-- ROUNDS]`: counts the table writes that are refused when 50 messages are sent to a run at
+ * once while it runs beats, and prints how long a claim and its commit take, as the median of several rounds. It runs
+ * against LocalStack; the times only compare two versions of cairn on one machine.
+ */
+import { workload } from "../bench/workload.ts";
+import { installPlatform } from "../infra/platform.ts";
+import { deploy } from "../localstack/deploy.ts";
+import { environmentOf } from "../localstack/environment.ts";
+import { down, up } from "../localstack/up.ts";
+import { type AwsClients, awsClients } from "../src/adapters/aws/clients.ts";
+import { type MeteredCall, meter } from "../src/adapters/aws/meter.ts";
+import { awsWorld } from "../src/adapters/aws/world.ts";
+import { CommitCache } from "../src/history/commits.ts";
+import { SegmentCache } from "../src/history/load.ts";
+import { beat } from "../src/engine/loop/beat.ts";
+import { deliver } from "../src/engine/context/inbox.ts";
+import { startRun } from "../src/operations/start.ts";
+import { executionName } from "../src/protocol/ids.ts";
+import { limitsFor } from "../src/protocol/limits.ts";
+import type { Commit, Row } from "../src/protocol/row.ts";
+import type { Route } from "../src/protocol/chain.ts";
+import { modelOf } from "../src/providers/model.ts";
+import type { World } from "../src/ports/world.ts";
+
+const MESSAGES = 50;
+const BEATS = 30;
+/** Claims and commits of one round, which is one sample. */
+const PAIRS = 20;
+
+type Deployed = Awaited<ReturnType<typeof deploy>>;
+
+/** A world, and the table requests that it sends. */
+function metered(deployment: Deployed): { readonly world: World; readonly calls: MeteredCall[] } {
+  const calls: MeteredCall[] = [];
+  const clients = awsClients({ requestMs: 60_000 });
+  meter(clients, (call) => void (call.service === "table" && calls.push(call)));
+  return { calls, world: worldOf(deployment, clients) };
+}
+
+/** A world whose chain starts nothing, because this script drives the beats itself. */
+function worldOf(deployment: Deployed, clients: AwsClients): World {
+  const telemetry = { record: () => undefined };
+  const chain = { start: async () => ({ kind: "started" as const }), wake: async () => ({ kind: "awake" as const }) };
+  return { ...awsWorld({ ...deployment, clients, limits: limitsFor(60_000), telemetry }), chain };
+}
+
+const isWrite = ({ operation }: MeteredCall): boolean => /^(Update|Put|Delete|Transact)/.test(operation);
+
+/** The table gives no capacity for a write that it refuses. */
+const summed = (calls: readonly MeteredCall[]) => ({
+  writes: calls.filter(isWrite).length,
+  refused: calls.filter((call) => isWrite(call) && call.units === null).length,
+  reads: calls.filter((call) => !isWrite(call)).length,
+});
+
+async function begun(world: World, beats: number, key: string): Promise<Row> {
+  const { agent } = workload(beats - 1);
+  const started = await startRun(world, { agent, input: { beats }, tenant: "storm", idempotencyKey: key });
+  if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
+  return started.row;
+}
+
+async function storm(deployment: Deployed): Promise<void> {
+  const [runs, sends] = [metered(deployment), metered(deployment)];
+  const { agent } = workload(BEATS - 1);
+  const model = modelOf(agent.model);
+  const { run, born } = await begun(runs.world, BEATS, `${Date.now()} storm`);
+  const runner = {
+    ...{ world: runs.world, agentOf: async () => ({ kind: "agent" as const, agent, model }) },
+    ...{ segments: new SegmentCache(), commits: new CommitCache() },
+  };
+  let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
+  let sending: Promise<unknown> | null = null;
+  let invocations = 0;
+  for (let route: Route = "beat"; route === "beat"; invocations += 1) {
+    if (invocations === 2) {
+      const sent = Array.from({ length: MESSAGES }, (_, index) => ({
+        ...{ id: `m${index}`, sentAt: Date.now() + index },
+        body: { kind: "user" as const, text: `message ${index}`, by: "anna" },
+      }));
+      sending = Promise.all(sent.map((message) => deliver(sends.world, { run, born, message })));
+    }
+    const invocation = { deadline: Date.now() + 60_000, drain: new AbortController().signal };
+    const attempt = { execution: executionName(run, born, 1), epoch: payload.epoch, retry: 0, died: null };
+    const { kind, reply } = await beat(runner, { payload, attempt }, invocation);
+    if (kind !== "beat") throw new Error("the beat asked to end its process");
+    payload = reply;
+    route = reply.route;
+  }
+  await sending;
+  console.table({ [`${invocations} beats`]: summed(runs.calls), [`${MESSAGES} messages`]: summed(sends.calls) });
+}
+
+/** Milliseconds for each claim and commit of a released run; `worldAt` gives the world of each pair. */
+async function pairMs(worldAt: () => World): Promise<number> {
+  let row = await begun(worldAt(), 1, `${Date.now()} pairs ${Math.random()}`);
+  const began = performance.now();
+  for (let pair = 0; pair < PAIRS; pair += 1) {
+    const { table } = worldAt();
+    const of = { run: row.run, born: row.born, now: Date.now() };
+    const entry = { execution: executionName(row.run, row.born, 1), epoch: row.epoch, retry: 0 };
+    const claim = { ...of, chain: 1, entry, owner: `owner ${pair}`, leaseUntil: of.now + 60_000 };
+    const held = await table.claim(claim);
+    if (held.kind !== "granted") throw new Error(`the claim was ${held.kind}`);
+    const done = await table.commit(releaseOf(held.row, of.now));
+    if (done.kind !== "committed") throw new Error(`the commit was ${done.kind}`);
+    row = done.row;
+  }
+  return (performance.now() - began) / PAIRS;
+}
+
+function releaseOf(row: Row, now: number): Commit {
+  const { run, born, epoch, version, agentVersion, journal, snapshot, spent, phase, wakeCount, deadline } = row;
+  return {
+    ...{ run, born, epoch, version, agentVersion, journal, snapshot, spent, phase, deadline, now },
+    ...{ commitId: `commit ${version}`, status: "running", wakeCountSeen: wakeCount, wakeAt: null, asks: 0, will: 1 },
+    ...{ isProgress: true, storeOutage: null, lastCheckpointAt: now, release: true, raiseEffectsSettleAt: false },
+    ...{ nextChain: false, expiresAtSec: null, unlessWoken: false },
+  };
+}
+
+async function latency(deployment: Deployed, rounds: number): Promise<void> {
+  const clients = awsClients({ requestMs: 60_000 });
+  const world = worldOf(deployment, clients);
+  const newWorld = (): World => worldOf(deployment, clients);
+  const found: Record<"same" | "new", number[]> = { same: [], new: [] };
+  for (let round = 0; round <= rounds; round += 1) {
+    const [same, fresh] = [await pairMs(() => world), await pairMs(newWorld)];
+    // The first round also compiles code and opens connections.
+    if (round > 0) found.same.push(same);
+    if (round > 0) found.new.push(fresh);
+  }
+  console.log(`claim + commit, median of ${rounds} rounds of ${PAIRS}:`);
+  console.table({ "one process": shown(found.same), "a new process each": shown(found.new) });
+}
+
+function shown(samples: readonly number[]) {
+  const sorted = samples.toSorted((one, other) => one - other);
+  const [least = 0, median = 0] = [sorted[0], sorted[Math.floor(sorted.length / 2)]];
+  return { "median ms": median.toFixed(2), "least ms": least.toFixed(2), "most ms": (sorted.at(-1) ?? 0).toFixed(2) };
+}
+
+async function main(rounds: number): Promise<void> {
+  const say = (line: string): void => console.error(line);
+  const [, { url, wasUp }] = await Promise.all([installPlatform(say), up(process.env, say)]);
+  try {
+    const deployment = await deploy({ url, stage: "contention", config: { agents: [] } });
+    Object.assign(process.env, environmentOf({ url, deployment }));
+    for (let round = 0; round < 3; round += 1) await storm(deployment);
+    await latency(deployment, rounds);
+  } finally {
+    if (!wasUp) await down(process.env);
+  }
+}
+
+await main(Number(process.argv[2] ?? 7));

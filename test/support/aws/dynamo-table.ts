@@ -1,0 +1,198 @@
+/**
+ * A table of DynamoDB in memory, behind the client of the SDK: it evaluates the expressions that the adapter sends. Each
+ * request is applied as a whole when it is sent, so a test chooses the order of the requests of several processes.
+ */
+import { Dynamo } from "../../../src/adapters/aws/dynamo.ts";
+import type { Item as StoredItem } from "../../../src/adapters/aws/item.ts";
+import { dynamoInbox } from "../../../src/adapters/aws/messages.ts";
+import { dynamoRunTable } from "../../../src/adapters/aws/run-table.ts";
+import type { Inbox } from "../../../src/ports/inbox.ts";
+import type { RunTable } from "../../../src/ports/run-table.ts";
+
+type AttributeValue = StoredItem[string];
+type Item = Record<string, AttributeValue>;
+
+interface Expressions {
+  readonly ConditionExpression?: string;
+  readonly UpdateExpression?: string;
+  readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
+  readonly ExpressionAttributeValues?: Readonly<Record<string, AttributeValue>>;
+}
+
+interface Request extends Expressions {
+  readonly Key?: Item;
+  readonly Item?: Item;
+  readonly TransactItems?: readonly Readonly<Record<string, Request>>[];
+}
+
+export interface Sent {
+  /** `UpdateItem`, `GetItem`, ... */
+  readonly operation: string;
+  readonly input: Request;
+  readonly isRefused: boolean;
+}
+
+export interface DynamoTable {
+  readonly sent: readonly Sent[];
+  /** The run table and the inbox of a new process, which remembers no row. */
+  process(): RunTable & Inbox;
+  /** The stored row of a run. */
+  item(run: string): Item | undefined;
+  put(item: Item): void;
+  /** Removes the row of a run. */
+  remove(run: string): void;
+  /** Calls `act` once, before the next request of that operation is applied. */
+  before(operation: string, act: () => Promise<unknown> | void): void;
+}
+
+export function dynamoTable(): DynamoTable {
+  const items = new Map<string, Item>();
+  const sent: Sent[] = [];
+  const waiting: { readonly operation: string; readonly act: () => Promise<unknown> | void }[] = [];
+  const apply = (operation: string, input: Request): object => {
+    try {
+      const output = applied(items, operation, input);
+      sent.push({ operation, input, isRefused: false });
+      return output;
+    } catch (error) {
+      sent.push({ operation, input, isRefused: true });
+      throw error;
+    }
+  };
+  const client = {
+    send: async (command: { readonly constructor: { readonly name: string }; readonly input: Request }) => {
+      const operation = command.constructor.name.replace(/Command$/, "");
+      const at = waiting.findIndex((each) => each.operation === operation);
+      if (at >= 0) await waiting.splice(at, 1)[0]?.act();
+      return apply(operation, command.input);
+    },
+  } as unknown as ConstructorParameters<typeof Dynamo>[0]["clients"]["once"];
+  return {
+    sent,
+    process: () =>
+      portsOf(
+        new Dynamo({
+          ...{ clients: { once: client, repeating: client }, table: "runs" },
+          clock: { after: (_, call) => (call(), () => undefined) },
+        }),
+      ),
+    item: (run) => items.get(rowKey(run)),
+    put: (item) => void items.set(keyText(item), structuredClone(item)),
+    remove: (run) => void items.delete(rowKey(run)),
+    before: (operation, act) => void waiting.push({ operation, act }),
+  };
+}
+
+const portsOf = (dynamo: Dynamo): RunTable & Inbox => ({
+  ...dynamoRunTable({ dynamo, table: "runs" }),
+  ...dynamoInbox(dynamo),
+});
+
+const keyText = ({ run, item }: Item): string => JSON.stringify([run?.S, item?.S]);
+const rowKey = (run: string): string => keyText({ run: { S: run }, item: { S: "row" } });
+
+function applied(items: Map<string, Item>, operation: string, input: Request): object {
+  const key = keyText(input.Key ?? input.Item ?? {});
+  const found = items.get(key);
+  if (operation === "GetItem") return { Item: structuredClone(found) };
+  if (operation === "TransactWriteItems") return transacted(items, input);
+  if (!holds(input, found)) throw refusal("ConditionalCheckFailedException", itemOf(found));
+  if (operation === "DeleteItem") items.delete(key);
+  if (operation === "PutItem") items.set(key, structuredClone(input.Item ?? {}));
+  if (operation !== "UpdateItem") return { Attributes: structuredClone(found) };
+  const updated = changed({ ...input.Key, ...found }, input);
+  items.set(key, updated);
+  return { Attributes: structuredClone(updated) };
+}
+
+function transacted(items: Map<string, Item>, { TransactItems = [] }: Request): object {
+  const parts = TransactItems.flatMap((part) => Object.entries(part));
+  const reasons = parts.map(([, input]) => {
+    const found = items.get(keyText(input.Key ?? input.Item ?? {}));
+    if (holds(input, found)) return { Code: "None" };
+    return { Code: "ConditionalCheckFailed", ...itemOf(found) };
+  });
+  if (reasons.some(({ Code }) => Code !== "None")) {
+    throw refusal("TransactionCanceledException", { CancellationReasons: reasons });
+  }
+  for (const [kind, input] of parts) if (kind !== "ConditionCheck") applied(items, `${kind}Item`, input);
+  return {};
+}
+
+/** An error as the SDK throws it. */
+const refusal = (name: string, more: object): Error => Object.assign(new Error("refused"), { name, ...more });
+
+const itemOf = (found: Item | undefined): object => (found === undefined ? {} : { Item: structuredClone(found) });
+
+/** `SET a = :v, b = b + :w REMOVE c`: these two forms are all that the adapter sends. */
+function changed(item: Item, input: Expressions): Item {
+  const { UpdateExpression = "", ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = input;
+  const [, sets = "", removed = ""] = /^(?:SET (.*?))?(?: ?REMOVE (.*))?$/.exec(UpdateExpression) ?? [];
+  const next = structuredClone(item);
+  for (const each of sets === "" ? [] : sets.split(", ")) {
+    const [, name = "", from, value = ""] = /^(#\w+) = (?:(#\w+) \+ )?(:\w+)$/.exec(each) ?? [];
+    const given = values[value];
+    if (given === undefined) throw new Error(`this table does not know the change ${each}`);
+    const before = from === undefined ? 0 : Number(item[names[from] ?? ""]?.N);
+    next[names[name] ?? ""] = from === undefined ? structuredClone(given) : { N: String(before + Number(given.N)) };
+  }
+  for (const name of removed === "" ? [] : removed.split(", ")) delete next[names[name] ?? ""];
+  return next;
+}
+
+/** Evaluates a condition: comparisons, `IN`, `attribute_exists`, `NOT`, `AND`, `OR` and parentheses. */
+function holds(input: Expressions, item: Item | undefined): boolean {
+  const { ConditionExpression, ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = input;
+  if (ConditionExpression === undefined) return true;
+  const tokens = ConditionExpression.match(/[#:]?\w+|<=|>=|<>|[=<>(),]/g) ?? [];
+  const take = (): string => tokens.shift() ?? "";
+  const operand = (token: string): string | number | undefined => {
+    const value = token.startsWith("#") ? item?.[names[token] ?? ""] : values[token];
+    return value?.N === undefined
+      ? (value?.S ?? (value?.BOOL === undefined ? undefined : String(value.BOOL)))
+      : Number(value.N);
+  };
+  const either = (): boolean => {
+    let result = both();
+    while (tokens[0] === "OR") result = (take(), both()) || result;
+    return result;
+  };
+  const both = (): boolean => {
+    let result = one();
+    while (tokens[0] === "AND") result = (take(), one()) && result;
+    return result;
+  };
+  const one = (): boolean => {
+    const token = take();
+    if (token === "NOT") return !one();
+    if (token === "(") {
+      const result = either();
+      take();
+      return result;
+    }
+    if (token.startsWith("attribute_")) {
+      const [, name] = [take(), take(), take()];
+      return (item?.[names[name] ?? ""] !== undefined) === (token === "attribute_exists");
+    }
+    const [left, operator] = [operand(token), take()];
+    if (operator === "IN") {
+      const options: unknown[] = [];
+      for (let next = take(); next !== ")"; next = take()) if (next.startsWith(":")) options.push(operand(next));
+      return options.includes(left);
+    }
+    return compared(left, operator, operand(take()));
+  };
+  return either();
+}
+
+function compared(left: string | number | undefined, operator: string, right: string | number | undefined): boolean {
+  if (operator === "<>") return left !== right;
+  // A comparison with a missing attribute is false.
+  if (left === undefined || right === undefined) return false;
+  if (operator === "=") return left === right;
+  if (operator === "<") return left < right;
+  if (operator === "<=") return left <= right;
+  if (operator === ">") return left > right;
+  if (operator === ">=") return left >= right;
+  throw new Error(`this table does not know the operator ${operator}`);
+}
