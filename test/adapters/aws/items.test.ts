@@ -90,10 +90,10 @@ describe("a row as an item", () => {
     expect(names(removed)).toEqual([
       "checksum",
       "deaths",
+      "endNotified",
       "expiresAtSec",
       "outageSince",
       "outageStore",
-      "endNotified",
       "wakeAt",
     ]);
   });
