@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
-import { openStore } from "../src/adapters/local/database.ts";
+import { openStore } from "../src/adapters/local/store/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { modelsOf } from "../src/providers/model.ts";
 import { executionName } from "../src/protocol/ids.ts";

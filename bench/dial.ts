@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { setTimeout as pass } from "node:timers/promises";
 import { defineAgent, scriptedModel, tool } from "cairn";
 import { z } from "zod";
-import { openStore } from "../src/adapters/local/database.ts";
+import { openStore } from "../src/adapters/local/store/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { modelOf } from "../src/providers/model.ts";
 import { executionName } from "../src/protocol/ids.ts";

@@ -1,5 +1,5 @@
 /** The function of the state Beat: performs one beat of a run. */
-import type { MachineInput } from "../src/adapters/aws/machine-input.ts";
+import type { MachineInput } from "../src/adapters/aws/machine/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Reply } from "../src/protocol/chain.ts";
 import { beat } from "../src/engine/loop/beat.ts";

@@ -5,11 +5,11 @@
  */
 import { bucketClients, tableClients } from "../src/adapters/aws/clients.ts";
 import { systemClock as clock } from "../src/adapters/aws/clock.ts";
-import { Dynamo } from "../src/adapters/aws/dynamo.ts";
-import { dynamoInbox } from "../src/adapters/aws/messages.ts";
-import { s3ObjectStore } from "../src/adapters/aws/object-store.ts";
-import { dynamoRunTable } from "../src/adapters/aws/run-table.ts";
-import { removedIncarnation } from "../src/adapters/aws/schema.ts";
+import { Dynamo } from "../src/adapters/aws/table/dynamo.ts";
+import { dynamoInbox } from "../src/adapters/aws/table/messages.ts";
+import { s3ObjectStore } from "../src/adapters/aws/bucket/object-store.ts";
+import { dynamoRunTable } from "../src/adapters/aws/table/run-table.ts";
+import { removedIncarnation } from "../src/adapters/aws/table/schema.ts";
 import { alarm } from "../src/history/alarm.ts";
 import { cleanUp } from "../src/history/clean-up.ts";
 import { sentenceOf } from "../src/codec/value.ts";

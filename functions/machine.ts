@@ -1,5 +1,5 @@
 /** What the machine asks for and what it is answered, where that is not the chain's own task or result. */
-import { LIVE, type MachineInput, nextInput } from "../src/adapters/aws/machine-input.ts";
+import { LIVE, type MachineInput, nextInput } from "../src/adapters/aws/machine/machine-input.ts";
 import type { Reply, Task } from "../src/protocol/chain.ts";
 import type { Entry } from "../src/protocol/entry.ts";
 

@@ -2,7 +2,7 @@
  * The settings of a function. Only this file reads the environment. Each setting is its own function, so that a bundle
  * contains only the settings that it uses: a deployment gives each function only those.
  */
-import { deploymentOf } from "../src/adapters/aws/keys.ts";
+import { deploymentOf } from "../src/adapters/aws/table/keys.ts";
 import { lambdaTelemetry } from "../src/adapters/aws/telemetry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { Telemetry } from "../src/ports/world.ts";

@@ -1,6 +1,6 @@
 /** The dashboard of a deployment: its alarms, and the graphs that explain them. */
 import { ALARMS } from "../src/adapters/aws/metrics.ts";
-import { TABLE } from "../src/adapters/aws/schema.ts";
+import { TABLE } from "../src/adapters/aws/table/schema.ts";
 import type { DeployedFunction, Names } from "./names.ts";
 import { type Plan, functionsOf } from "./plan.ts";
 import { type Series, ofCairn, ofFunction, ofIndex, ofLetters, ofMachine, ofTable } from "./series.ts";

@@ -2,8 +2,8 @@
  * Creates the functions from finished bundles, each with its own role, and the event source that calls the clean-up.
  */
 import { createHash } from "node:crypto";
-import { LIVE } from "../src/adapters/aws/machine-input.ts";
-import { TABLE } from "../src/adapters/aws/schema.ts";
+import { LIVE } from "../src/adapters/aws/machine/machine-input.ts";
+import { TABLE } from "../src/adapters/aws/table/schema.ts";
 import { environmentOf } from "./environment.ts";
 import { statementsOf, tlsOnly } from "./grants.ts";
 import {

@@ -2,7 +2,7 @@
  * The permissions of each function: the AWS actions that its port operations need, and no others. No action is `*`, and
  * no resource is `*`.
  */
-import { STORE } from "../src/adapters/aws/keys.ts";
+import { STORE } from "../src/adapters/aws/table/keys.ts";
 import { type DeployedFunction, type FunctionName, type LettersOf, type Names, kindOf } from "./names.ts";
 
 /** A policy statement that allows actions on resources. */

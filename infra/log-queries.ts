@@ -1,5 +1,5 @@
 /** Builds the commands with which an operator reads the logs of a deployment. They appear in the texts of alarms. */
-import { ROUTE_ERROR } from "../src/adapters/aws/machine-input.ts";
+import { ROUTE_ERROR } from "../src/adapters/aws/machine/machine-input.ts";
 import type { MetricName } from "../src/adapters/aws/metrics.ts";
 import { type DeployedFunction, type Names, agentFunction } from "./names.ts";
 import type { Plan } from "./plan.ts";

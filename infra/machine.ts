@@ -1,5 +1,5 @@
 /** Creates the state machine with the definition that the chain's own table generates, under a fixed name. */
-import { definitionOf } from "../src/adapters/aws/asl.ts";
+import { definitionOf } from "../src/adapters/aws/machine/asl.ts";
 import { type AgentBeat, type Functions, publish } from "./functions.ts";
 import { agentFunction } from "./names.ts";
 import { machineTimesOf } from "./plan.ts";

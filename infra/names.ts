@@ -5,7 +5,7 @@
  * Bucket names are unique across all of AWS, so they include account and region.
  */
 
-import { parameterOf } from "../src/adapters/aws/keys.ts";
+import { parameterOf } from "../src/adapters/aws/table/keys.ts";
 
 /**
  * The functions of every deployment. They are listed here, not beside their bundles, because the description of

@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { type Config, type DeployOptions, isolatedOf, limitsIn } from "../src/sdk/config.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
-import type { MachineTimes } from "../src/adapters/aws/asl.ts";
+import type { MachineTimes } from "../src/adapters/aws/machine/asl.ts";
 import type { Bundle } from "./bundle.ts";
 import { type AgentFunction, type DeployedFunction, FUNCTIONS, agentFunction, kindOf } from "./names.ts";
 import type { DeployedSchedule } from "./schedules.ts";

@@ -2,7 +2,7 @@
  * The metrics that alarms and the dashboard read, each with its full CloudWatch identity. With a misspelled dimension a
  * metric never has data, and its alarm never fires.
  */
-import type { TABLE } from "../src/adapters/aws/schema.ts";
+import type { TABLE } from "../src/adapters/aws/table/schema.ts";
 import { DIMENSION, type MetricName, NAMESPACE } from "../src/adapters/aws/metrics.ts";
 import type { DeployedFunction, LettersOf, Names } from "./names.ts";
 

@@ -2,9 +2,9 @@
  * Creates the table and the bucket, which hold all durable data. The adapter defines the layout of the table. The
  * bucket's policy refuses what the protocol never does.
  */
-import { STORE } from "../src/adapters/aws/keys.ts";
-import { TABLE } from "../src/adapters/aws/schema.ts";
-import { ATTRIBUTES } from "../src/adapters/aws/attributes.ts";
+import { STORE } from "../src/adapters/aws/table/keys.ts";
+import { TABLE } from "../src/adapters/aws/table/schema.ts";
+import { ATTRIBUTES } from "../src/adapters/aws/table/attributes.ts";
 import { DELETED_DAYS, LIFECYCLE_RULES } from "./retention.ts";
 import type { Site } from "./site.ts";
 

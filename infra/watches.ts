@@ -6,7 +6,7 @@
  * metric.
  */
 import { ALARMS } from "../src/adapters/aws/metrics.ts";
-import { TABLE } from "../src/adapters/aws/schema.ts";
+import { TABLE } from "../src/adapters/aws/table/schema.ts";
 import { CRACKS } from "../src/core/topologies/cracks.ts";
 import { type DeployedFunction, type Names, kindOf } from "./names.ts";
 import { DIED, ERRORS, OF_BEAT, alarms, explained, log, namesOfLogs, tail, typed } from "./log-queries.ts";

@@ -7,8 +7,8 @@
  * a cost exceeds its bound in `cost-bounds.ts`.
  */
 import { workload } from "../bench/workload.ts";
-import { definitionOf } from "../src/adapters/aws/asl.ts";
-import type { MachineState } from "../src/adapters/aws/asl-states.ts";
+import { definitionOf } from "../src/adapters/aws/machine/asl.ts";
+import type { MachineState } from "../src/adapters/aws/machine/asl-states.ts";
 import { machineTimesOf, planOf } from "../infra/plan.ts";
 import { installPlatform } from "../infra/platform.ts";
 import { deploy } from "../localstack/deploy.ts";
@@ -16,7 +16,7 @@ import { environmentOf } from "../localstack/environment.ts";
 import { down, up } from "../localstack/up.ts";
 import { awsClients } from "../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../src/adapters/aws/meter.ts";
-import { routeErrorName } from "../src/adapters/aws/machine-input.ts";
+import { routeErrorName } from "../src/adapters/aws/machine/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { modelOf } from "../src/providers/model.ts";
 import { AFTER_BEAT, type Route } from "../src/protocol/chain.ts";

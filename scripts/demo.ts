@@ -9,7 +9,7 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs, styleText } from "node:util";
 import { countsOf } from "../agents/travel/services.ts";
-import { openStore } from "../src/adapters/local/database.ts";
+import { openStore } from "../src/adapters/local/store/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { usd } from "../src/core/policy/spending.ts";
 import { limitsFor } from "../src/protocol/limits.ts";

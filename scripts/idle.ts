@@ -2,7 +2,7 @@
  * `npm run cost:idle [-- STAGE]`: prints the monthly cost of a deployment in which no agent runs. It multiplies the
  * resources of a deployment by list prices. The free tier of an account is not deducted.
  */
-import { ALIVE_SHARDS } from "../src/adapters/aws/keys.ts";
+import { ALIVE_SHARDS } from "../src/adapters/aws/table/keys.ts";
 import { described } from "./described.ts";
 import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "./prices.ts";
 

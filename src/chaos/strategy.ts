@@ -1,7 +1,7 @@
 /** The interface of a strategy: its input, and the outcomes that it returns for the comparison. */
 import type { Chaos } from "../sdk/chaos.ts";
 import type { Agent } from "../ports/agent.ts";
-import type { WorkerOptions } from "../adapters/local/workers.ts";
+import type { WorkerOptions } from "../adapters/local/workers/workers.ts";
 import type { Json } from "../core/json.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Kill } from "./kills.ts";

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openStore } from "../../src/adapters/local/database.ts";
+import { openStore } from "../../src/adapters/local/store/database.ts";
 import { environmentSealKeys } from "../../src/adapters/local/seal-keys.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { sha256 } from "../../src/codec/canonical.ts";

@@ -3,9 +3,9 @@
  * its meaning unchanged. No flip causes an unnamed error, and none changes committed data unnoticed.
  */
 import { describe, expect, test } from "vitest";
-import { ATTRIBUTES, type Attribute } from "../../src/adapters/aws/attributes.ts";
-import { type Item, rowItem, rowOf as rowOfItem } from "../../src/adapters/aws/item.ts";
-import { rowOf as rowOfText, storedRow } from "../../src/adapters/local/row-text.ts";
+import { ATTRIBUTES, type Attribute } from "../../src/adapters/aws/table/attributes.ts";
+import { type Item, rowItem, rowOf as rowOfItem } from "../../src/adapters/aws/table/item.ts";
+import { rowOf as rowOfText, storedRow } from "../../src/adapters/local/store/row-text.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import { checksumOf } from "../../src/codec/checksum.ts";
 import { impossibleIn } from "../../src/codec/row-range.ts";

@@ -1,10 +1,10 @@
 /** The worlds that this checkout has, each made fresh for one case. */
 import { systemClock } from "../../src/adapters/local/clock.ts";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
-import type { Store } from "../../src/adapters/local/database.ts";
-import { removalsOf } from "../../src/adapters/local/removals.ts";
-import { executionsOf } from "../../src/adapters/local/executions.ts";
-import { sqliteObjectStore } from "../../src/adapters/local/object-store.ts";
+import type { Store } from "../../src/adapters/local/store/database.ts";
+import { removalsOf } from "../../src/adapters/local/store/removals.ts";
+import { executionsOf } from "../../src/adapters/local/store/executions.ts";
+import { sqliteObjectStore } from "../../src/adapters/local/store/object-store.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";

@@ -38,7 +38,7 @@ const CLIENTS = ["@aws-sdk/client-dynamodb", "@aws-sdk/client-s3", "@aws-sdk/cli
 describe("a function", () => {
   test.each(FUNCTIONS)("%s contains nothing of the embedded world or the command line", (name) => {
     const { sources } = of(name);
-    expect(sources).toContain("src/adapters/aws/dynamo.ts");
+    expect(sources).toContain("src/adapters/aws/table/dynamo.ts");
     expect(sources.filter((file) => /^src\/(adapters\/(local|memory)|cli|conformance)\//.test(file))).toEqual([]);
   });
 

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { TABLE } from "../../src/adapters/aws/schema.ts";
-import { STORE } from "../../src/adapters/aws/keys.ts";
+import { TABLE } from "../../src/adapters/aws/table/schema.ts";
+import { STORE } from "../../src/adapters/aws/table/keys.ts";
 import { ARCHIVES, ARCHIVE_TIERS } from "../../src/core/policy/retention.ts";
 import { type PolicyStatement, policyOf } from "../support/aws/iam-policies.ts";
 import { type Inputs, STAGES, deployed } from "./deployed.ts";

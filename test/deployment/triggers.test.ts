@@ -1,6 +1,6 @@
 /** The triggers of functions: the state machine, the API, schedules, and the table's stream. */
 import { describe, expect, test } from "vitest";
-import { definitionOf } from "../../src/adapters/aws/asl.ts";
+import { definitionOf } from "../../src/adapters/aws/machine/asl.ts";
 import { machineTimesOf } from "../../infra/plan.ts";
 import type { Task } from "../../src/protocol/chain.ts";
 import { createApiHarness } from "../support/harness/api-harness.ts";

@@ -7,7 +7,7 @@ import type { StoreSeen } from "../../src/adapters/local/inspection.ts";
 import { defineAgent, tool } from "../../src/sdk/define.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, type SecretSeen, agentSeen } from "../../src/doctor/agents.ts";
-import { awsChecks } from "../../src/adapters/aws/checks.ts";
+import { awsChecks } from "../../src/adapters/aws/doctor/checks.ts";
 import { type Judged, type Status, judgeAll, ok, warn } from "../../src/ports/diagnosis.ts";
 import { LOCAL_CHECKS, type StoreLook } from "../../src/adapters/local/checks.ts";
 import { POINTS, judgePoints } from "../../src/doctor/production.ts";

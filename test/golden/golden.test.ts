@@ -5,7 +5,7 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { rowOf } from "../../src/adapters/local/row-text.ts";
+import { rowOf } from "../../src/adapters/local/store/row-text.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { readArchive } from "../../src/codec/archive.ts";

@@ -8,7 +8,7 @@
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { storedRow } from "../../src/adapters/local/row-text.ts";
+import { storedRow } from "../../src/adapters/local/store/row-text.ts";
 import { readArchive } from "../../src/codec/archive.ts";
 import { canonical, sha256 } from "../../src/codec/canonical.ts";
 import { encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { parameterSecrets } from "../../src/adapters/aws/secrets.ts";
-import { openStore } from "../../src/adapters/local/database.ts";
+import { openStore } from "../../src/adapters/local/store/database.ts";
 import { localSecrets } from "../../src/adapters/local/secrets.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";

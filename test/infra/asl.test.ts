@@ -4,8 +4,8 @@
  */
 import validate from "asl-validator";
 import { describe, expect, test } from "vitest";
-import { TASK_MARGIN_SECONDS } from "../../src/adapters/aws/asl.ts";
-import type { Definition, MachineState, StateName, TaskState } from "../../src/adapters/aws/asl-states.ts";
+import { TASK_MARGIN_SECONDS } from "../../src/adapters/aws/machine/asl.ts";
+import type { Definition, MachineState, StateName, TaskState } from "../../src/adapters/aws/machine/asl-states.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { AFTER_BEAT, RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";

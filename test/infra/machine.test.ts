@@ -5,9 +5,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type AskedRescue, answerBeat, readRescue } from "../../functions/machine.ts";
-import { definitionOf } from "../../src/adapters/aws/asl.ts";
-import type { StateName } from "../../src/adapters/aws/asl-states.ts";
-import { RouteError } from "../../src/adapters/aws/machine-input.ts";
+import { definitionOf } from "../../src/adapters/aws/machine/asl.ts";
+import type { StateName } from "../../src/adapters/aws/machine/asl-states.ts";
+import { RouteError } from "../../src/adapters/aws/machine/machine-input.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Task as ChainTask, Route } from "../../src/protocol/chain.ts";
 import {

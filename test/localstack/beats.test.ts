@@ -7,7 +7,7 @@ import { describe, expect, inject, test } from "vitest";
 import { setBehaviour } from "../../agents/travel/behaviour.ts";
 import { countsOf } from "../../agents/travel/services.ts";
 import { environmentOf } from "../../localstack/environment.ts";
-import { firstInput } from "../../src/adapters/aws/machine-input.ts";
+import { firstInput } from "../../src/adapters/aws/machine/machine-input.ts";
 import { clerk } from "./fixtures/clerk.ts";
 import {
   callsOf,

@@ -1,7 +1,7 @@
 /** The cost of a beat, counted from the clients' requests, and the size of a row as DynamoDB counts it. */
 import { type AttributeValue, GetItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
+import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { awsClients } from "../../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../../src/adapters/aws/meter.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";

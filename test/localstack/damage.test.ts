@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { DeleteObjectCommand, PutObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { nameStores } from "../../src/adapters/aws/store-id.ts";
+import { nameStores } from "../../src/adapters/aws/table/store-id.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable, type TelemetryRecord, type World } from "../../src/ports/world.ts";

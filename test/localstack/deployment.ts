@@ -10,8 +10,8 @@ import { inject } from "vitest";
 import { clientsOf } from "../../localstack/clients.ts";
 import { createTable } from "../../localstack/resources/table.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
-import { removeUnder } from "../../src/adapters/aws/object-removal.ts";
-import { nameStores } from "../../src/adapters/aws/store-id.ts";
+import { removeUnder } from "../../src/adapters/aws/bucket/object-removal.ts";
+import { nameStores } from "../../src/adapters/aws/table/store-id.ts";
 import { Removals } from "./removals.ts";
 
 export interface Deployment {

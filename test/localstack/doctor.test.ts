@@ -2,11 +2,11 @@
 import { UpdateContinuousBackupsCommand, UpdateTableCommand, UpdateTimeToLiveCommand } from "@aws-sdk/client-dynamodb";
 import { ListObjectsV2Command, PutBucketPolicyCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
-import type { Names } from "../../src/adapters/aws/machine-inspection.ts";
-import { inspectAws } from "../../src/adapters/aws/inspection.ts";
-import { TABLE } from "../../src/adapters/aws/schema.ts";
+import type { Names } from "../../src/adapters/aws/doctor/machine-inspection.ts";
+import { inspectAws } from "../../src/adapters/aws/doctor/inspection.ts";
+import { TABLE } from "../../src/adapters/aws/table/schema.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import { awsChecks } from "../../src/adapters/aws/checks.ts";
+import { awsChecks } from "../../src/adapters/aws/doctor/checks.ts";
 import { type Judged, judgeAll } from "../../src/ports/diagnosis.ts";
 import { runCairn, createCliFolder } from "../support/processes/cli-process.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";

@@ -11,9 +11,9 @@ import {
 } from "@aws-sdk/client-sfn";
 import { expect, inject, vi } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
-import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
+import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
-import { ROUTE_ERROR } from "../../src/adapters/aws/machine-input.ts";
+import { ROUTE_ERROR } from "../../src/adapters/aws/machine/machine-input.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import type { Json } from "../../src/core/json.ts";

@@ -1,7 +1,7 @@
 /** The removed rows in a table's stream, read from its beginning like an event source reads it. */
 import { type AttributeValue, DeleteItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import type { AwsClients } from "../../src/adapters/aws/clients.ts";
-import { removedIncarnation } from "../../src/adapters/aws/schema.ts";
+import { removedIncarnation } from "../../src/adapters/aws/table/schema.ts";
 import type { Incarnation } from "../../src/protocol/row.ts";
 import { eventually } from "./eventually.ts";
 

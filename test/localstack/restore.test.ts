@@ -1,8 +1,8 @@
 /** A restored backup: rows are older than their objects, as after a restore of the table. */
 import { GetItemCommand, PutItemCommand } from "@aws-sdk/client-dynamodb";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ROW_ITEM } from "../../src/adapters/aws/keys.ts";
-import { keyOf } from "../../src/adapters/aws/item.ts";
+import { ROW_ITEM } from "../../src/adapters/aws/table/keys.ts";
+import { keyOf } from "../../src/adapters/aws/table/item.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord } from "../../src/ports/world.ts";

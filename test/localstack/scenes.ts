@@ -5,7 +5,7 @@
 import { DeleteItemCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { expect } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
-import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
+import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { createApi } from "../../src/api/app.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { SIZES } from "../../src/codec/limits.ts";

@@ -1,7 +1,7 @@
 /** Secrets in the Parameter Store: functions read the declared secrets and never write their values. */
 import { DeleteParameterCommand, PutParameterCommand, SSMClient } from "@aws-sdk/client-ssm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { parameterOf } from "../../src/adapters/aws/keys.ts";
+import { parameterOf } from "../../src/adapters/aws/table/keys.ts";
 import { parameterSecrets } from "../../src/adapters/aws/secrets.ts";
 import { ended, laneOf, shown, started } from "./lane.ts";
 import { teller } from "./fixtures/teller.ts";

@@ -1,7 +1,7 @@
 /** The AWS world for the conformance suites, on a separate deployment; each case has its own names. */
 import { DeleteItemCommand, GetItemCommand, ScanCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { DescribeExecutionCommand, StopExecutionCommand } from "@aws-sdk/client-sfn";
-import { ATTRIBUTES } from "../../src/adapters/aws/attributes.ts";
+import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/testing/conformance/index.ts";

@@ -9,7 +9,7 @@ import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { killGroup } from "../../src/adapters/local/process-identity.ts";
+import { killGroup } from "../../src/adapters/local/workers/process-identity.ts";
 import { type Mutant, ROOT, type Suite, filesOf, findProblems, findScheduleTest, readMutants } from "./table.ts";
 
 /** A suite without a verdict after this time is stopped. */

@@ -2,8 +2,8 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../src/adapters/local/database.ts";
-import { sqliteRunTable } from "../../src/adapters/local/run-table.ts";
+import { openStore } from "../../src/adapters/local/store/database.ts";
+import { sqliteRunTable } from "../../src/adapters/local/store/run-table.ts";
 import {
   type CliFolder,
   LONG_TIMEOUTS,

@@ -1,6 +1,6 @@
 /** Whose code a chain calls: every payload names the agent of its run's row. */
 import { expect, test } from "vitest";
-import { executionsOf } from "../../src/adapters/local/executions.ts";
+import { executionsOf } from "../../src/adapters/local/store/executions.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { applyAnswer, beginAttempt, newExecution, taskOf } from "../../src/protocol/execution.ts";
 import { startNextExecution } from "../../src/engine/loop/executions.ts";

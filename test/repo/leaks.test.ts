@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { openStore } from "../../src/adapters/local/database.ts";
+import { openStore } from "../../src/adapters/local/store/database.ts";
 import { localSecrets } from "../../src/adapters/local/secrets.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";

@@ -1,6 +1,6 @@
 /** Rows on DynamoDB: what lies between the read of a row and its write. */
 import { expect, test } from "vitest";
-import { rowItem } from "../../src/adapters/aws/item.ts";
+import { rowItem } from "../../src/adapters/aws/table/item.ts";
 import { NOW, words } from "../../src/testing/conformance/run.ts";
 import {
   LANE,

@@ -13,7 +13,7 @@ import type {
   OpenedWorld,
   WorldProvider,
 } from "../../ports/world-provider.ts";
-import { deploymentOf } from "./keys.ts";
+import { deploymentOf } from "./table/keys.ts";
 
 interface Names {
   readonly table: string;
@@ -82,8 +82,8 @@ function deployment(names: Names): ConfiguredWorld {
       why: "on AWS the functions run the agents of the config that they were deployed with; name it there and deploy",
     },
     rollout: async () => {
-      const { rolloutOf } = await import("./rollout.ts");
-      const { readingClients } = await import("./reading-clients.ts");
+      const { rolloutOf } = await import("./machine/rollout.ts");
+      const { readingClients } = await import("./doctor/reading-clients.ts");
       return rolloutOf(readingClients(), names.machine);
     },
   };
@@ -111,9 +111,9 @@ async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOpt
 }
 
 async function diagnosis(names: Names, { limits, production, isolated, onLook }: DiagnoseOptions): Promise<Diagnosis> {
-  const { inspectAws } = await import("./inspection.ts");
-  const { awsChecks } = await import("./checks.ts");
-  const { AWS_HINTS } = await import("./check-account.ts");
+  const { inspectAws } = await import("./doctor/inspection.ts");
+  const { awsChecks } = await import("./doctor/checks.ts");
+  const { AWS_HINTS } = await import("./doctor/check-account.ts");
   const aws = await inspectAws({ names, probe: production, onLook, agents: isolated });
   const checks = judgeAll(awsChecks({ production }), { seen: { aws, limits, isolated }, production });
   return { checks, hints: AWS_HINTS };

@@ -10,7 +10,7 @@ import type { SSMClient } from "@aws-sdk/client-ssm";
 import type { AbsentSecret, SecretLook, Secrets } from "../../ports/secrets.ts";
 import { type ClientOptions, configOf } from "./clients.ts";
 import { isNamed, reaching } from "./errors.ts";
-import { parameterOf, parameterPath } from "./keys.ts";
+import { parameterOf, parameterPath } from "./table/keys.ts";
 
 export interface ParametersOf {
   /** The name of the deployment. */

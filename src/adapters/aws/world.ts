@@ -8,14 +8,14 @@ import type { Limits } from "../../protocol/limits.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
-import { stepFunctionsChain } from "./chain.ts";
+import { stepFunctionsChain } from "./machine/chain.ts";
 import { type AwsClients, awsClients } from "./clients.ts";
 import { clockBesideAws } from "./clock.ts";
-import { Dynamo } from "./dynamo.ts";
-import { dynamoInbox } from "./messages.ts";
-import { s3ObjectStore } from "./object-store.ts";
-import { dynamoRunTable } from "./run-table.ts";
-import { dynamoMutexLeases } from "./mutex-leases.ts";
+import { Dynamo } from "./table/dynamo.ts";
+import { dynamoInbox } from "./table/messages.ts";
+import { s3ObjectStore } from "./bucket/object-store.ts";
+import { dynamoRunTable } from "./table/run-table.ts";
+import { dynamoMutexLeases } from "./table/mutex-leases.ts";
 
 /** The ports of a deployment. Creates clients for AWS unless the caller passes some. */
 export function awsWorld(of: {

@@ -4,8 +4,8 @@
  */
 import type { Chain } from "../../ports/chain.ts";
 import type { Clock } from "../../ports/world.ts";
-import type { Store } from "./database.ts";
-import { executionsOf } from "./executions.ts";
+import type { Store } from "./store/database.ts";
+import { executionsOf } from "./store/executions.ts";
 
 export function sqliteChain(store: Store, clock: Clock): Chain {
   const executions = executionsOf(store);

@@ -15,7 +15,7 @@ import {
   judgeTime,
 } from "../../protocol/steadiness.ts";
 import type { Clock } from "../../ports/world.ts";
-import { type Store, reaching } from "./database.ts";
+import { type Store, reaching } from "./store/database.ts";
 
 /** The clock as the machine shows it: for timers, and for code without a store. */
 export const systemClock: Clock = {

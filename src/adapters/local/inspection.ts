@@ -8,11 +8,11 @@ import type { Damaged } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import { storeClock } from "./clock.ts";
-import { type Store, reaching } from "./database.ts";
-import { supervisorOf } from "./processes.ts";
-import { type Stored, rowOf } from "./row-text.ts";
-import { faultsIn } from "./integrity.ts";
-import { StoreDamaged, asStoreError } from "./store-errors.ts";
+import { type Store, reaching } from "./store/database.ts";
+import { supervisorOf } from "./workers/processes.ts";
+import { type Stored, rowOf } from "./store/row-text.ts";
+import { faultsIn } from "./store/integrity.ts";
+import { StoreDamaged, asStoreError } from "./store/store-errors.ts";
 
 /** Everything that was seen of an embedded store. */
 export interface StoreSeen {

@@ -15,15 +15,15 @@ import type {
   WorldProvider,
 } from "../../ports/world-provider.ts";
 import type { Limits } from "../../protocol/limits.ts";
-import { agentFileOf, rememberAgentFile } from "./agent-files.ts";
+import { agentFileOf, rememberAgentFile } from "./workers/agent-files.ts";
 import { LOCAL_CHECKS, type StoreLook } from "./checks.ts";
-import { type Store, openStore } from "./database.ts";
+import { type Store, openStore } from "./store/database.ts";
 import { inspectStore } from "./inspection.ts";
-import { supervisorOf } from "./processes.ts";
-import { removalsOf } from "./removals.ts";
+import { supervisorOf } from "./workers/processes.ts";
+import { removalsOf } from "./store/removals.ts";
 import { environmentSealKeys } from "./seal-keys.ts";
 import { localSecrets, lookFor } from "./secrets.ts";
-import { startSupervisor } from "./supervisor.ts";
+import { startSupervisor } from "./workers/supervisor.ts";
 import { localWorld } from "./world.ts";
 
 const STORE = { name: "store", variable: "CAIRN_STORE" } as const;

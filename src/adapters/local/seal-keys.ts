@@ -12,7 +12,7 @@ import { sealKeyIn } from "../../codec/voucher.ts";
 import { NO_SEAL_KEYS, SealKeyInvalid, type SealKeys } from "../../ports/seal-keys.ts";
 import type { SealKey } from "../../protocol/voucher.ts";
 import { lookFor } from "./secrets.ts";
-import { fileCode } from "./store-errors.ts";
+import { fileCode } from "./store/store-errors.ts";
 
 /** The environment variables that hold keys. */
 export const SEAL_VARIABLES = ["CAIRN_SEAL_KEY", "CAIRN_SEAL_KEYS_OLD"] as const;

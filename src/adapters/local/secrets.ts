@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { parseEnv } from "node:util";
 import type { SecretLook, Secrets } from "../../ports/secrets.ts";
-import { type Store, reaching } from "./database.ts";
-import { fileCode } from "./store-errors.ts";
+import { type Store, reaching } from "./store/database.ts";
+import { fileCode } from "./store/store-errors.ts";
 
 interface Places {
   readonly env: Readonly<Record<string, string | undefined>>;

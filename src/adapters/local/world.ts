@@ -12,9 +12,9 @@ import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Telemetry, World } from "../../ports/world.ts";
 import { sqliteChain } from "./chain.ts";
 import { storeClock } from "./clock.ts";
-import type { Store } from "./database.ts";
-import { sqliteObjectStore } from "./object-store.ts";
-import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "./run-table.ts";
+import type { Store } from "./store/database.ts";
+import { sqliteObjectStore } from "./store/object-store.ts";
+import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "./store/run-table.ts";
 
 /** The ports over an open store. */
 export function localWorld(of: {

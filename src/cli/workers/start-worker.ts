@@ -6,11 +6,11 @@
  * with its answer it asks to be replaced, and a fresh process tries the import again.
  */
 import { join } from "node:path";
-import { type Store, openStore } from "../../adapters/local/database.ts";
-import { agentFileOf } from "../../adapters/local/agent-files.ts";
+import { type Store, openStore } from "../../adapters/local/store/database.ts";
+import { agentFileOf } from "../../adapters/local/workers/agent-files.ts";
 import { SEAL_VARIABLES, environmentSealKeys } from "../../adapters/local/seal-keys.ts";
 import { localSecrets } from "../../adapters/local/secrets.ts";
-import { serveTasks } from "../../adapters/local/serve.ts";
+import { serveTasks } from "../../adapters/local/workers/serve.ts";
 import { localWorld } from "../../adapters/local/world.ts";
 import { checkAgent } from "../../sdk/check.ts";
 import { protectIntrinsics } from "../../sdk/protect-intrinsics.ts";

@@ -1,6 +1,6 @@
 /** Which policies of a bucket count, and which only look as if they did. */
 import { expect, test } from "vitest";
-import { guaranteesOf } from "../../../src/adapters/aws/bucket-policy.ts";
+import { guaranteesOf } from "../../../src/adapters/aws/bucket/bucket-policy.ts";
 import { NAMES, TLS_ONLY, denialOf, policyOf } from "../../support/aws/healthy-deployment.ts";
 
 const PREFIXES = ["runs/", "archive/"];

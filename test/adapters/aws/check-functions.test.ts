@@ -1,10 +1,10 @@
 /** What the doctor says of the functions that isolated agents have for themselves. */
 import { expect, test } from "vitest";
 import { isolatedOf } from "../../../src/sdk/config.ts";
-import type { AwsSeen } from "../../../src/adapters/aws/inspection.ts";
-import type { Look } from "../../../src/adapters/aws/looks.ts";
-import type { FunctionSeen } from "../../../src/adapters/aws/machine-inspection.ts";
-import { awsChecks } from "../../../src/adapters/aws/checks.ts";
+import type { AwsSeen } from "../../../src/adapters/aws/doctor/inspection.ts";
+import type { Look } from "../../../src/adapters/aws/doctor/looks.ts";
+import type { FunctionSeen } from "../../../src/adapters/aws/doctor/machine-inspection.ts";
+import { awsChecks } from "../../../src/adapters/aws/doctor/checks.ts";
 
 import { judgeAll } from "../../../src/ports/diagnosis.ts";
 import * as at from "../../support/aws/healthy-deployment.ts";

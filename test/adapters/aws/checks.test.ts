@@ -1,7 +1,7 @@
 /** Every check of a deployment, in each of its statuses. */
 import { describe, expect, test } from "vitest";
-import type { AwsSeen } from "../../../src/adapters/aws/inspection.ts";
-import { awsChecks } from "../../../src/adapters/aws/checks.ts";
+import type { AwsSeen } from "../../../src/adapters/aws/doctor/inspection.ts";
+import { awsChecks } from "../../../src/adapters/aws/doctor/checks.ts";
 import { type Judged, type Status, judgeAll } from "../../../src/ports/diagnosis.ts";
 import * as at from "../../support/aws/healthy-deployment.ts";
 

@@ -1,8 +1,8 @@
 /** Items with a missing or malformed attribute: their runs are left alone, and every other run is read. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { ATTRIBUTES, type Attribute } from "../../../src/adapters/aws/attributes.ts";
+import { ATTRIBUTES, type Attribute } from "../../../src/adapters/aws/table/attributes.ts";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
-import { rowItem } from "../../../src/adapters/aws/item.ts";
+import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { newRow } from "../../../src/protocol/row.ts";

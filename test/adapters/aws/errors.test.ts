@@ -7,7 +7,7 @@ import { awsClients } from "../../../src/adapters/aws/clients.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { newRow } from "../../../src/protocol/row.ts";
-import { rowItem } from "../../../src/adapters/aws/item.ts";
+import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import {
   type Answer,

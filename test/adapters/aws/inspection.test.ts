@@ -1,10 +1,10 @@
 /** How a deployment is walked through, and that what cannot be seen never hides what can. */
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { inspectAws } from "../../../src/adapters/aws/inspection.ts";
-import { look } from "../../../src/adapters/aws/looks.ts";
+import { inspectAws } from "../../../src/adapters/aws/doctor/inspection.ts";
+import { look } from "../../../src/adapters/aws/doctor/looks.ts";
 import { clockGapMs } from "../../../src/adapters/aws/dates.ts";
-import { type ReadingClients, readingClients } from "../../../src/adapters/aws/reading-clients.ts";
-import { awsChecks } from "../../../src/adapters/aws/checks.ts";
+import { type ReadingClients, readingClients } from "../../../src/adapters/aws/doctor/reading-clients.ts";
+import { awsChecks } from "../../../src/adapters/aws/doctor/checks.ts";
 import { judgeAll } from "../../../src/ports/diagnosis.ts";
 import { type AwsServer, ok, refusal, startAwsServer } from "../../support/aws/aws-server.ts";
 import { AGENTS, DEFINITION, ISOLATED, NAMES, caseOf } from "../../support/aws/healthy-deployment.ts";

@@ -3,12 +3,12 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
-import { updateInput } from "../../../src/adapters/aws/expression.ts";
-import { rowItem, rowOf } from "../../../src/adapters/aws/item.ts";
-import { swapWrite } from "../../../src/adapters/aws/row-writes.ts";
-import * as keys from "../../../src/adapters/aws/keys.ts";
-import { removedIncarnation } from "../../../src/adapters/aws/schema.ts";
+import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
+import { updateInput } from "../../../src/adapters/aws/table/expression.ts";
+import { rowItem, rowOf } from "../../../src/adapters/aws/table/item.ts";
+import { swapWrite } from "../../../src/adapters/aws/table/row-writes.ts";
+import * as keys from "../../../src/adapters/aws/table/keys.ts";
+import { removedIncarnation } from "../../../src/adapters/aws/table/schema.ts";
 import { Unreadable } from "../../../src/codec/canonical.ts";
 import { RowDamaged } from "../../../src/codec/row.ts";
 import { decodeJournal } from "../../../src/codec/snapshot.ts";

@@ -1,8 +1,8 @@
 /** DynamoDB writes of a process that may be older than another: their conditions, and the attributes they keep. */
 import { expect, test } from "vitest";
-import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
-import { updateInput } from "../../../src/adapters/aws/expression.ts";
-import { requestWrite, stirWrite, swapWrite } from "../../../src/adapters/aws/row-writes.ts";
+import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
+import { updateInput } from "../../../src/adapters/aws/table/expression.ts";
+import { requestWrite, stirWrite, swapWrite } from "../../../src/adapters/aws/table/row-writes.ts";
 import { LEVEL } from "../../../src/core/levels.ts";
 import { checkedCommit } from "../../../src/codec/checksum.ts";
 import { type Commit, type Row, decideCommit } from "../../../src/protocol/row.ts";

@@ -1,7 +1,7 @@
 /** Compare-and-swap on rows: an operation that decides on a remembered row gives what it would give on the stored one. */
 import { expect, test } from "vitest";
-import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
-import { rowItem } from "../../../src/adapters/aws/item.ts";
+import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
+import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { type Row, wokenRow } from "../../../src/protocol/row.ts";
 import { NOW } from "../../../src/testing/conformance/run.ts";
 import { dynamoTable } from "../../support/aws/dynamo-table.ts";

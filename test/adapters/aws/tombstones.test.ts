@@ -1,9 +1,9 @@
 /** Tombstones on DynamoDB: the requests, and the outcome of each response. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { ATTRIBUTES } from "../../../src/adapters/aws/attributes.ts";
+import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { awsClients } from "../../../src/adapters/aws/clients.ts";
-import { rowItem } from "../../../src/adapters/aws/item.ts";
-import { TABLE, removedIncarnation } from "../../../src/adapters/aws/schema.ts";
+import { rowItem } from "../../../src/adapters/aws/table/item.ts";
+import { TABLE, removedIncarnation } from "../../../src/adapters/aws/table/schema.ts";
 import { awsWorld } from "../../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { type Creation, newRow } from "../../../src/protocol/row.ts";

@@ -1,6 +1,6 @@
 /** The cause of a process death: it is kept in the execution and passed to the task that ends the run. */
 import { expect, test } from "vitest";
-import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
+import { type Executions, executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import {
   type Execution,

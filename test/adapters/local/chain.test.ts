@@ -1,9 +1,9 @@
 /** The executions of the embedded chain in a store, step by step. */
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
-import type { Store } from "../../../src/adapters/local/database.ts";
+import type { Store } from "../../../src/adapters/local/store/database.ts";
 import { type Answer, type Execution, applyAnswer, applyFailure, taskOf } from "../../../src/protocol/execution.ts";
-import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
+import { type Executions, executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { type Payload, type Reply, type Route, RETRY_DELAYS_MS, beatDelayMs } from "../../../src/protocol/chain.ts";
 import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
 import type { Clock } from "../../../src/ports/world.ts";

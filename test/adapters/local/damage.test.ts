@@ -1,8 +1,8 @@
 /** Damaged rows of the embedded store: changed bits and truncated text. All other runs continue. */
 import { describe, expect, test } from "vitest";
-import type { Store } from "../../../src/adapters/local/database.ts";
+import type { Store } from "../../../src/adapters/local/store/database.ts";
 import { inspectStore } from "../../../src/adapters/local/inspection.ts";
-import { removalsOf } from "../../../src/adapters/local/removals.ts";
+import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { type Ports, sqlitePorts } from "../../support/harness/ports.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { type Row, hasEnded } from "../../../src/protocol/row.ts";

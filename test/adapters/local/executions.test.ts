@@ -1,8 +1,8 @@
 /** An execution with a damaged row counts as ended and does not block others; its run is handed over. */
 import { expect, test } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
-import type { Store } from "../../../src/adapters/local/database.ts";
-import { type Executions, executionsOf } from "../../../src/adapters/local/executions.ts";
+import type { Store } from "../../../src/adapters/local/store/database.ts";
+import { type Executions, executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { applyFailure } from "../../../src/protocol/execution.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import { runTask } from "../../../src/maintenance/chain-tasks.ts";

@@ -1,6 +1,6 @@
 /** The run table on SQLite: messages, pages, and conditions that all operations share. */
 import { describe, expect, it, onTestFinished } from "vitest";
-import { openStore } from "../../../src/adapters/local/database.ts";
+import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { type Ports, sqlitePorts } from "../../support/harness/ports.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import type { Page } from "../../../src/ports/run-table.ts";

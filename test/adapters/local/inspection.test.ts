@@ -3,14 +3,14 @@ import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs"
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { openStore } from "../../../src/adapters/local/database.ts";
-import { executionsOf } from "../../../src/adapters/local/executions.ts";
+import { openStore } from "../../../src/adapters/local/store/database.ts";
+import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { inspectStore } from "../../../src/adapters/local/inspection.ts";
-import { sqliteObjectStore } from "../../../src/adapters/local/object-store.ts";
-import { identityOf } from "../../../src/adapters/local/process-identity.ts";
-import { takeSupervision } from "../../../src/adapters/local/processes.ts";
-import { StoreDamaged } from "../../../src/adapters/local/store-errors.ts";
-import { sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import { sqliteObjectStore } from "../../../src/adapters/local/store/object-store.ts";
+import { identityOf } from "../../../src/adapters/local/workers/process-identity.ts";
+import { takeSupervision } from "../../../src/adapters/local/workers/processes.ts";
+import { StoreDamaged } from "../../../src/adapters/local/store/store-errors.ts";
+import { sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
 import { BORN, NOW, RUN, creation, open, temporaryDir, temporaryStore } from "../../process/fixtures/store.ts";
 
 const fileOf = (dir: string): string => join(dir, "cairn.sqlite");

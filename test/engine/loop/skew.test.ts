@@ -3,8 +3,8 @@
  * the same format, and needs a level that this one lacks. In memory and on the embedded store.
  */
 import { describe, expect, test } from "vitest";
-import { type Store, openStore } from "../../../src/adapters/local/database.ts";
-import { rowOf, storedRow } from "../../../src/adapters/local/row-text.ts";
+import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
+import { rowOf, storedRow } from "../../../src/adapters/local/store/row-text.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../../src/codec/canonical.ts";
 import { undamaged } from "../../../src/codec/row.ts";

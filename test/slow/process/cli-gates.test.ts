@@ -13,8 +13,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, describe, expect, it } from "vitest";
-import { openStore } from "../../../src/adapters/local/database.ts";
-import { childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import { openStore } from "../../../src/adapters/local/store/database.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
 import {
   type CliFolder,
   runCairn,

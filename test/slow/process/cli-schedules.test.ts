@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { openStore } from "../../../src/adapters/local/database.ts";
+import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { sqlitePorts } from "../../support/harness/ports.ts";
 import {
   type CliFolder,

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RETRY_GROUP } from "../../../src/protocol/entry.ts";
 import type { SupervisorEvent } from "../../../src/ports/supervisor-events.ts";
-import { isAlive, killIfAlive } from "../../../src/adapters/local/process-identity.ts";
-import { childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import { isAlive, killIfAlive } from "../../../src/adapters/local/workers/process-identity.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
 import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import { fastClock } from "../../process/fixtures/clock.ts";
 import {

@@ -4,7 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
-import { childrenOf, supervisorOf } from "../../../src/adapters/local/processes.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
 import { StoreSupervised } from "../../../src/ports/supervision.ts";
 import {
   LONG_TIMEOUTS,

@@ -2,10 +2,10 @@
  * A table of DynamoDB in memory, behind the client of the SDK: it evaluates the expressions that the adapter sends. Each
  * request is applied as a whole when it is sent, so a test chooses the order of the requests of several processes.
  */
-import { Dynamo } from "../../../src/adapters/aws/dynamo.ts";
-import type { Item as StoredItem } from "../../../src/adapters/aws/item.ts";
-import { dynamoInbox } from "../../../src/adapters/aws/messages.ts";
-import { dynamoRunTable } from "../../../src/adapters/aws/run-table.ts";
+import { Dynamo } from "../../../src/adapters/aws/table/dynamo.ts";
+import type { Item as StoredItem } from "../../../src/adapters/aws/table/item.ts";
+import { dynamoInbox } from "../../../src/adapters/aws/table/messages.ts";
+import { dynamoRunTable } from "../../../src/adapters/aws/table/run-table.ts";
 import type { Inbox } from "../../../src/ports/inbox.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 

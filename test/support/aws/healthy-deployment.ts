@@ -1,12 +1,12 @@
 /** A healthy deployment as the doctor inspects it, and functions that change it. */
-import { definitionOf } from "../../../src/adapters/aws/asl.ts";
+import { definitionOf } from "../../../src/adapters/aws/machine/asl.ts";
 import { READ } from "../../../src/adapters/aws/function-environment.ts";
-import type { AwsSeen } from "../../../src/adapters/aws/inspection.ts";
-import type { Look } from "../../../src/adapters/aws/looks.ts";
-import type { FunctionRole, FunctionSeen } from "../../../src/adapters/aws/machine-inspection.ts";
-import { TABLE } from "../../../src/adapters/aws/schema.ts";
+import type { AwsSeen } from "../../../src/adapters/aws/doctor/inspection.ts";
+import type { Look } from "../../../src/adapters/aws/doctor/looks.ts";
+import type { FunctionRole, FunctionSeen } from "../../../src/adapters/aws/doctor/machine-inspection.ts";
+import { TABLE } from "../../../src/adapters/aws/table/schema.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
-import type { AwsCase } from "../../../src/adapters/aws/check-account.ts";
+import type { AwsCase } from "../../../src/adapters/aws/doctor/check-account.ts";
 
 export const NAMES = {
   table: "runs",

@@ -1,6 +1,6 @@
 /** Runs that the machine of AWS drives, over the world in memory: its tasks are done by the real runner. */
 import { type AskedBeat, type AskedRescue, readBeat, readRescue } from "../../../functions/machine.ts";
-import { firstInput } from "../../../src/adapters/aws/machine-input.ts";
+import { firstInput } from "../../../src/adapters/aws/machine/machine-input.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { Task } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";

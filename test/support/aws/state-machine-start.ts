@@ -1,8 +1,8 @@
 /** The machine of a deployment with the usual times, begun and led on by what the function of a beat says. */
 import { answerBeat } from "../../../functions/machine.ts";
-import { definitionOf } from "../../../src/adapters/aws/asl.ts";
-import type { Definition } from "../../../src/adapters/aws/asl-states.ts";
-import { firstInput } from "../../../src/adapters/aws/machine-input.ts";
+import { definitionOf } from "../../../src/adapters/aws/machine/asl.ts";
+import type { Definition } from "../../../src/adapters/aws/machine/asl-states.ts";
+import { firstInput } from "../../../src/adapters/aws/machine/machine-input.ts";
 import { AFTER_BEAT, type Reply, type Route } from "../../../src/protocol/chain.ts";
 import { type Outcome, type Running, execution } from "./state-machine.ts";
 

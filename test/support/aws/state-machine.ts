@@ -10,7 +10,7 @@ import type {
   Comparison,
   StateName,
   TaskState,
-} from "../../../src/adapters/aws/asl-states.ts";
+} from "../../../src/adapters/aws/machine/asl-states.ts";
 import { evaluated } from "./asl-intrinsics.ts";
 
 export interface Task {

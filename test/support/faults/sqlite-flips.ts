@@ -1,8 +1,8 @@
 /** A closed embedded store with runs in every state, and copies of its file with one flipped bit. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type OpenOptions, type Store, openStore } from "../../../src/adapters/local/database.ts";
-import { executionsOf } from "../../../src/adapters/local/executions.ts";
+import { type OpenOptions, type Store, openStore } from "../../../src/adapters/local/store/database.ts";
+import { executionsOf } from "../../../src/adapters/local/store/executions.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { Agent } from "../../../src/ports/agent.ts";

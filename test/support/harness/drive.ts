@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { openStore } from "../../../src/adapters/local/database.ts";
+import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { Agent } from "../../../src/ports/agent.ts";

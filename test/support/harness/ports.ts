@@ -1,6 +1,6 @@
 /** The ports of rows, messages and mutex leases as one object, for tests whose operations belong to several of them. */
-import type { Store } from "../../../src/adapters/local/database.ts";
-import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "../../../src/adapters/local/run-table.ts";
+import type { Store } from "../../../src/adapters/local/store/database.ts";
+import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
 import {
   type MemoryStore,
   memoryInbox,

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as elapse } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
-import { type Store, openStore } from "../../../src/adapters/local/database.ts";
+import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { World } from "../../../src/ports/world.ts";

@@ -1,0 +1,60 @@
+/**
+ * ObjectStore on S3: a put has `If-None-Match: *`. 412 says that the object exists, whatever its bytes. 409 says that
+ * another write of the key was under way, and nothing was decided. The SDK sends a checksum with each put, and compares
+ * the one that a get returns.
+ */
+import { GetObjectCommand, type GetObjectCommandOutput, PutObjectCommand, type S3Client } from "@aws-sdk/client-s3";
+import type { ObjectStore } from "../../../ports/object-store.ts";
+import type { Pair } from "../clients.ts";
+import { isNamed, reaching, undecided } from "../errors.ts";
+import { STORE } from "../table/keys.ts";
+import { nextKey, removeUnder } from "./object-removal.ts";
+
+export function s3ObjectStore(of: { readonly clients: Pair<S3Client>; readonly bucket: string }): ObjectStore {
+  const { clients, bucket } = of;
+  const store = `the bucket ${bucket}`;
+  const listed = { client: clients.repeating, bucket };
+  const get = (key: string): Promise<Uint8Array | null> =>
+    reaching(store, async () => {
+      try {
+        return await whole(() => clients.repeating.send(new GetObjectCommand({ Bucket: bucket, Key: key })));
+      } catch (error) {
+        if (isNamed(error, "NoSuchKey")) return null;
+        throw error;
+      }
+    });
+  return {
+    put: async (key, bytes) => {
+      try {
+        await clients.once.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, IfNoneMatch: "*" }));
+        return { kind: "stored" };
+      } catch (error) {
+        return isNamed(error, "PreconditionFailed") ? { kind: "exists" } : undecided(error, store);
+      }
+    },
+    get,
+    next: (after) => nextKey(listed, after),
+    removeUnder: (prefix) => removeUnder(listed, prefix),
+    storeId: async () => {
+      const id = await get(STORE.key);
+      return id === null ? `an unnamed bucket (${bucket})` : Buffer.from(id).toString();
+    },
+  };
+}
+
+const READS_MAX = 3;
+
+/**
+ * Reads a whole object. The SDK repeats a get without a response head; this repeats one whose body breaks off or fails
+ * its checksum.
+ */
+async function whole(get: () => Promise<GetObjectCommandOutput>): Promise<Uint8Array> {
+  for (let read = 1; ; read += 1) {
+    const { Body } = await get();
+    try {
+      return (await Body?.transformToByteArray()) ?? new Uint8Array();
+    } catch (error) {
+      if (read === READS_MAX) throw error;
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/** Judges one probe of AWS. Every check reports a denied or failed probe in the same way. */
+import type { Look } from "./looks.ts";
+import { type Verdict, fail, needing, unknown } from "../../../ports/diagnosis.ts";
+
+/**
+ * `missing`: what it means that it is not there. `unreachable` is for the one check that says whether a thing is there at
+ * all: there a service that refuses or does not answer is a failure, for everybody else it is only unknown.
+ */
+export function judgeLook<Seen>(
+  look: Look<Seen>,
+  of: { readonly missing: Verdict; readonly unreachable?: true; readonly seen: (seen: Seen) => Verdict },
+): Verdict {
+  switch (look.kind) {
+    case "seen":
+      return of.seen(look.seen);
+    case "missing":
+      return of.missing;
+    case "denied":
+      return unknown(
+        `this identity may not check this: it needs ${look.action}`,
+        `allow ${look.action} to this identity`,
+      );
+    case "failed":
+      return of.unreachable === true ? fail(look.why, look.next) : unknown(look.why, look.next);
+    case "untried":
+      return needing(look.needs);
+  }
+}
+
+/** The same for what never is missing. */
+export const judgeSeen = <Seen>(look: Look<Seen>, seen: (seen: Seen) => Verdict): Verdict =>
+  judgeLook(look, { missing: unknown("AWS gave no answer", "run doctor again"), seen });

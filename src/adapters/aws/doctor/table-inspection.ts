@@ -1,0 +1,136 @@
+/** Reads the state of the table, in the terms of `schema.ts`. Everything here reads. */
+import {
+  DescribeContinuousBackupsCommand,
+  DescribeTableCommand,
+  type DescribeTableCommandOutput,
+  DescribeTimeToLiveCommand,
+  type DynamoDBClient,
+  type KeySchemaElement,
+} from "@aws-sdk/client-dynamodb";
+import type { Damaged } from "../../../ports/run-table.ts";
+import { ATTRIBUTES } from "../table/attributes.ts";
+import type { Pair } from "../clients.ts";
+import { systemClock } from "../clock.ts";
+import { Dynamo } from "../table/dynamo.ts";
+import { type Look, look } from "./looks.ts";
+import { alive } from "../table/pages.ts";
+import { tableStoreId } from "../table/store-id.ts";
+import { turnKey } from "../table/mutex-leases.ts";
+
+interface Keys {
+  readonly partition: string;
+  readonly sort: string;
+}
+
+export interface IndexSeen extends Keys {
+  readonly name: string;
+  readonly status: string;
+  readonly projection: string;
+  /** Projected attributes, without keys. */
+  readonly projected: readonly string[];
+}
+
+export interface TableSeen extends Keys {
+  readonly status: string;
+  /** The type of each key attribute: S, N or B. */
+  readonly types: Readonly<Record<string, string>>;
+  readonly indexes: readonly IndexSeen[];
+  readonly stream: { readonly arn: string; readonly view: string; readonly isEnabled: boolean } | null;
+  readonly billing: string;
+  readonly isProtected: boolean;
+}
+
+export interface TableLooks {
+  readonly table: Look<TableSeen>;
+  readonly timeToLive: Look<{ readonly status: string; readonly attribute: string }>;
+  /** Point-in-time recovery. */
+  readonly backups: Look<{ readonly isEnabled: boolean }>;
+  /** The ID of the store that the table records; null if it records none. */
+  readonly tableStore: Look<{ readonly id: string | null }>;
+  /** The last mutex lease of the sweeper: when it ended, or when it will expire. */
+  readonly sweepTurn: Look<{ readonly until: number }>;
+  readonly liveRows: Look<LiveRowsSeen>;
+}
+
+/** The rows of unfinished runs, up to a limit, because each read costs money. */
+export interface LiveRowsSeen {
+  readonly looked: number;
+  readonly damaged: readonly Damaged[];
+  /** Whether these are all such rows. */
+  readonly isAll: boolean;
+}
+
+const ROWS_PAGE = 100;
+const ROWS_MAX = 500;
+
+export async function inspectTable(of: {
+  readonly clients: Pair<DynamoDBClient>;
+  readonly name: string;
+}): Promise<TableLooks> {
+  const { clients, name: TableName } = of;
+  const client = clients.repeating;
+  const dynamo = new Dynamo({ clients, table: TableName, clock: systemClock });
+  const [table, timeToLive, backups, tableStore, sweepTurn, liveRows] = await Promise.all([
+    look("dynamodb:DescribeTable", async () => seenOf(await client.send(new DescribeTableCommand({ TableName })))),
+    look("dynamodb:DescribeTimeToLive", async () => {
+      const { TimeToLiveDescription: found } = await client.send(new DescribeTimeToLiveCommand({ TableName }));
+      return { status: found?.TimeToLiveStatus ?? "DISABLED", attribute: found?.AttributeName ?? "" };
+    }),
+    look("dynamodb:DescribeContinuousBackups", async () => {
+      const answer = await client.send(new DescribeContinuousBackupsCommand({ TableName }));
+      const { PointInTimeRecoveryDescription: found } = answer.ContinuousBackupsDescription ?? {};
+      return { isEnabled: found?.PointInTimeRecoveryStatus === "ENABLED" };
+    }),
+    look("dynamodb:GetItem", async () => ({ id: await tableStoreId(dynamo) })),
+    look("dynamodb:GetItem", async () => {
+      const until = (await dynamo.get(turnKey("sweep")))?.[ATTRIBUTES.leaseUntil]?.N;
+      return until === undefined ? null : { until: Number(until) };
+    }),
+    look("dynamodb:Query and dynamodb:BatchGetItem", () => lookAtLiveRows(dynamo)),
+  ]);
+  return { table, timeToLive, backups, tableStore, sweepTurn, liveRows };
+}
+
+async function lookAtLiveRows(dynamo: Dynamo): Promise<LiveRowsSeen> {
+  const damaged: Damaged[] = [];
+  let looked = 0;
+  let after: string | null = null;
+  do {
+    const page = await alive(dynamo, { limit: ROWS_PAGE, after, now: systemClock.now() });
+    damaged.push(...page.damaged.map(({ run, why }) => ({ run, why })));
+    looked += page.rows.length + page.damaged.length;
+    after = page.next;
+  } while (after !== null && looked < ROWS_MAX);
+  return { looked, damaged, isAll: after === null };
+}
+
+function seenOf({ Table: table }: DescribeTableCommandOutput): TableSeen | null {
+  if (table === undefined) return null;
+  const { StreamSpecification: stream, LatestStreamArn: arn } = table;
+  return {
+    ...keysOf(table.KeySchema),
+    status: table.TableStatus ?? "unknown",
+    types: Object.fromEntries(
+      (table.AttributeDefinitions ?? []).map((each) => [each.AttributeName, each.AttributeType]),
+    ),
+    indexes: (table.GlobalSecondaryIndexes ?? []).map((index) => ({
+      ...keysOf(index.KeySchema),
+      name: index.IndexName ?? "",
+      status: index.IndexStatus ?? "unknown",
+      projection: index.Projection?.ProjectionType ?? "none",
+      projected: index.Projection?.NonKeyAttributes ?? [],
+    })),
+    stream:
+      arn === undefined
+        ? null
+        : { arn, view: stream?.StreamViewType ?? "none", isEnabled: stream?.StreamEnabled ?? false },
+    // A table that was created with provisioned capacity has no billing summary.
+    billing: table.BillingModeSummary?.BillingMode ?? "PROVISIONED",
+    isProtected: table.DeletionProtectionEnabled ?? false,
+  };
+}
+
+const keysOf = (schema: readonly KeySchemaElement[] = []): Keys => {
+  const named = (type: string): string => schema.find(({ KeyType }) => KeyType === type)?.AttributeName ?? "";
+  return { partition: named("HASH"), sort: named("RANGE") };
+};

@@ -1,0 +1,139 @@
+/**
+ * Messages of a run. Each has an inbox item until a commit absorbed it. Each also has a `seen` item for as long as the
+ * run exists, so that a sender's late retry stays a duplicate (schedule 27). Inbox keys sort by time of sending, then
+ * by ID.
+ */
+import { isRunId } from "../../../core/ids.ts";
+import { decodeBody, presentIn } from "../../../codec/row.ts";
+import { type Incarnation, type RunRef, type Row, hasEnded } from "../../../protocol/row.ts";
+import { repetition } from "../../../protocol/repetition.ts";
+import type { DeliverOutcome, Delivery, Inbox, Message } from "../../../ports/inbox.ts";
+import type { Ambiguous } from "../../../ports/run-table.ts";
+import { ATTRIBUTES } from "./attributes.ts";
+import type { Dynamo, Part } from "./dynamo.ts";
+import * as is from "./fragments.ts";
+import { type Fragment, fragment, number, text } from "./expression.ts";
+import { type Item, itemOf, keyOf, rowOf } from "./item.ts";
+import { ROW_ITEM, inboxItem, itemsOf, seenItem } from "./keys.ts";
+import { stirWrite } from "./row-writes.ts";
+
+/** Guesses of a row that changes meanwhile. A deadline moves once or twice at most. */
+const GUESSES_MAX = 4;
+
+export const dynamoInbox = (dynamo: Dynamo): Inbox => ({
+  deliver: (delivery) => deliver(dynamo, delivery),
+  unread: (of) => unread(dynamo, of),
+  clear: (of) => clear(dynamo, of),
+  forget: (of) => forget(dynamo, of),
+});
+
+/**
+ * Delivers a message. Schedule 10: a sender dies between the message and the wake-up, and its retry is only a
+ * duplicate; so both are one transaction. If the transaction is sent again after a lost response, it finds its own
+ * `seen` item.
+ */
+async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<DeliverOutcome> {
+  const { run } = delivery;
+  if (!isRunId(run)) return { kind: "missing" };
+  let assumed: Row | null = null;
+  for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
+    const outcome = await dynamo.transact(partsOf(delivery, assumed));
+    if (outcome.kind === "ambiguous") return outcome;
+    if (outcome.kind === "written") return withRow(dynamo, delivery, "delivered");
+    const [seen, refused] = outcome.items;
+    // The row may not have refused its part, and then no item came back for it.
+    if (seen !== undefined) {
+      const kept = seen?.[ATTRIBUTES.digest]?.S ?? null;
+      return withRow(dynamo, delivery, repetition(kept, delivery.digest ?? null));
+    }
+    const row = presentIn(refused == null ? null : rowOf(refused), delivery);
+    if ("kind" in row) return row;
+    if (hasEnded(row)) return { kind: "late", row };
+    assumed = row;
+  }
+  return { kind: "ambiguous", why: `run ${run} changed ${GUESSES_MAX} times while a message was delivered` };
+}
+
+function partsOf(delivery: Delivery, assumed: Row | null): readonly Part[] {
+  const { run, message, digest = null } = delivery;
+  const { id, sentAt, body } = message;
+  return [
+    {
+      kind: "put",
+      item: {
+        ...keyOf(run, seenItem(delivery, id)),
+        ...itemOf({ sentAt: number(sentAt), ...(digest === null ? {} : { digest: text(digest) }) }),
+      },
+      condition: is.absent,
+    },
+    { kind: "update", key: keyOf(run, ROW_ITEM), ...stirWrite(delivery, assumed) },
+    {
+      kind: "put",
+      item: {
+        ...keyOf(run, inboxItem(delivery, message)),
+        ...itemOf({ id: text(id), sentAt: number(sentAt), body: text(JSON.stringify(body)) }),
+      },
+      condition: null,
+    },
+  ];
+}
+
+/** A transaction returns no row, so the row is read afterwards. */
+async function withRow(
+  dynamo: Dynamo,
+  delivery: Delivery,
+  kind: "delivered" | "duplicate" | "conflict",
+): Promise<Exclude<DeliverOutcome, Ambiguous>> {
+  const item = await dynamo.get(keyOf(delivery.run, ROW_ITEM));
+  const row = presentIn(item === null ? null : rowOf(item), delivery);
+  return "kind" in row ? row : { kind, row };
+}
+
+/** Reads the inbox with strong consistency. Its keys contain `born`, so it holds nothing of another incarnation. */
+async function unread(dynamo: Dynamo, of: RunRef & { readonly limit: number }): Promise<readonly Message[]> {
+  if (!isRunId(of.run) || of.limit < 1) return [];
+  return (await dynamo.query({ index: null, where: below(of, "inbox"), limit: of.limit })).map(messageOf);
+}
+
+const below = (of: Incarnation, kind: Parameters<typeof itemsOf>[0]): Fragment =>
+  fragment("#run = :run AND begins_with(#item, :items)", {
+    ":run": text(of.run),
+    ":items": text(itemsOf(kind, of)),
+  });
+
+function messageOf(item: Item): Message {
+  const id = item[ATTRIBUTES.id]?.S ?? "";
+  const sentAt = Number(item[ATTRIBUTES.sentAt]?.N);
+  return { id, sentAt, body: decodeBody(item[ATTRIBUTES.body]?.S ?? "", id) };
+}
+
+/** Removes all items of an incarnation but its row. Other incarnations have other keys (schedule 19). */
+async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
+  if (!isRunId(of.run)) return;
+  for (const kind of ["inbox", "seen", "audit"] as const) {
+    for (;;) {
+      const found = await dynamo.query({ index: null, where: below(of, kind), limit: FORGOTTEN_AT_ONCE });
+      if (found.length === 0) break;
+      await dynamo.removeAll(found.map((item) => keyOf(of.run, item[ATTRIBUTES.item]?.S ?? "")));
+    }
+  }
+}
+
+const FORGOTTEN_AT_ONCE = 100;
+
+/** Removes inbox items. Their keys contain the time of sending, which the `seen` item of the ID holds. */
+async function clear(dynamo: Dynamo, of: RunRef & { readonly ids: readonly string[] }): Promise<void> {
+  const ids = [...new Set(of.ids)];
+  if (!isRunId(of.run) || ids.length === 0) return;
+  const idOf = new Map(ids.map((id) => [seenItem(of, id), id]));
+  const seen = await dynamo.getAll(
+    [...idOf.keys()].map((item) => keyOf(of.run, item)),
+    null,
+  );
+  await dynamo.removeAll(
+    seen.map((item) => {
+      const id = idOf.get(item[ATTRIBUTES.item]?.S ?? "") ?? "";
+      return keyOf(of.run, inboxItem(of, { id, sentAt: Number(item[ATTRIBUTES.sentAt]?.N) }));
+    }),
+  );
+}

@@ -1,0 +1,123 @@
+/**
+ * Pages of runs. An index names the runs of a page and may lag a moment behind, so the page shows their rows, read
+ * consistently. A run that has moved on meanwhile is left out; its new place lists it.
+ *
+ * Cursors come from outside. An unknown cursor gives an empty page, not an error.
+ */
+import { isTenant } from "../../../core/ids.ts";
+import type { Status } from "../../../core/phases.ts";
+import { RowUnreadable, parted } from "../../../codec/row.ts";
+import { type Row, hasEnded, isExpired } from "../../../protocol/row.ts";
+import type { Page, RunTable } from "../../../ports/run-table.ts";
+import { ATTRIBUTES, type Attribute } from "./attributes.ts";
+import type { Dynamo } from "./dynamo.ts";
+import { fragment, number, text } from "./expression.ts";
+import { type Item, keyOf, rowOf } from "./item.ts";
+import { ALIVE_SHARDS, ROW_ITEM, tenantStatus } from "./keys.ts";
+
+const STATUSES: { readonly [S in Status]: S } = {
+  queued: "queued",
+  running: "running",
+  waiting: "waiting",
+  paused: "paused",
+  blocked: "blocked",
+  completed: "completed",
+  failed: "failed",
+  cancelled: "cancelled",
+};
+
+const NOTHING: Page = { rows: [], damaged: [], behind: [], next: null };
+
+/** `AFTER_ALL` sorts after every `since`, `BEFORE_ALL` before every run. */
+const AFTER_ALL = "~";
+const BEFORE_ALL = " ";
+
+/** Lists runs, newest first. For any status it merges the lists of all statuses; the order has no ties. */
+export async function list(dynamo: Dynamo, query: Parameters<RunTable["list"]>[0]): Promise<Page> {
+  const { tenant, status, limit, after, now } = query;
+  const before = after === null ? AFTER_ALL : SINCE.exec(fromCursor(after))?.[0];
+  if (!isTenant(tenant) || limit < 1 || before === undefined) return NOTHING;
+  const pages = await Promise.all(
+    (status === null ? Object.values(STATUSES) : [status]).map((each) => {
+      const where = fragment("#tenantStatus = :tenantStatus AND #since < :since", {
+        ":tenantStatus": text(tenantStatus(tenant, each)),
+        ":since": text(before),
+      });
+      // One item more than the limit shows whether another page follows.
+      return dynamo.query({ index: "byStatus", where, limit: limit + 1, newestFirst: true });
+    }),
+  );
+  const found = pages.flat().map((item) => ({ run: textOf(item, "run"), position: textOf(item, "since") }));
+  const inOrder = found.toSorted((one, other) => (one.position < other.position ? 1 : -1));
+  const isMeant = (row: Row): boolean => !isExpired(row, now) && (status === null || row.status === status);
+  return pageOf(dynamo, { found: inOrder, limit, only: LISTED, isMeant });
+}
+
+/** Lists runs that have not ended, shard after shard. It reads whole rows, since the sweeper loads what it finds. */
+export async function alive(dynamo: Dynamo, query: Parameters<RunTable["alive"]>[0]): Promise<Page> {
+  const { limit, after, now } = query;
+  const start = after === null ? { shard: 0, run: BEFORE_ALL } : shardOf(fromCursor(after));
+  if (start === null || limit < 1) return NOTHING;
+  const found: Found[] = [];
+  let { run } = start;
+  for (let { shard } = start; shard < ALIVE_SHARDS && found.length <= limit; shard += 1) {
+    const where = fragment("#alive = :shard AND #run > :run", { ":shard": number(shard), ":run": text(run) });
+    const items = await dynamo.query({ index: "alive", where, limit: limit + 1 - found.length });
+    found.push(...items.map((item) => ({ run: textOf(item, "run"), position: `${shard}/${textOf(item, "run")}` })));
+    run = BEFORE_ALL;
+  }
+  const isMeant = (row: Row): boolean => !isExpired(row, now) && !(hasEnded(row) && row.endNotified);
+  return pageOf(dynamo, { found, limit, only: null, isMeant });
+}
+
+/** A run that an index names, and its position in that index. */
+interface Found {
+  readonly run: string;
+  readonly position: string;
+}
+
+async function pageOf(
+  dynamo: Dynamo,
+  of: {
+    readonly found: readonly Found[];
+    readonly limit: number;
+    readonly only: readonly Attribute[] | null;
+    readonly isMeant: (row: Row) => boolean;
+  },
+): Promise<Page> {
+  const page = of.found.slice(0, of.limit);
+  const runs = [...new Set(page.map(({ run }) => run))];
+  const items = await dynamo.getAll(
+    runs.map((run) => keyOf(run, ROW_ITEM)),
+    of.only,
+  );
+  const stored = new Map(items.map((item) => [textOf(item, "run"), rowOf(of.only === null ? item : unloadable(item))]));
+  const decoded = runs.flatMap((run) => stored.get(run) ?? []);
+  const meant = decoded.filter((each) => each instanceof RowUnreadable || of.isMeant(each));
+  const { rows, damaged } = parted(meant);
+  const positions = new Map(page.map(({ run, position }) => [run, position]));
+  const last = page.at(-1);
+  return {
+    ...{ rows, damaged },
+    behind: rows.map(({ run }) => toCursor(positions.get(run) ?? "")),
+    next: of.found.length > of.limit && last !== undefined ? toCursor(last.position) : null,
+  };
+}
+
+const LISTED = (Object.keys(ATTRIBUTES) as readonly Attribute[]).filter((attribute) => attribute !== "journal");
+
+/** Gives a row without its journal bytes that are no journal. Otherwise a reader could believe that it has none. */
+const unloadable = (item: Item): Item => ({ ...item, [ATTRIBUTES.journal]: { B: new Uint8Array() } });
+
+const textOf = (item: Item, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";
+
+const SINCE = /^\d{15}[a-z2-7]{26}$/;
+const IN_SHARD = /^(\d{1,2})\/([a-z0-9]{1,24}-[a-z2-7]{26})$/;
+
+const toCursor = (position: string): string => Buffer.from(position).toString("base64url");
+const fromCursor = (cursor: string): string => Buffer.from(cursor, "base64url").toString();
+
+function shardOf(position: string): { readonly shard: number; readonly run: string } | null {
+  const [, shard, run] = IN_SHARD.exec(position) ?? [];
+  return run === undefined || Number(shard) >= ALIVE_SHARDS ? null : { shard: Number(shard), run };
+}

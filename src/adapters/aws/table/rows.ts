@@ -1,0 +1,142 @@
+/**
+ * Compare-and-swap on run rows. An operation takes the last row that this process saw, or reads the stored one. It
+ * decides on that row, and writes the difference if the stored row is still the same (`row-writes.ts`). A refusal
+ * returns the stored row, and the operation decides again. So of fifty concurrent claims one wins (schedule 1).
+ */
+import { ensure } from "../../../core/ensure.ts";
+import { isRunId } from "../../../core/ids.ts";
+import { type Found, RowUnreadable, presentIn, undamaged } from "../../../codec/row.ts";
+import {
+  type RunRef,
+  type Refused,
+  type Request,
+  type RequestOutcome,
+  type Row,
+  decideRequest,
+} from "../../../protocol/row.ts";
+import { type PurgeOutcome, decidePurge } from "../../../protocol/row-removal.ts";
+import type { Ambiguous } from "../../../ports/run-table.ts";
+import type { Dynamo, Written } from "./dynamo.ts";
+import { type Item, keyOf, rowOf } from "./item.ts";
+import { ROW_ITEM } from "./keys.ts";
+import { type Lane, requestWrite, swapWrite, unchanged } from "./row-writes.ts";
+
+/** If the row changed before every one of these writes, the caller sends the operation again later. */
+const WRITES_MAX = 4;
+const REMEMBERED_MAX = 64;
+
+export class Rows {
+  readonly #dynamo: Dynamo;
+  /** The last row of each run that this process saw, so that a beat's commits need one request each. */
+  readonly #remembered = new Map<string, Row>();
+
+  constructor(dynamo: Dynamo) {
+    this.#dynamo = dynamo;
+  }
+
+  /** Applies a decision, which returns the same row object if it changes nothing. */
+  decide<O extends { readonly kind: string; readonly row?: Row }>(
+    of: RunRef,
+    decision: (row: Row) => O,
+    lane: Lane = {},
+  ): Promise<O | Refused | Ambiguous> {
+    return this.#settle(of, decision, (before, { row }) =>
+      row === undefined || row === before
+        ? null
+        : this.#dynamo.update(keyOf(of.run, ROW_ITEM), swapWrite(before, row, lane)),
+    );
+  }
+
+  purge(of: RunRef): Promise<PurgeOutcome | Ambiguous> {
+    return this.#settle<Exclude<PurgeOutcome, Refused>>(of, decidePurge, (before, { kind }) =>
+      kind === "kept" ? null : this.remove(before),
+    );
+  }
+
+  /** Removes the row, if it is still the same. */
+  remove(row: Row): Promise<Written> {
+    return this.#dynamo.remove(keyOf(row.run, ROW_ITEM), unchanged(row));
+  }
+
+  /** A request applies to any row that has not ended, so it is written without a read. */
+  async request(request: Request): Promise<RequestOutcome | Ambiguous> {
+    if (!isRunId(request.run)) return { kind: "missing" };
+    for (let writes = 0; writes < WRITES_MAX; writes += 1) {
+      const written = await this.#dynamo.update(keyOf(request.run, ROW_ITEM), requestWrite(request));
+      if (written.kind === "ambiguous") return written;
+      const row = presentIn(this.#found(written.item), request);
+      if ("kind" in row) return row;
+      if (written.kind === "written") return { kind: "requested", row };
+      const outcome = decideRequest(row, request);
+      if (outcome.kind !== "requested") return outcome;
+    }
+    return changedTooOften(request);
+  }
+
+  /** The stored row. */
+  async read(run: string): Promise<Row | null> {
+    return isRunId(run) ? undamaged(await this.#stored(run)) : null;
+  }
+
+  /** `row` is stored, as far as this process knows. */
+  remember(row: Row): Row {
+    this.#remembered.delete(row.run);
+    this.#remembered.set(row.run, row);
+    const [oldest] = this.#remembered.keys();
+    if (this.#remembered.size > REMEMBERED_MAX && oldest !== undefined) this.#remembered.delete(oldest);
+    return row;
+  }
+
+  /**
+   * Decides until a write lands or there is nothing to write. `send` writes what was decided; null: nothing.
+   *
+   * Schedule 112: a process remembers a row that another process has changed since. If it decides to write, its write is
+   * refused. If it decides to refuse, no write would tell, so it decides again on the stored row.
+   */
+  async #settle<O extends { readonly kind: string }>(
+    of: RunRef,
+    decide: (row: Row) => O,
+    send: (before: Row, decision: O) => Promise<Written> | null,
+  ): Promise<O | Refused | Ambiguous> {
+    if (!isRunId(of.run)) return { kind: "missing" };
+    const remembered = this.#remembered.get(of.run);
+    let isStored = remembered === undefined;
+    let row = remembered ?? (await this.#stored(of.run));
+    for (let writes = 0; writes < WRITES_MAX;) {
+      const before = presentIn(row, of);
+      const decision = "kind" in before ? before : decide(before);
+      const sent = "kind" in before ? null : send(before, decision as O);
+      if (sent === null) {
+        if (isStored) return decision;
+        row = await this.#stored(of.run);
+      } else {
+        const written = await sent;
+        if (written.kind === "ambiguous") return written;
+        row = this.#found(written.item);
+        // The write may have succeeded although the row is damaged: its condition does not name every attribute.
+        if (row instanceof RowUnreadable) return row.refused;
+        if (written.kind === "written") {
+          ensure(row !== null, `a write of ${of.run} returned no row`);
+          return { ...(decision as O), row };
+        }
+        writes += 1;
+      }
+      isStored = true;
+    }
+    return changedTooOften(of);
+  }
+
+  async #stored(run: string): Promise<Found | null> {
+    return this.#found(await this.#dynamo.get(keyOf(run, ROW_ITEM)));
+  }
+
+  #found(item: Item | null): Found | null {
+    const found = item === null ? null : rowOf(item);
+    return found === null || found instanceof RowUnreadable ? found : this.remember(found);
+  }
+}
+
+const changedTooOften = ({ run }: Pick<RunRef, "run">): Ambiguous => ({
+  kind: "ambiguous",
+  why: `run ${run} changed ${WRITES_MAX} times while it was written`,
+});

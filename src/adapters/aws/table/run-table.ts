@@ -1,0 +1,93 @@
+/**
+ * RunTable on DynamoDB. Every operation on a row is a pure decision of `protocol/`, as in every world. It is written by
+ * compare-and-swap: one conditional write of one item, or one transaction (`rows.ts`).
+ */
+import { isRunId } from "../../../core/ids.ts";
+import { ensure } from "../../../core/ensure.ts";
+import { type Creation, decideCommit, newRow, isExpired } from "../../../protocol/row.ts";
+import { decidePark } from "../../../protocol/row-park.ts";
+import { decideClaim } from "../../../protocol/row-claim.ts";
+import { decideHandOver } from "../../../protocol/row-hand-over.ts";
+import { decideRedrive } from "../../../protocol/row-redrive.ts";
+import { markEndNotified } from "../../../protocol/row-end-notification.ts";
+import { expiryThreshold, decideCreate } from "../../../protocol/row-removal.ts";
+import { RowUnreadable, undamaged } from "../../../codec/row.ts";
+import type { CreateOutcome, RunTable } from "../../../ports/run-table.ts";
+import type { Dynamo } from "./dynamo.ts";
+import * as is from "./fragments.ts";
+import { rowItem, rowOf } from "./item.ts";
+import { tenantOf } from "./keys.ts";
+import { alive, list } from "./pages.ts";
+import { Rows } from "./rows.ts";
+import { tableStoreId } from "./store-id.ts";
+import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
+
+/** The run table `table`, with the contract of `ports/run-table.ts`. */
+export function dynamoRunTable({ dynamo, table }: { readonly dynamo: Dynamo; readonly table: string }): RunTable {
+  const rows = new Rows(dynamo);
+  return {
+    create: (creation) => create({ dynamo, rows }, creation),
+    claim: (claim) => rows.decide(claim, (row) => decideClaim(row, claim)),
+    commit: (commit) =>
+      rows.decide(commit, (row) => decideCommit(row, commit), {
+        reads: commit.unlessWoken ? ["wakeCount"] : [],
+        // Also over a deadline that a message extended meanwhile: the next message extends it again.
+        replaces: ["deadline"],
+      }),
+    park: (park) => rows.decide(park, (row) => decidePark(row, park), { reads: ["wakeCount"] }),
+    request: (request) => rows.request(request),
+    handOver: (handOver) => rows.decide(handOver, (row) => decideHandOver(row, handOver)),
+    recordEndNotified: (of) => rows.decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
+    redrive: (redrive) => rows.decide(redrive, (row) => decideRedrive(row, redrive), { replaces: ["deadline"] }),
+    purge: (of) => rows.purge(of),
+    keepKey: (tombstone) => keepKey(dynamo, tombstone),
+    forgetKey: (of) => forgetKey(dynamo, of),
+    readKey: (run, now) => readKey(dynamo, run, now),
+    read: async (run, now) => {
+      const row = await rows.read(run);
+      return row === null || isExpired(row, now) ? null : row;
+    },
+    list: (query) => list(dynamo, query),
+    alive: (query) => alive(dynamo, query),
+    storeId: async () => (await tableStoreId(dynamo)) ?? `an unnamed table (${table})`,
+  };
+}
+
+/** If the row changed before every one of these writes, the caller sends the creation again later. */
+const WRITES_MAX = 4;
+
+/**
+ * Creates a row.
+ *
+ * Schedule 32: an expired row is not overwritten. It is deleted first, as the row of its own `born`, so that the stream
+ * names the incarnation to clean up.
+ *
+ * Schedule 82: the tombstone is checked in the transaction that puts the row. A separate check before it would be out
+ * of date for a process that freezes between the two.
+ */
+async function create(
+  { dynamo, rows }: { readonly dynamo: Dynamo; readonly rows: Rows },
+  creation: Creation,
+): Promise<CreateOutcome> {
+  const { run, tenant } = creation;
+  ensure(isRunId(run) && tenantOf(run) === tenant, `${run} is no run of the tenant ${tenant}`);
+  for (let writes = 0; writes < WRITES_MAX; writes += 1) {
+    const item = rowItem(newRow(creation));
+    const put = await dynamo.transact([
+      { kind: "put", item, condition: is.absent },
+      { kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(expiryThreshold(creation)) },
+    ]);
+    if (put.kind === "ambiguous") return put;
+    if (put.kind === "written") return { kind: "created", row: rows.remember(undamaged(rowOf(item))) };
+    const [refused, tombstone] = put.items;
+    // An existing row governs, and a refusal need not contain the item of each part.
+    const found = refused == null ? await rows.read(run) : rowOf(refused);
+    if (found instanceof RowUnreadable) return found.refused;
+    const outcome = decideCreate(found, tombstone == null ? null : tombstoneIn(tombstone), creation);
+    if (outcome.kind !== "created") return outcome;
+    if (outcome.over === null) continue;
+    const removed = await rows.remove(outcome.over);
+    if (removed.kind === "ambiguous") return removed;
+  }
+  return { kind: "ambiguous", why: `run ${run} changed ${WRITES_MAX} times while it was created` };
+}

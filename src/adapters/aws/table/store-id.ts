@@ -1,0 +1,42 @@
+/**
+ * The permanent ID that a table and its bucket share. The deployment names both at once. Beside a table of another
+ * deployment, which knows none of its runs, every object of a bucket would look like an orphan and be deleted.
+ */
+import { randomBytes } from "node:crypto";
+import { StoreUnreachable } from "../../../ports/world.ts";
+import { ATTRIBUTES } from "./attributes.ts";
+import { type AwsClients, awsClients } from "../clients.ts";
+import { systemClock } from "../clock.ts";
+import { Dynamo } from "./dynamo.ts";
+import { text } from "./expression.ts";
+import * as is from "./fragments.ts";
+import { itemOf, keyOf } from "./item.ts";
+import { STORE } from "./keys.ts";
+import { s3ObjectStore } from "../bucket/object-store.ts";
+
+const KEY = keyOf(STORE.item, STORE.item);
+
+/** The ID of the table; null before it is named. */
+export async function tableStoreId(dynamo: Dynamo): Promise<string | null> {
+  return (await dynamo.get(KEY))?.[ATTRIBUTES.store]?.S ?? null;
+}
+
+/**
+ * Names a table and a bucket that have no ID yet; safe to repeat. False: they have different IDs, and both stay as they
+ * are.
+ */
+export async function nameStores(of: {
+  readonly table: string;
+  readonly bucket: string;
+  readonly clients?: AwsClients;
+}): Promise<boolean> {
+  const { table, bucket, clients = awsClients() } = of;
+  const dynamo = new Dynamo({ clients: clients.table, table, clock: systemClock });
+  const fresh = randomBytes(16).toString("hex");
+  await dynamo.put({ ...KEY, ...itemOf({ store: text(fresh) }) }, is.absent);
+  const id = await tableStoreId(dynamo);
+  if (id === null) throw new StoreUnreachable(`the table ${table} did not keep its name; try again`);
+  const objects = s3ObjectStore({ clients: clients.bucket, bucket });
+  await objects.put(STORE.key, Buffer.from(id));
+  return (await objects.storeId()) === id;
+}

@@ -1,0 +1,225 @@
+/**
+ * The store of the embedded world: one SQLite file in one directory. Every process of this machine that works on its
+ * runs shares it.
+ *
+ * Payload first, pointer last. Objects are put through a connection at `synchronous=NORMAL`, which does not wait for
+ * the disk. Rows are written through one at `FULL`, which does. Both append to the same write-ahead log, and a log is
+ * durable as a prefix. So the sync that makes a row durable also makes every earlier object durable. After a power loss
+ * no row points to a lost object, and a beat waits for the disk once, not twice.
+ */
+import { randomBytes } from "node:crypto";
+import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
+import { StoreUnreachable } from "../../../ports/world.ts";
+import { CHECKED_BYTES, assertSound } from "./integrity.ts";
+import { APPLICATION_ID, SCHEMA, STORE_FORMAT, addMissing } from "./schema.ts";
+import { type InPlace, inPlace } from "../workers/in-place.ts";
+import { StoreRolledBack, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
+
+/** An open store. */
+export interface Store {
+  readonly dir: string;
+  /** A random ID from its creation, so that no two stores are confused. */
+  readonly id: string;
+  readonly rows: DatabaseSync;
+  readonly objects: DatabaseSync;
+  readonly place: InPlace;
+  close(): void;
+}
+
+/** How long a writer waits for another writer before the store counts as unreachable. */
+const BUSY_MS = 5_000;
+
+export interface OpenOptions {
+  readonly dir: string;
+  readonly create: boolean;
+  /**
+   * How much of the file is checked (`integrity.ts`). `none` lets a reader see what is still readable, also in a store
+   * that lost commits.
+   */
+  readonly check?: keyof typeof CHECKED_BYTES;
+}
+
+/**
+ * Opens the store in `dir`; with `create`, creates a missing one.
+ *
+ * @throws StoreInvalid, StoreTooNew, StoreDamaged, StoreRolledBack (nothing was written), StoreUnreachable
+ */
+export function openStore({ dir, create, check = "bounded" }: OpenOptions): Store {
+  const file = join(dir, "cairn.sqlite");
+  const opened: DatabaseSync[] = [];
+  let place: InPlace | null = null;
+  try {
+    if (!isThere(dir, file)) {
+      if (!create) throw new StoreInvalid(`no store at ${dir}; start a run first`);
+      createFile(dir, file);
+    }
+    inspect(file);
+    const connect = (synchronous: "FULL" | "NORMAL"): DatabaseSync => {
+      const db = new DatabaseSync(file, { timeout: BUSY_MS });
+      opened.push(db);
+      configure(db, { file, synchronous });
+      return db;
+    };
+    const rows = connect("FULL");
+    assertSound(rows, { dir, bytesMax: CHECKED_BYTES[check] });
+    addMissing(rows);
+    const objects = connect("NORMAL");
+    place = inPlace({ dir, file, rows });
+    const { id, lacks } = place;
+    if (lacks > 0 && check !== "none") throw new StoreRolledBack(dir, `it lacks the last ${lacks} commits`);
+    return { dir, id, rows, objects, place, close: () => closeAll(opened, place) };
+  } catch (error) {
+    closeAll(opened, place);
+    throw asStoreError(error, dir);
+  }
+}
+
+/**
+ * Runs `access` as one transaction. No other process writes meanwhile, so what it reads is still true when it commits.
+ */
+export function atomically<T>(store: Store, access: () => T): T {
+  const { rows, place } = store;
+  try {
+    place.assert();
+    // IMMEDIATE: a transaction that reads first and then writes could find that its read is out of date.
+    rows.exec("BEGIN IMMEDIATE");
+    const result = place.count(access);
+    rows.exec("COMMIT");
+    place.committed();
+    return result;
+  } catch (error) {
+    // SQLite itself rolls back on a full disk.
+    if (rows.isTransaction) rows.exec("ROLLBACK");
+    throw asStoreError(error, store.dir);
+  }
+}
+
+/** Runs a single statement, which is its own transaction. */
+export function reaching<T>(store: Store, access: () => T): T {
+  try {
+    store.place.assert();
+    return access();
+  } catch (error) {
+    throw asStoreError(error, store.dir);
+  }
+}
+
+function isThere(dir: string, file: string): boolean {
+  const folder = statSync(dir, { throwIfNoEntry: false });
+  if (folder === undefined) return false;
+  if (!folder.isDirectory())
+    throw new StoreInvalid(`${dir} is not a directory, so it holds no store; name another directory`);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found !== undefined && !found.isFile()) throw notOurs(file, "it is not a file");
+  return found !== undefined;
+}
+
+/**
+ * Creates the whole file under another name and then links it into place, which fails if the store exists. Two
+ * processes that open a fresh store at once get the same one, and a process that dies half-way leaves no partial store.
+ */
+function createFile(dir: string, file: string): void {
+  makeDir(dir);
+  const fresh = `${file}.${randomBytes(8).toString("hex")}.new`;
+  try {
+    // Only its owner may read it. SQLite gives the files beside it the same mode.
+    closeSync(openSync(fresh, "wx", 0o600));
+    const db = new DatabaseSync(fresh);
+    try {
+      db.exec(SCHEMA);
+      db.prepare("INSERT INTO meta (name, value) VALUES ('store', ?)").run(randomBytes(16).toString("hex"));
+    } finally {
+      db.close();
+    }
+    linkSync(fresh, file);
+  } catch (error) {
+    if (fileCode(error) !== "EEXIST") throw error;
+  } finally {
+    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(fresh + suffix, { force: true });
+  }
+}
+
+/** Creates the directory so that only its owner may read it and git ignores its content. */
+function makeDir(dir: string): void {
+  try {
+    mkdirSync(dirname(resolve(dir)), { recursive: true });
+  } catch (error) {
+    if (fileCode(error) !== "ENOTDIR" && fileCode(error) !== "EEXIST") throw error;
+    throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
+  }
+  try {
+    mkdirSync(dir, { mode: 0o700 });
+    writeFileSync(join(dir, ".gitignore"), "*\n");
+  } catch (error) {
+    // It existed before, or another process has just created it.
+    if (fileCode(error) !== "EEXIST") throw error;
+  }
+}
+
+/** Checks, read-only, that the file is a store that this code knows, before any connection could write to it. */
+function inspect(file: string): void {
+  const { application, version } = identify(file);
+  if (application !== APPLICATION_ID) throw notOurs(file, "it was not written by cairn");
+  if (version < STORE_FORMAT) throw notOurs(file, `its format ${version} is older than any release`);
+  if (version > STORE_FORMAT) {
+    throw new StoreTooNew(
+      `${file} has store format ${version}, and this cairn knows formats up to ${STORE_FORMAT}; it was left as it ` +
+        "is: use the newer version of cairn that wrote it, or another directory",
+    );
+  }
+}
+
+function identify(file: string): { readonly application: number; readonly version: number } {
+  const db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
+  try {
+    const { application_id: application } = db.prepare("PRAGMA application_id").get() as { application_id: number };
+    const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
+    return { application, version };
+  } catch (error) {
+    throw isGarbage(error) ? notOurs(file, "it is not a database, or its first page is damaged") : error;
+  } finally {
+    db.close();
+  }
+}
+
+function configure(db: DatabaseSync, of: { readonly file: string; readonly synchronous: "FULL" | "NORMAL" }): void {
+  const { journal_mode: mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
+  // Payload and pointer keep their order only in a write-ahead log.
+  if (mode !== "wal") {
+    throw new StoreUnreachable(`${of.file} cannot keep a write-ahead log here; use a directory on a local disk`);
+  }
+  db.exec(`PRAGMA synchronous = ${of.synchronous}; PRAGMA cell_size_check = ON`);
+}
+
+function notOurs(file: string, why: string): StoreInvalid {
+  return new StoreInvalid(`${file} is not a cairn store: ${why}; it was left as it is, use another directory`);
+}
+
+function closeAll(connections: readonly DatabaseSync[], place: InPlace | null): void {
+  for (const db of connections) if (db.isOpen) db.close();
+  place?.close();
+}
+
+/** Free pages of 4 KB that a store keeps for the next writes. The rest is returned to the file system. */
+const FREE_PAGES_KEPT = 256;
+const PAGES_AT_ONCE = 1_024;
+
+/** Shrinks the file by what was deleted, a few megabytes at a time, so that no writer waits for long. */
+export function giveBackRoom({ dir, rows }: Store): void {
+  const countFree = rows.prepare("PRAGMA freelist_count");
+  const free = (): number => (countFree.get() as { freelist_count: number }).freelist_count;
+  try {
+    let before = Infinity;
+    for (let left = free(); left > FREE_PAGES_KEPT && left < before; left = free()) {
+      before = left;
+      rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
+    }
+    // The file itself shrinks when the log is written back to it. This never waits for other processes.
+    rows.exec("PRAGMA wal_checkpoint(PASSIVE)");
+  } catch (error) {
+    throw asStoreError(error, dir);
+  }
+}

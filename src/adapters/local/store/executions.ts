@@ -1,0 +1,146 @@
+/**
+ * The executions of the embedded chain in the store. Each change is one transaction around a pure step of
+ * `protocol/execution.ts`, and is durable before it returns. So an attempt is sent only after its number is stored.
+ */
+import { randomBytes } from "node:crypto";
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import { decodePayload } from "../../../codec/row.ts";
+import type { Payload } from "../../../protocol/chain.ts";
+import { type Store, atomically, reaching } from "./database.ts";
+import { sumOf } from "./integrity.ts";
+import {
+  type Execution,
+  type AttemptFailure,
+  beginAttempt,
+  applyFailure,
+  newExecution,
+  wakeExecution,
+} from "../../../protocol/execution.ts";
+
+export interface Executions {
+  /** The execution that was started under that name before, or null if this call started it. */
+  start(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution | null;
+  /** False: no execution waits on that token any more. */
+  wake(token: string, now: number): boolean;
+  /** The name of the execution that has been ready for longest, or null. */
+  firstReady(now: number): string | null;
+  /** The agent of that execution's run; null if no row names it. */
+  agentOf(name: string): string | null;
+  /** Stores that its next attempt is out; null if the execution is not ready after all. */
+  begin(name: string, now: number): Execution | null;
+  /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */
+  settle(attempted: Execution, step: (execution: Execution) => Execution): Execution | null;
+  /**
+   * Counts the attempts that were out when the last supervisor died as dead. Their retries, and all that paused, are
+   * due at once.
+   */
+  recover(of: Pick<AttemptFailure, "now" | "limits">): void;
+}
+
+/** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
+export function executionsOf(store: Store): Executions {
+  const table = tableOf(store.rows);
+  return {
+    start: (of) =>
+      atomically(store, () => {
+        const found = table.byName(of.name);
+        if (found === null) table.insert(newExecution(of));
+        return found;
+      }),
+    wake: (token, now) =>
+      atomically(store, () => {
+        const found = table.byToken(token);
+        if (found === null || isOver(found)) return false;
+        table.update(wakeExecution(found, now));
+        return true;
+      }),
+    firstReady: (now) => reaching(store, () => table.firstReady(now)),
+    agentOf: (name) => reaching(store, () => table.agentOf(name)),
+    begin: (name, now) =>
+      atomically(store, () => {
+        const found = table.byName(name);
+        if (found === null || found.readyAt === null || found.readyAt > now) return null;
+        return table.update(beginAttempt(found, randomBytes(16).toString("hex")));
+      }),
+    settle: (attempted, step) =>
+      atomically(store, () => {
+        const found = table.byName(attempted.name);
+        const isOut = found !== null && found.stage === "trying" && found.attempt === attempted.attempt;
+        return isOut ? table.update(step(found)) : null;
+      }),
+    recover: (of) =>
+      atomically(store, () => {
+        const death = { ...of, atOnce: true, isDeath: true, cause: "it ended with its supervisor" };
+        for (const execution of table.trying()) table.update(applyFailure(execution, death));
+        // The cause of the failures may be fixed, so a new supervisor does not wait for the rest of a pause.
+        for (const execution of table.backingOff()) table.update({ ...execution, readyAt: of.now });
+      }),
+  };
+}
+
+type Found = Omit<Execution, "payload"> & { readonly payload: string; readonly sum?: string | null };
+
+const OVER = { state: "End", stage: "ended", readyAt: null, token: null } as const;
+const isOver = ({ stage }: Execution): boolean => stage === OVER.stage;
+const UNKNOWN: Payload = { run: "", born: "", chain: 0, epoch: 0, agent: "" };
+
+function tableOf(db: DatabaseSync) {
+  const columns = "name, payload, state, stage, retry, died, cause, attempt, readyAt, seconds, token, sum";
+  const select = (where: string) => db.prepare(`SELECT ${columns} FROM executions WHERE ${where}`);
+  const byName = select("name = ?");
+  const byToken = select("token = ?");
+  const trying = select("stage = 'trying'");
+  const backingOff = select("stage = 'due' AND retry > 0");
+  const firstReady = db.prepare("SELECT name FROM executions WHERE readyAt <= ? ORDER BY readyAt, rowid LIMIT 1");
+  const agentOf = db.prepare(
+    `SELECT CASE WHEN json_valid(row) THEN row ->> '$.agent' END AS agent FROM executions
+     JOIN runs ON run = CASE WHEN json_valid(payload) THEN payload ->> '$.run' END WHERE name = ?`,
+  );
+  const insert = db.prepare(
+    `INSERT INTO executions (${columns})
+     VALUES (:name, :payload, :state, :stage, :retry, :died, :cause, :attempt, :readyAt, :seconds, :token, :sum)`,
+  );
+  const update = db.prepare(
+    `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, died = :died, cause = :cause,
+     attempt = :attempt, readyAt = :readyAt, seconds = :seconds, token = :token, sum = :sum WHERE name = :name`,
+  );
+  const endDamaged = db.prepare(
+    `UPDATE executions SET state = 'End', stage = 'ended', readyAt = NULL, token = NULL, sum = NULL WHERE name = ?`,
+  );
+  /**
+   * A damaged execution counts as ended: the sweeper hands its run to the next execution, and no other run waits for
+   * it.
+   */
+  const executionOf = ({ sum = null, ...found }: Found): Execution => {
+    const payload = decodePayload(found.payload);
+    if (payload !== null && (sum === null || sum === sumOf(found))) return { ...found, payload };
+    endDamaged.run(found.name);
+    return { ...found, payload: payload ?? UNKNOWN, ...OVER };
+  };
+  const written = (execution: Execution) => {
+    const values = { ...execution, payload: JSON.stringify(execution.payload) };
+    return { ...values, sum: sumOf(values) };
+  };
+  const allOf = (select: StatementSync): readonly Execution[] =>
+    (select.all() as unknown as readonly Found[]).map(executionOf).filter((each) => !isOver(each));
+  const foundOrNull = (found: unknown): Execution | null => (found === undefined ? null : executionOf(found as Found));
+
+  return {
+    byName: (name: string) => foundOrNull(byName.get(name)),
+    byToken: (token: string) => foundOrNull(byToken.get(token)),
+    trying: (): readonly Execution[] => allOf(trying),
+    backingOff: (): readonly Execution[] => allOf(backingOff),
+    firstReady: (now: number): string | null => (firstReady.get(now) as { name: string } | undefined)?.name ?? null,
+    agentOf: (name: string): string | null => {
+      const agent = (agentOf.get(name) as { agent: unknown } | undefined)?.agent;
+      return typeof agent === "string" ? agent : null;
+    },
+    insert: (execution: Execution): void => {
+      insert.run(written(execution));
+    },
+    update: (execution: Execution): Execution => {
+      update.run(written(execution));
+      return execution;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * ObjectStore on SQLite: one table, into which objects are only inserted. An object never changes, so the row of a
+ * fenced invocation never points to other content later.
+ */
+import type { FoundKey, ObjectStore } from "../../../ports/object-store.ts";
+import type { Clock } from "../../../ports/world.ts";
+import { systemClock } from "../clock.ts";
+import { type Store, atomically, giveBackRoom, reaching } from "./database.ts";
+
+export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = systemClock): ObjectStore {
+  const insert = store.objects.prepare(
+    "INSERT INTO objects (key, bytes, putAt) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
+  );
+  const select = store.objects.prepare("SELECT bytes FROM objects WHERE key = ?");
+  const next = store.objects.prepare("SELECT key, putAt FROM objects WHERE key > ? ORDER BY key LIMIT 1");
+  const removeSome = removerOf(store);
+  return {
+    put: async (key, bytes) => {
+      const { changes } = reaching(store, () => insert.run(key, bytes, clock.now()));
+      return { kind: changes === 1 ? "stored" : "exists" };
+    },
+    get: async (key) => {
+      const found = reaching(store, () => select.get(key)) as { bytes: Uint8Array } | undefined;
+      return found?.bytes ?? null;
+    },
+    next: async (after) => {
+      const found = reaching(store, () => next.get(after)) as FoundKey | undefined;
+      return found === undefined ? null : { ...found };
+    },
+    removeUnder: async (prefix) => {
+      while (removeSome(prefix) === REMOVED_AT_ONCE);
+      giveBackRoom(store);
+    },
+    storeId: async () => store.id,
+  };
+}
+
+/** Objects per transaction; other processes may write between two of them. */
+const REMOVED_AT_ONCE = 100;
+
+/**
+ * Deletes a bounded number of objects below a prefix and returns how many, through the connection that waits for the
+ * disk.
+ */
+function removerOf(store: Store): (prefix: string) => number {
+  const from = store.rows.prepare("SELECT key FROM objects WHERE key >= ? ORDER BY key LIMIT ?");
+  const remove = store.rows.prepare("DELETE FROM objects WHERE key = ?");
+  return (prefix) =>
+    atomically(store, () => {
+      const found = from.all(prefix, REMOVED_AT_ONCE) as unknown as readonly { readonly key: string }[];
+      // Keys with one prefix are adjacent, right after the prefix itself.
+      const below = found.filter(({ key }) => key.startsWith(prefix));
+      for (const { key } of below) remove.run(key);
+      return below.length;
+    });
+}

@@ -1,0 +1,91 @@
+/**
+ * Removed rows, reported as a stream reports them. The transaction that deletes a row writes an entry for its
+ * incarnation. The entry stays until everything that the incarnation left behind is gone, so a crash loses no clean-up.
+ */
+import type { DatabaseSync } from "node:sqlite";
+import { ARCHIVES } from "../../../core/policy/retention.ts";
+import type { Incarnation } from "../../../protocol/row.ts";
+import { type Store, atomically, reaching } from "./database.ts";
+import { tombstoneRemover } from "./tombstones.ts";
+
+/** Deletes a row inside the caller's transaction, which has checked that it is the row of that incarnation. */
+export function rowRemover(db: DatabaseSync): (of: Incarnation, now: number) => void {
+  const remove = db.prepare("DELETE FROM runs WHERE run = ?");
+  const tell = db.prepare("INSERT OR REPLACE INTO removed (run, born, removedAt, dueAt) VALUES (?, ?, ?, 0)");
+  return ({ run, born }, now) => {
+    remove.run(run);
+    tell.run(run, born, now);
+  };
+}
+
+/** Expired rows and tombstones, and the clean-ups of removed incarnations. Times are epoch milliseconds. */
+export interface Removals {
+  /** Removes expired rows and tombstones, at most `limit` of each; true if there may be more. */
+  expire(now: number, limit: number): boolean;
+  /** Removes expired archives, as the lifecycle rule of a bucket does. It reports nothing. */
+  expireArchives(now: number): void;
+  /** The incarnation that has been due for longest, or null. */
+  firstDue(now: number): Incarnation | null;
+  /** Delays a clean-up that failed until that time. */
+  postpone(of: Incarnation, until: number): void;
+  /**
+   * Deletes the entry and the executions of an incarnation, once all else is gone. Its run is gone too, so a live
+   * execution has nothing to drive, and the answer of its attempt changes nothing.
+   */
+  finish(of: Incarnation): void;
+}
+
+const DAY_MS = 24 * 3_600_000;
+const ARCHIVES_AT_ONCE = 20;
+
+export function removalsOf(store: Store): Removals {
+  const { rows: db } = store;
+  const remove = rowRemover(db);
+  const removeTombstones = tombstoneRemover(db);
+  // A row that does not name its incarnation stays, since the clean-up would not know what to remove.
+  const expired = db.prepare(
+    `SELECT run, born FROM (
+       SELECT run, expiresAtSec, CASE WHEN json_valid(row) THEN row ->> '$.born' END AS born FROM runs
+       WHERE expiresAtSec <= ?
+     ) WHERE typeof(born) = 'text' ORDER BY expiresAtSec LIMIT ?`,
+  );
+  const firstDue = db.prepare("SELECT run, born FROM removed WHERE dueAt <= ? ORDER BY dueAt, removedAt LIMIT 1");
+  const postpone = db.prepare("UPDATE removed SET dueAt = ? WHERE run = ? AND born = ?");
+  const endExecutions = db.prepare("DELETE FROM executions WHERE name > ? AND name < ?");
+  const finish = db.prepare("DELETE FROM removed WHERE run = ? AND born = ?");
+  const expireSome = db.prepare(
+    `DELETE FROM objects WHERE key IN (SELECT key FROM objects WHERE key > ? AND key < ? AND putAt <= ? LIMIT ?)`,
+  );
+  return {
+    expireArchives: (now) => {
+      for (const { prefix, days } of Object.values(ARCHIVES)) {
+        // `~` sorts after every character of cairn's keys. A few at a time, so that other processes can write in
+        // between.
+        const remove = () => expireSome.run(prefix, `${prefix}~`, now - days * DAY_MS, ARCHIVES_AT_ONCE);
+        while (reaching(store, remove).changes === ARCHIVES_AT_ONCE);
+      }
+    },
+    expire: (now, limit) => {
+      const nowSec = Math.floor(now / 1_000);
+      const areMore = reaching(store, () => removeTombstones(nowSec, limit)) === limit;
+      const select = () => expired.all(nowSec, limit) as unknown as readonly Incarnation[];
+      if (reaching(store, select).length === 0) return areMore;
+      return atomically(store, () => {
+        const found = select();
+        for (const of of found) remove(of, now);
+        return areMore || found.length === limit;
+      });
+    },
+    firstDue: (now) => {
+      const found = reaching(store, () => firstDue.get(now)) as Incarnation | undefined;
+      return found === undefined ? null : { ...found };
+    },
+    postpone: ({ run, born }, until) => void reaching(store, () => postpone.run(until, run, born)),
+    finish: ({ run, born }) =>
+      atomically(store, () => {
+        // `.` sorts right after `-`, so all names with the incarnation's prefix are in between.
+        endExecutions.run(`${run}-${born}-`, `${run}-${born}.`);
+        finish.run(run, born);
+      }),
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * A run row as text in the embedded store. Each write reads the previous row in the same transaction. So a checksum
+ * covers the whole row with its journal, also what claims and deliveries change, and detects every changed bit.
+ */
+import { type Found, RowDamaged, decodeRow } from "../../../codec/row.ts";
+import type { Row } from "../../../protocol/row.ts";
+import { UNCOUNTED } from "../../../protocol/uncounted.ts";
+import { checksum } from "./integrity.ts";
+
+/** The columns in which a row is stored. */
+export interface Stored {
+  readonly row: string;
+  readonly journal: Uint8Array | null;
+}
+
+/** Names under which fields are stored, where they differ from those of the code. */
+const STORED_NAMES: Readonly<Partial<Record<keyof Row, string>>> = {
+  endNotified: "told",
+  wakeCount: "stirs",
+  wakeCountSeen: "stirsSeen",
+  effectsSettleAt: "quietUntil",
+};
+const CODE_NAMES = Object.fromEntries(Object.entries(STORED_NAMES).map(([name, stored]) => [stored, name]));
+
+export function storedRow({ journal, ...row }: Row): Stored {
+  const text = JSON.stringify(renamed(row, STORED_NAMES));
+  return { row: `${text.slice(0, -1)},"sum":"${sumOf({ row: text, journal })}"}`, journal };
+}
+
+/** The row in a stored text, or its damage. `run` is its key. A row without a checksum is older than checksums. */
+export function rowOf({ row, journal }: Stored, run: string): Found {
+  const [, text, sum] = SUMMED.exec(row) ?? [];
+  if (text !== undefined && sum !== sumOf({ row: `${text}}`, journal })) return new RowDamaged(run, CHANGED);
+  const fields = fieldsIn(text === undefined ? row : `${text}}`);
+  if (fields === undefined) return new RowDamaged(run, "it is no JSON");
+  if (typeof fields !== "object" || fields === null) return decodeRow(fields, run);
+  return "sum" in fields
+    ? new RowDamaged(run, CHANGED)
+    : decodeRow({ ...UNCOUNTED, ...renamed(fields, CODE_NAMES), journal }, run);
+}
+
+/** The fields under other names, in the same order. */
+const renamed = (fields: object, names: Readonly<Record<string, string>>): object =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [names[name] ?? name, value]));
+
+const SUMMED = /^(.*),"sum":"([0-9a-f]{16})"\}$/s;
+const CHANGED = "its bytes are not those that were written";
+
+const sumOf = ({ row, journal }: Stored): string => checksum(row, journal ?? "");
+
+function fieldsIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,259 @@
+/**
+ * RunTable on SQLite. Every operation is one IMMEDIATE transaction around a pure decision of `protocol/row.ts`. No
+ * other process writes between its read and its write. So of fifty concurrent claims one wins (schedule 1). And no
+ * message arrives between a test of `wakeCount` and the end of the run (schedules 12 and 13).
+ */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import {
+  type Creation,
+  type RunRef,
+  type Refused,
+  type Row,
+  decideCommit,
+  hasEnded,
+  isExpired,
+  decideRequest,
+  wokenRow,
+} from "../../../protocol/row.ts";
+import { decidePark } from "../../../protocol/row-park.ts";
+import { decideClaim } from "../../../protocol/row-claim.ts";
+import { decideHandOver } from "../../../protocol/row-hand-over.ts";
+import { decideRedrive } from "../../../protocol/row-redrive.ts";
+import { repetition } from "../../../protocol/repetition.ts";
+import { type MutexLease, storedMutexLease, decideMutexLease } from "../../../protocol/mutex-lease.ts";
+import { markEndNotified } from "../../../protocol/row-end-notification.ts";
+import { type PurgeOutcome, decideCreate, decidePurge } from "../../../protocol/row-removal.ts";
+import { type Found, RowUnreadable, parted, presentIn, undamaged } from "../../../codec/row.ts";
+import type { DeliverOutcome, Delivery, Inbox } from "../../../ports/inbox.ts";
+import type { MutexLeases } from "../../../ports/mutex-leases.ts";
+import type { CreateOutcome, Page, RunTable } from "../../../ports/run-table.ts";
+import { type Store, atomically, reaching } from "./database.ts";
+import { messagesOf } from "./messages.ts";
+import { rowRemover } from "./removals.ts";
+import { type Stored, rowOf, storedRow } from "./row-text.ts";
+import { type Tombstones, tombstonesOf } from "./tombstones.ts";
+
+export function sqliteRunTable(store: Store): RunTable {
+  const rows = rowsOf(store.rows);
+  const pages = pagesOf(store.rows);
+  const tombstones = tombstonesOf(store);
+
+  const decide = decider(store, rows);
+
+  return {
+    create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
+    claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
+    commit: async (commit) => decide(commit, (row) => decideCommit(row, commit)),
+    park: async (park) => decide(park, (row) => decidePark(row, park)),
+    request: async (request) => decide(request, (row) => decideRequest(row, request)),
+    handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
+    recordEndNotified: async (of) =>
+      decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
+    redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, redrive)),
+    purge: async (of) => atomically(store, () => purge(of, rows)),
+    ...tombstones.operations,
+    read: async (run, now) => {
+      const row = undamaged(reaching(store, () => rows.find(run)));
+      return row === null || isExpired(row, now) ? null : row;
+    },
+    list: async (query) => reaching(store, () => pages.list(query)),
+    alive: async (query) => reaching(store, () => pages.alive(query)),
+    storeId: async () => store.id,
+  };
+}
+
+/** Applies a decision in one transaction. A decision that changes nothing returns the same row object. */
+const decider =
+  (store: Store, rows: Rows) =>
+  <O extends { readonly kind: string; readonly row?: Row }>(of: RunRef, decision: (row: Row) => O): O | Refused =>
+    atomically(store, () => {
+      const before = presentIn(rows.find(of.run), of);
+      if ("kind" in before) return before;
+      const outcome = decision(before);
+      if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
+      return outcome;
+    });
+
+export function sqliteInbox(store: Store): Inbox {
+  const rows = rowsOf(store.rows);
+  const messages = messagesOf(store.rows);
+  const decide = decider(store, rows);
+  return {
+    deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
+    unread: async (of) =>
+      reaching(store, () => ("kind" in presentIn(rows.find(of.run), of) ? [] : messages.unread(of, of.limit))),
+    clear: async (of) =>
+      atomically(store, () => {
+        for (const id of of.ids) messages.clear(of, id);
+      }),
+    forget: async (of) => atomically(store, () => messages.forget(of)),
+  };
+}
+
+export function sqliteMutexLeases(store: Store): MutexLeases {
+  const turns = turnsOf(store.rows);
+  return {
+    take: async (turn) =>
+      atomically(store, () => {
+        const before = turns.find(turn.name);
+        const outcome = decideMutexLease(before, turn);
+        if (outcome.kind === "taken") turns.put(storedMutexLease(before, turn));
+        return outcome;
+      }),
+    cursorOf: async (name) => reaching(store, () => turns.find(name)?.cursor ?? null),
+  };
+}
+
+type Rows = ReturnType<typeof rowsOf>;
+type Messages = ReturnType<typeof messagesOf>;
+
+function create(creation: Creation, of: { readonly rows: Rows; readonly tombstones: Tombstones }): CreateOutcome {
+  const { rows, tombstones } = of;
+  const found = rows.find(creation.run);
+  if (found instanceof RowUnreadable) return found.refused;
+  const outcome = decideCreate(found, tombstones.find(creation.run), creation);
+  if (outcome.kind === "ended") return outcome;
+  const { kind, row } = outcome;
+  if (outcome.kind === "created") {
+    if (outcome.over !== null) rows.remove(outcome.over, creation.now);
+    rows.insert(row);
+  }
+  return { kind, row };
+}
+
+function purge(of: RunRef, rows: Rows): PurgeOutcome {
+  const before = presentIn(rows.find(of.run), of);
+  if ("kind" in before) return before;
+  const outcome = decidePurge(before);
+  if (outcome.kind === "purged") rows.remove(before, of.now);
+  return outcome;
+}
+
+type Delivered = Extract<DeliverOutcome, { readonly kind: "delivered" | "duplicate" | "conflict" | "late" }>;
+
+/**
+ * Delivers a message. Schedule 10: a sender dies between the message and the wake-up, and its retry is only a
+ * duplicate; so both are one transaction.
+ */
+function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages: Messages }): Delivered {
+  const { delivery, messages } = of;
+  const seen = messages.seen(delivery, delivery.message.id);
+  if (seen !== null) return { kind: repetition(seen.digest, delivery.digest ?? null), row };
+  if (hasEnded(row)) return { kind: "late", row };
+  messages.add(delivery);
+  return { kind: "delivered", row: wokenRow(row, delivery.deadline) };
+}
+
+function rowsOf(db: DatabaseSync) {
+  const select = db.prepare("SELECT row, journal FROM runs WHERE run = ?");
+  const insert = db.prepare(
+    `INSERT INTO runs (run, tenant, status, statusSince, alive, expiresAtSec, row, journal)
+     VALUES (:run, :tenant, :status, :statusSince, :alive, :expiresAtSec, :row, :journal)`,
+  );
+  const update = db.prepare("UPDATE runs SET row = :row, journal = :journal WHERE run = :run");
+  const index = db.prepare(
+    `UPDATE runs SET status = :status, statusSince = :statusSince, alive = :alive, expiresAtSec = :expiresAtSec
+     WHERE run = :run`,
+  );
+
+  const written = (row: Row) => ({ run: row.run, ...storedRow(row) });
+  const indexed = (row: Row) => ({
+    status: row.status,
+    statusSince: row.statusSince,
+    alive: hasEnded(row) && row.endNotified ? 0 : 1,
+    expiresAtSec: row.expiresAtSec,
+  });
+
+  return {
+    find: (run: string): Found | null => {
+      const stored = select.get(run) as Stored | undefined;
+      return stored === undefined ? null : rowOf(stored, run);
+    },
+    insert: (row: Row): void => {
+      insert.run({ ...written(row), ...indexed(row), tenant: row.tenant });
+    },
+    /** Writes the index columns only if they change, since SQLite does not log a page that is not touched. */
+    update: (before: Row, row: Row): void => {
+      update.run(written(row));
+      const moved =
+        row.status !== before.status ||
+        row.statusSince !== before.statusSince ||
+        row.endNotified !== before.endNotified;
+      if (moved) index.run({ ...indexed(row), run: row.run });
+    },
+    /** Removes a row, and reports it in the same transaction. */
+    remove: rowRemover(db),
+  };
+}
+
+function turnsOf(db: DatabaseSync) {
+  const select = db.prepare("SELECT turn FROM turns WHERE name = ?");
+  const put = db.prepare("INSERT INTO turns (name, turn) VALUES (?, ?) ON CONFLICT DO UPDATE SET turn = excluded.turn");
+  return {
+    find: (name: string): MutexLease | null => {
+      const found = select.get(name) as { readonly turn: string } | undefined;
+      return found === undefined ? null : (JSON.parse(found.turn) as MutexLease);
+    },
+    put: (turn: MutexLease): void => {
+      put.run(turn.name, JSON.stringify(turn));
+    },
+  };
+}
+
+interface Position {
+  readonly since: number;
+  readonly run: string;
+}
+
+/** A row on a page, with its position. A row that cannot be decoded has one too. */
+type Placed = Stored & Position;
+
+/** The position before all rows. Pages go from the newest to the oldest. */
+const START: Position = { since: Number.MAX_SAFE_INTEGER, run: "" };
+
+function pagesOf(db: DatabaseSync) {
+  const page = (where: string): StatementSync =>
+    db.prepare(
+      `SELECT row, journal, run, statusSince AS since FROM runs
+       WHERE ${where} AND (statusSince, run) < (:since, :from) AND (expiresAtSec IS NULL OR expiresAtSec * 1000 > :now)
+       ORDER BY statusSince DESC, run DESC LIMIT :limit`,
+    );
+  const all = page("tenant = :tenant");
+  const ofStatus = page("tenant = :tenant AND status = :status");
+  const alive = page("alive = 1");
+
+  type Query = { readonly limit: number; readonly after: string | null; readonly now: number };
+  const turn = ({ limit, after, now }: Query, select: StatementSync, which: Record<string, string>): Page => {
+    const { since, run: from } = after === null ? START : positionOf(after);
+    // One row more than the limit shows whether another page follows.
+    const found = select.all({ ...which, since, from, now, limit: limit + 1 }) as unknown as readonly Placed[];
+    const page = found.slice(0, limit);
+    const last = page.at(-1);
+    const next = found.length > limit && last !== undefined ? cursorOf(last) : null;
+    const decoded = page.map((each) => rowOf(each, each.run));
+    const behind = page.filter((_, index) => !(decoded[index] instanceof RowUnreadable)).map(cursorOf);
+    return { ...parted(decoded), behind, next };
+  };
+
+  return {
+    list: (query: Parameters<RunTable["list"]>[0]) => {
+      const { tenant, status } = query;
+      return status === null ? turn(query, all, { tenant }) : turn(query, ofStatus, { tenant, status });
+    },
+    alive: (query: Query) => turn(query, alive, {}),
+  };
+}
+
+const cursorOf = ({ since, run }: Position): string =>
+  Buffer.from(JSON.stringify([since, run] satisfies [number, string])).toString("base64url");
+
+/** The position of a cursor. Cursors come from outside, so an unknown one gives an empty page, not an error. */
+function positionOf(cursor: string): Position {
+  const nowhere: Position = { since: Number.MIN_SAFE_INTEGER, run: "" };
+  try {
+    const [since, run] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as readonly unknown[];
+    return typeof since === "number" && typeof run === "string" ? { since, run } : nowhere;
+  } catch {
+    return nowhere;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * The errors of a store. Each message says what happened, why, and what to do next. Callers distinguish three cases:
+ *
+ * - `StoreInvalid` and `StoreTooNew`: the user must fix it, and nothing was touched.
+ * - `StoreUnreachable`: it may pass by itself, such as a full disk, so the supervisor waits and retries.
+ * - `StoreUnusable`: it does not pass, so the supervisor and its workers end.
+ */
+import { STORE_FAULTS, StoreUnusable } from "../../../ports/store-errors.ts";
+import { StoreUnreachable } from "../../../ports/world.ts";
+
+/** The `StoreUnusable` that a worker reported; null for any other error. */
+export function unusableIn(error: { readonly code: string | null; readonly message: string } | null) {
+  const fault = STORE_FAULTS.find((each) => each === error?.code);
+  return fault === undefined || error === null ? null : new StoreUnusable(fault, error.message);
+}
+
+/** Something in the file is not as SQLite or cairn wrote it. A write could make it worse, so the store refuses it. */
+export class StoreDamaged extends StoreUnusable {
+  constructor(dir: string, what: string, options?: ErrorOptions) {
+    const message =
+      `the store at ${dir} is damaged: ${what}; stop every process that uses it, copy the directory, export the ` +
+      "readable runs with `cairn export RUN`, and restore cairn.sqlite from a backup";
+    super("StoreDamaged", message, options);
+  }
+}
+
+/**
+ * The file was removed, or another file took its place, while it was in use. A write to the old file would be lost, so the
+ * store refuses it.
+ */
+export class StoreReplaced extends StoreUnusable {
+  constructor(dir: string, what: string) {
+    super(
+      "StoreReplaced",
+      `the store at ${dir} ${what} while it was in use, and nothing was written since; every process that used it ` +
+        "stops: restore it, or start again with the store that is there now",
+    );
+  }
+}
+
+/** Acknowledged commits are missing in the store, so runs would repeat effects that have happened. */
+export class StoreRolledBack extends StoreUnusable {
+  constructor(dir: string, what: string) {
+    super(
+      "StoreRolledBack",
+      `the store at ${dir} lost commits that were acknowledged: ${what}; put the newest cairn.sqlite and cairn.sqlite-wal back, ` +
+        `or, to continue from an older state on purpose, delete ${dir}/cairn.mark: effects of the lost commits may happen again`,
+    );
+  }
+}
+
+/** SQLite's primary result codes for problems of the store, not of our statements. */
+const CAUSES: { readonly [code: number]: { readonly why: string; readonly next: string } } = {
+  5: { why: "another process kept it busy", next: "try again; if this persists, look for a stuck process" },
+  6: { why: "another process kept it busy", next: "try again; if this persists, look for a stuck process" },
+  7: { why: "there is no memory left", next: "free some memory, then try again" },
+  8: { why: "it is read-only", next: "make the directory and its files writable for this user, then try again" },
+  10: { why: "the disk reports an error", next: "check the disk, then try again" },
+  13: { why: "the disk is full", next: "free some space, then try again; nothing is lost" },
+  14: { why: "it cannot be opened", next: "check that this user may read and write the directory, then try again" },
+  15: { why: "another process kept it busy", next: "try again; if this persists, look for a stuck process" },
+};
+
+/** Errors of the file system while a store is opened or created. */
+const FILE_CAUSES: { readonly [code: string]: number } = {
+  EACCES: 14,
+  EPERM: 14,
+  EMFILE: 14,
+  ENFILE: 14,
+  EROFS: 8,
+  ENOSPC: 13,
+  EDQUOT: 13,
+  EIO: 10,
+};
+
+/**
+ * The error as `StoreUnreachable` or `StoreDamaged` if the store caused it; any other error, such as a bug, unchanged.
+ */
+export function asStoreError(error: unknown, dir: string): unknown {
+  if (!(error instanceof Error) || error instanceof StoreUnreachable) return error;
+  if (isDamage(error)) return new StoreDamaged(dir, error.message, { cause: error });
+  const code = sqliteCode(error) ?? FILE_CAUSES[fileCode(error) ?? ""];
+  const cause = code === undefined ? undefined : CAUSES[code];
+  if (cause === undefined) return error;
+  const message = `the store at ${dir} cannot be used: ${cause.why} (${error.message}); ${cause.next}`;
+  return new StoreUnreachable(message, { cause: error });
+}
+
+/**
+ * True if SQLite cannot read the file (11, 26), or reports an error that no statement of cairn can cause. Such errors
+ * are a broken constraint (19, 20) that the same transaction has checked, and a missing table or column.
+ */
+function isDamage(error: Error): boolean {
+  const code = sqliteCode(error);
+  // The file ends in the middle of a page.
+  if ("errcode" in error && error.errcode === 522) return true;
+  if (code === 1) return /^no such (?:table|column|index)|has no column named|^malformed JSON/.test(error.message);
+  return code !== null && [11, 19, 20, 26].includes(code);
+}
+
+/** True if the file is not a database. */
+export const isGarbage = (error: unknown): boolean => error instanceof Error && sqliteCode(error) === 26;
+
+/** The `code` of a system error, such as `ENOENT`, or null. */
+export function fileCode(error: unknown): string | null {
+  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
+}
+
+/** The primary result code: the low byte of an extended code. */
+function sqliteCode(error: Error): number | null {
+  return "errcode" in error && typeof error.errcode === "number" ? error.errcode & 0xff : null;
+}

@@ -1,0 +1,244 @@
+/**
+ * Drives the executions of a store: it sends every ready task to a worker and stores the outcome.
+ *
+ * The store holds everything that matters. The driver reads from it what happens next, and an attempt is stored before
+ * it is sent. A driver may be killed at any moment. The next one first kills the child processes left behind, then
+ * counts the attempts that were out as dead, and goes on.
+ *
+ * It polls for ready executions; it keeps no timers and watches no changes. One read finds a wake-up, a start and the
+ * end of a wait, whichever process wrote them, so none is missed.
+ */
+import { bounded } from "../../../codec/value.ts";
+import type { Limits } from "../../../protocol/limits.ts";
+import type { Clock } from "../../../ports/world.ts";
+import { type Backlog, createBacklog } from "./backlog.ts";
+import type { Store } from "../store/database.ts";
+import { type Execution, applyAnswer, applyFailure, taskOf } from "../../../protocol/execution.ts";
+import { type Executions, executionsOf } from "../store/executions.ts";
+import type { ScheduledAgent } from "../../../ports/supervision.ts";
+import { firingsOf } from "../store/firings.ts";
+import { isAlive, killIfAlive } from "./process-identity.ts";
+import { type Children, childrenOf } from "./processes.ts";
+import { retentionOf } from "../store/retention.ts";
+import { unusableIn } from "../store/store-errors.ts";
+import { type Pool, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
+import type { SupervisorEvent, Attempted } from "../../../ports/supervisor-events.ts";
+
+export interface DriverOptions {
+  readonly store: Store;
+  readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
+  readonly worker: WorkerOptions;
+  readonly workers: number;
+  readonly schedules: () => readonly ScheduledAgent[];
+  readonly clock: Clock;
+  readonly onEvent: (event: SupervisorEvent) => void;
+  /** Stores what the clocks of this machine show. */
+  readonly followClock: () => void;
+  /** Called when a task ended, so that the caller calls `work` soon. */
+  readonly onProgress: () => void;
+}
+
+export interface Driver {
+  /** Starts what is due now, without waiting for any of it. Throws bugs, and `WorkersUnbootable`. */
+  readonly work: () => void;
+  /** Sends no more tasks; resolves when no child process is left. */
+  readonly drain: (graceMs: number) => Promise<void>;
+}
+
+const SWEEP_EVERY_MS = 60_000;
+
+export function createDriver(options: DriverOptions): Driver {
+  const { store, limits, clock, onEvent } = options;
+  const executions = executionsOf(store);
+  const children = childrenOf(store);
+  const backlog = createBacklog({
+    clock,
+    onPause: ({ why, ms }) => onEvent({ kind: "waitingForStore", why, retryInMs: ms }),
+    onBack: () => onEvent({ kind: "storeIsBack" }),
+  });
+  const pool = stoppedByStore(poolOf(options, { children, backlog }), backlog);
+  const attempts = attemptsOf(options, { executions, pool, backlog });
+  const sweep = sweeper(options, pool);
+  const firings = firingsOf(options, pool);
+  const retention = retentionOf(options, { pool, backlog });
+  const left = leftBehind(options, children);
+  let isRecovered = false;
+  let isDraining = false;
+
+  const recover = (): boolean => {
+    if (!left.areGone()) return false;
+    executions.recover({ now: clock.now(), limits });
+    return true;
+  };
+  const dispatch = (): void => {
+    options.followClock();
+    isRecovered ||= recover();
+    if (isRecovered && !isDraining) retention.expire();
+    while (isRecovered && !isDraining && pool.free() > 0) {
+      if (sweep.isDue()) {
+        sweep.start(pool.take(null));
+        continue;
+      }
+      const firing = firings.next();
+      if (firing !== null) {
+        firings.start(pool.take(firing.agent), firing);
+        continue;
+      }
+      const upkeep = retention.next();
+      if (upkeep !== null) {
+        retention.start(pool.take(null), upkeep);
+        continue;
+      }
+      const name = executions.firstReady(clock.now());
+      if (name === null) return;
+      // The worker comes first: without a worker no attempt is counted.
+      const worker = pool.take(executions.agentOf(name));
+      const execution = executions.begin(name, clock.now());
+      if (execution !== null) attempts.start(worker, execution);
+    }
+  };
+  return {
+    work: () => backlog.goOn(dispatch),
+    drain: async (graceMs) => {
+      isDraining = true;
+      await pool.drain(graceMs);
+      // If an outcome cannot be stored now, the next supervisor finds its attempt and counts it as dead.
+      backlog.flush();
+    },
+  };
+}
+
+/** Sends the attempts of executions, and stores their outcomes. */
+function attemptsOf(
+  { clock, limits, onEvent, onProgress }: DriverOptions,
+  of: { readonly executions: Executions; readonly pool: Pool; readonly backlog: Backlog },
+) {
+  const settle = (execution: Execution, end: TaskEnd): void => {
+    const now = clock.now();
+    const moved = of.executions.settle(execution, (found) =>
+      end.kind === "answered"
+        ? applyAnswer(found, { answer: end.answer, now })
+        : applyFailure(found, { now, limits, atOnce: false, isDeath: isDeath(end), cause: causeOf(end) }),
+    );
+    if (moved === null) return;
+    const { name, payload, state, readyAt } = moved;
+    onEvent({ kind: "moved", execution: name, run: payload.run, state, readyAt });
+  };
+  return {
+    start: (worker: Worker, execution: Execution): void => {
+      const { name, payload, state, retry } = execution;
+      const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
+      const onEnd = (end: TaskEnd): void => {
+        onEvent(eventOf(attempted, end));
+        of.backlog.keep(() => settle(execution, end));
+        onProgress();
+      };
+      onEvent({ kind: "attemptStarted", ...attempted });
+      of.pool.run(worker, { task: taskOf(execution), onEnd });
+    },
+  };
+}
+
+/** A store that did not answer is no death of the process that asked it, and neither is the end of its supervisor. */
+const isDeath = ({ error, hasDied }: Extract<TaskEnd, { readonly kind: "failed" }>): boolean =>
+  hasDied && error?.name !== "StoreUnreachable" && error?.name !== "Undecided";
+
+/** Text for humans: what ended the process, or what its task threw. The worker has removed the secrets from it. */
+const causeOf = ({ how, error }: Extract<TaskEnd, { readonly kind: "failed" }>): string =>
+  bounded(error === null ? how : `${error.name}: ${error.message}`, CAUSE_CHARACTERS_MAX);
+
+const CAUSE_CHARACTERS_MAX = 300;
+
+function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
+  if (end.kind === "failed") return { ...attempted, kind: "attemptFailed", how: end.how, error: end.error };
+  const route = end.answer.kind === "beat" ? end.answer.reply.route : null;
+  return { ...attempted, kind: "attemptAnswered", route };
+}
+
+function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool {
+  const { worker, workers, clock, limits, onEvent } = options;
+  return createPool({
+    worker,
+    workers,
+    clock,
+    beatMs: limits.beatMs,
+    onSpawned: (child) => {
+      of.children.add(child);
+      onEvent({ kind: "workerSpawned", pid: child.pid });
+    },
+    onGone: (child, how) => {
+      of.backlog.keep(() => of.children.remove(child));
+      onEvent({ kind: "workerGone", pid: child.pid, how });
+    },
+    // The next `work` throws it, after the writes that are kept, and that stops the supervisor.
+    onUnbootable: (error) =>
+      of.backlog.keep(() => {
+        throw error;
+      }),
+  });
+}
+
+/**
+ * Stops the supervisor when a worker finds that the store is damaged or replaced. Nothing more is written to that
+ * store, not even the outcome of the task: the next `work` throws.
+ */
+function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
+  const heard = (end: TaskEnd): void => {
+    const unusable = end.kind === "failed" ? unusableIn(end.error) : null;
+    if (unusable === null) return;
+    backlog.keep(() => {
+      throw unusable;
+    });
+  };
+  return {
+    ...pool,
+    run: (worker, { task, onEnd }) =>
+      pool.run(worker, {
+        task,
+        onEnd: (end) => {
+          heard(end);
+          onEnd(end);
+        },
+      }),
+  };
+}
+
+/** Runs one sweep at a time, and the first one before anything else. */
+function sweeper({ clock, onEvent, onProgress }: DriverOptions, pool: Pool) {
+  let dueAt = 0;
+  let isOut = false;
+  return {
+    isDue: (): boolean => !isOut && clock.now() >= dueAt,
+    start: (worker: Worker): void => {
+      isOut = true;
+      dueAt = clock.now() + SWEEP_EVERY_MS;
+      const onEnd = (end: TaskEnd): void => {
+        isOut = false;
+        if (end.kind === "failed") onEvent({ kind: "sweepFailed", how: end.how, error: end.error });
+        onProgress();
+      };
+      pool.run(worker, { task: { kind: "sweep" }, onEnd });
+    },
+  };
+}
+
+/** The child processes that a dead supervisor left in the store. */
+function leftBehind({ onEvent }: DriverOptions, children: Children) {
+  const killed = new Set<number>();
+  return {
+    /** Kills those that are alive; true once all are gone. */
+    areGone: (): boolean => {
+      const alive = children.all().filter((child) => {
+        if (isAlive(child)) return true;
+        children.remove(child);
+        return false;
+      });
+      for (const child of alive) {
+        if (!killed.has(child.pid)) onEvent({ kind: "orphanKilled", pid: child.pid });
+        killed.add(child.pid);
+        killIfAlive(child);
+      }
+      return alive.length === 0;
+    },
+  };
+}
