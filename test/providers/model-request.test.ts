@@ -121,7 +121,7 @@ describe("the request", () => {
       {
         role: "tool",
         tool_call_id: "c2",
-        content: "Nobody knows whether this call took effect; it may have. timed out 3 times",
+        content: "It is not known whether this call took effect; it may have. timed out 3 times",
       },
     ]);
   });

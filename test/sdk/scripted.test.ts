@@ -91,7 +91,7 @@ describe("the conversation", () => {
     expect(conversation.messages.filter(({ role }) => role === "tool").map(({ text: words }) => words)).toStrictEqual([
       "B-1",
       "The call failed: sold out",
-      "Nobody knows whether this call took effect; it may have. timed out",
+      "It is not known whether this call took effect; it may have. timed out",
     ]);
     expect(conversation.resultOf("book")).toBe("B-1");
     expect(conversation.turn).toBe(3);

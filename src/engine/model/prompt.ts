@@ -96,7 +96,7 @@ const outputs: { readonly [K in CallOutcome]: (value: Value) => Shown } = {
 };
 
 const EDITED = "A person changed the arguments of this call before it ran, to ";
-const UNKNOWN = "Nobody knows whether this call took effect; it may have. ";
+const UNKNOWN = "It is not known whether this call took effect; it may have. ";
 
 /** The outcome as text, and again as an option of cairn for scripted models. Providers ignore that option. */
 const notSucceeded = (outcome: CallOutcome, { lead, words }: { lead: string; words: string }): Shown => ({
