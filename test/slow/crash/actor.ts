@@ -11,7 +11,7 @@ export type FaultKind = (typeof FAULTS)[number];
 
 const CRASHES: readonly FaultKind[] = ["crash before", "crash after"];
 const CONDITIONAL =
-  /^(table\.(create|claim|commit|park|deliver|request|handOver|tell|take|purge|keepKey|forgetKey)|objects\.put)$/;
+  /^(table\.(create|claim|commit|park|deliver|request|handOver|recordEndNotified|take|purge|keepKey|forgetKey)|objects\.put)$/;
 const PORT = /^(table|objects|chain)\./;
 
 /** A write whose answer can be lost. */
