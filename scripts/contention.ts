@@ -4,10 +4,6 @@
  * against LocalStack; the times only compare two versions of cairn on one machine.
  */
 import { workload } from "../bench/workload.ts";
-import { installPlatform } from "../infra/platform.ts";
-import { deploy } from "../localstack/deploy.ts";
-import { environmentOf } from "../localstack/environment.ts";
-import { down, up } from "../localstack/up.ts";
 import { type AwsClients, awsClients } from "../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../src/adapters/aws/meter.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
@@ -22,13 +18,12 @@ import type { Commit, Row } from "../src/protocol/row.ts";
 import type { Route } from "../src/protocol/chain.ts";
 import { modelOf } from "../src/providers/model.ts";
 import type { World } from "../src/ports/world.ts";
+import { type Deployed, onLocalStack } from "./on-localstack.ts";
 
 const MESSAGES = 50;
 const BEATS = 30;
 /** Claims and commits of one round, which is one sample. */
 const PAIRS = 20;
-
-type Deployed = Awaited<ReturnType<typeof deploy>>;
 
 /** A world, and the table requests that it sends. */
 function metered(deployment: Deployed): { readonly world: World; readonly calls: MeteredCall[] } {
@@ -141,17 +136,9 @@ function shown(samples: readonly number[]) {
   return { "median ms": median.toFixed(2), "least ms": least.toFixed(2), "most ms": (sorted.at(-1) ?? 0).toFixed(2) };
 }
 
-async function main(rounds: number): Promise<void> {
-  const say = (line: string): void => console.error(line);
-  const [, { url, wasUp }] = await Promise.all([installPlatform(say), up(process.env, say)]);
-  try {
-    const deployment = await deploy({ url, stage: "contention", config: { agents: [] } });
-    Object.assign(process.env, environmentOf({ url, deployment }));
-    for (let round = 0; round < 3; round += 1) await storm(deployment);
-    await latency(deployment, rounds);
-  } finally {
-    if (!wasUp) await down(process.env);
-  }
-}
+const ROUNDS = Number(process.argv[2] ?? 7);
 
-await main(Number(process.argv[2] ?? 7));
+await onLocalStack("contention", async (deployment) => {
+  for (let round = 0; round < 3; round += 1) await storm(deployment);
+  await latency(deployment, ROUNDS);
+});

@@ -10,10 +10,6 @@ import { workload } from "../bench/workload.ts";
 import { definitionOf } from "../src/adapters/aws/machine/asl.ts";
 import type { MachineState } from "../src/adapters/aws/machine/asl-states.ts";
 import { machineTimesOf, planOf } from "../infra/plan.ts";
-import { installPlatform } from "../infra/platform.ts";
-import { deploy } from "../localstack/deploy.ts";
-import { environmentOf } from "../localstack/environment.ts";
-import { down, up } from "../localstack/up.ts";
 import { awsClients } from "../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../src/adapters/aws/meter.ts";
 import { routeErrorName } from "../src/adapters/aws/machine/machine-input.ts";
@@ -29,6 +25,7 @@ import { SegmentCache } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
 import type { Runner } from "../src/engine/context/runner.ts";
 import { BOUNDS, tooDear } from "./cost-bounds.ts";
+import { type Deployed, onLocalStack } from "./on-localstack.ts";
 import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "./prices.ts";
 
 /** The billed state transitions of a route: from a beat to the next beat, or to the end of the execution. */
@@ -76,43 +73,35 @@ const nothing = (): Counts => ({
   },
 });
 
-async function main(beats: number): Promise<void> {
-  const say = (line: string): void => console.error(line);
-  const [, { url, wasUp }] = await Promise.all([installPlatform(say), up(process.env, say)]);
-  try {
-    const deployment = await deploy({ url, stage: "cost", config: { agents: [] } });
-    Object.assign(process.env, environmentOf({ url, deployment }));
-    const rows: Record<string, string | number>[] = [];
-    for (const [beatsPerInvocation, bound] of BOUNDS) {
-      for (const process of ["same", "new"] as const) {
-        const counts = nothing();
-        const one = worldOf(deployment, { beatsPerInvocation, counts });
-        const world = () => (process === "same" ? one : worldOf(deployment, { beatsPerInvocation, counts }));
-        await drive(world, { beats, counts });
-        const row = priced(counts, beats / 1_000);
-        rows.push({ B: beatsPerInvocation, process, ...row, "at most $": bound[process].toFixed(5) });
-      }
+async function measure(deployment: Deployed, beats: number): Promise<void> {
+  const rows: Record<string, string | number>[] = [];
+  for (const [beatsPerInvocation, bound] of BOUNDS) {
+    for (const process of ["same", "new"] as const) {
+      const counts = nothing();
+      const one = worldOf(deployment, { beatsPerInvocation, counts });
+      const world = () => (process === "same" ? one : worldOf(deployment, { beatsPerInvocation, counts }));
+      await drive(world, { beats, counts });
+      const row = priced(counts, beats / 1_000);
+      rows.push({ B: beatsPerInvocation, process, ...row, "at most $": bound[process].toFixed(5) });
     }
-    console.table(rows);
-    const wrong = rows.flatMap(
-      ({ B, process, "sum $": sum }) => tooDear(Number(B), process as "same" | "new", Number(sum)) ?? [],
-    );
-    for (const each of wrong) console.error(each);
-    if (wrong.length > 0) process.exitCode = 1;
-    console.log(
-      `Of 1,000 beats, from ${beats}. Function time is taken as ${JSON.stringify(WAIT_MS)} ms a request and ${OWN_MS} ms.`,
-    );
-    const more = (["wait", "park", "renew"] as const).map((route) => `${route} ${transitionsOf(route)}`);
-    console.log(`State transitions of a beat by its route: beat ${transitionsOf("beat")}, ${more.join(", ")}.`);
-    console.log("Logs are beside the sum: they cost what is kept of them.");
-  } finally {
-    if (!wasUp) await down(process.env);
   }
+  console.table(rows);
+  const wrong = rows.flatMap(
+    ({ B, process, "sum $": sum }) => tooDear(Number(B), process as "same" | "new", Number(sum)) ?? [],
+  );
+  for (const each of wrong) console.error(each);
+  if (wrong.length > 0) process.exitCode = 1;
+  console.log(
+    `Of 1,000 beats, from ${beats}. Function time is taken as ${JSON.stringify(WAIT_MS)} ms a request and ${OWN_MS} ms.`,
+  );
+  const more = (["wait", "park", "renew"] as const).map((route) => `${route} ${transitionsOf(route)}`);
+  console.log(`State transitions of a beat by its route: beat ${transitionsOf("beat")}, ${more.join(", ")}.`);
+  console.log("Logs are beside the sum: they cost what is kept of them.");
 }
 
 /** A world whose chain starts nothing: this script drives the beats itself. */
 function worldOf(
-  deployment: Awaited<ReturnType<typeof deploy>>,
+  deployment: Deployed,
   { beatsPerInvocation, counts }: { readonly beatsPerInvocation: number; readonly counts: Counts },
 ): World {
   const clients = awsClients({ requestMs: 30_000 });
@@ -191,4 +180,4 @@ function priced(counts: Counts, thousands: number): Record<string, string | numb
   };
 }
 
-await main(Number(process.argv[2] ?? 200));
+await onLocalStack("cost", (deployment) => measure(deployment, Number(process.argv[2] ?? 200)));

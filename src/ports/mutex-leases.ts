@@ -7,7 +7,7 @@ import type { Ambiguous } from "./run-table.ts";
 
 export interface MutexLeases {
   /** Takes a lease that is free, expired or the caller's own. */
-  take(turn: MutexLease): Promise<MutexLeaseOutcome | Ambiguous>;
+  take(lease: MutexLease): Promise<MutexLeaseOutcome | Ambiguous>;
   /** The cursor of the lease of that name, of any owner; null without one. */
   cursorOf(name: string): Promise<string | null>;
 }

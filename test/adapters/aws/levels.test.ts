@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { updateInput } from "../../../src/adapters/aws/table/expression.ts";
-import { requestWrite, stirWrite, swapWrite } from "../../../src/adapters/aws/table/row-writes.ts";
+import { requestWrite, wakeWrite, swapWrite } from "../../../src/adapters/aws/table/row-writes.ts";
 import { LEVEL } from "../../../src/core/levels.ts";
 import { checkedCommit } from "../../../src/codec/checksum.ts";
 import { type Commit, type Row, decideCommit } from "../../../src/protocol/row.ts";
@@ -65,7 +65,7 @@ test("no write names unknown attributes, so each keeps those of a newer version"
       swapWrite(held, released, LANE),
       swapWrite(released, rowAfter(decidePark(released, park))),
     ],
-    ...[stirWrite({ ...OF, deadline: AT }, null), requestWrite({ ...OF, want: "cancel" })],
+    ...[wakeWrite({ ...OF, deadline: AT }, null), requestWrite({ ...OF, want: "cancel" })],
   ];
   for (const { condition, changes } of writes) {
     const { UpdateExpression, ExpressionAttributeNames } = updateInput(condition, changes);

@@ -84,13 +84,19 @@ test("adds missing columns to a store of an earlier version and keeps its execut
   expect(next(after, NOW)).toMatchObject({ name: NAME, died: null, cause: null });
 });
 
-test("the failure of a run in a crash loop says how the last process ended", async () => {
+/** A run whose process died in a tool, after ten others, and whose lease is over. */
+async function afterTenDeaths() {
   const harness = createSupervisedHarness();
   const agent = scriptedAgent({ effect: "keyed" });
   const payload = await beginRun(harness.world, agent, {});
   await dieInTool(harness, { payload, agent });
   harness.clock.moveTo(rowOf(harness, payload.run).leaseUntil ?? 0);
   changeRow(harness, payload, { deaths: 10 });
+  return { harness, agent, payload };
+}
+
+test("the failure of a run in a crash loop says how the last process ended", async () => {
+  const { harness, agent, payload } = await afterTenDeaths();
   const tried = {
     execution: executionNameOf(payload),
     epoch: 0,
@@ -106,12 +112,7 @@ test("the failure of a run in a crash loop says how the last process ended", asy
 });
 
 test("the failure names no cause when the chain did not see how the process ended", async () => {
-  const harness = createSupervisedHarness();
-  const agent = scriptedAgent({ effect: "keyed" });
-  const payload = await beginRun(harness.world, agent, {});
-  await dieInTool(harness, { payload, agent });
-  harness.clock.moveTo(rowOf(harness, payload.run).leaseUntil ?? 0);
-  changeRow(harness, payload, { deaths: 10 });
+  const { harness, agent, payload } = await afterTenDeaths();
   await attemptBeat(runnerOf(harness.world, agent), payload, 1);
   const message = "11 processes died one after the other while they held this run, 10 are allowed";
   expect(await show(harness.world, payload.run)).toMatchObject({ failure: { code: "CrashLoop", message } });

@@ -3,6 +3,7 @@
  * that it can die, freeze or meet a fault at each of its calls; what it was about to do then never happens.
  */
 import type { Clock, World } from "../../../src/ports/world.ts";
+import type { Ports } from "../../support/harness/ports.ts";
 import type { Gate } from "./scenario.ts";
 
 /** What may happen to a call that reaches a port. */
@@ -10,12 +11,15 @@ export const FAULTS = ["crash before", "crash after", "answer lost", "not applie
 export type FaultKind = (typeof FAULTS)[number];
 
 const CRASHES: readonly FaultKind[] = ["crash before", "crash after"];
-const CONDITIONAL =
-  /^(table\.(create|claim|commit|park|deliver|request|handOver|recordEndNotified|take|purge|keepKey|forgetKey)|objects\.put)$/;
+const WRITES = [
+  ...["create", "claim", "commit", "park", "deliver", "request", "handOver", "recordEndNotified"],
+  ...["take", "purge", "keepKey", "forgetKey"],
+] as const satisfies readonly (keyof Ports)[];
+const CONDITIONAL: ReadonlySet<string> = new Set([...WRITES.map((write) => `table.${write}`), "objects.put"]);
 const PORT = /^(table|objects|chain)\./;
 
 /** A write whose answer can be lost. */
-export const isConditional = (point: string): boolean => CONDITIONAL.test(point);
+export const isConditional = (point: string): boolean => CONDITIONAL.has(point);
 
 /** Which faults can meet a call of that name. */
 export function faultsOf(point: string): readonly FaultKind[] {

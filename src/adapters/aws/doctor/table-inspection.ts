@@ -15,7 +15,7 @@ import { Dynamo } from "../table/dynamo.ts";
 import { type Look, look } from "./looks.ts";
 import { alive } from "../table/pages.ts";
 import { tableStoreId } from "../table/store-id.ts";
-import { turnKey } from "../table/mutex-leases.ts";
+import { mutexLeaseKey } from "../table/mutex-leases.ts";
 
 interface Keys {
   readonly partition: string;
@@ -83,7 +83,7 @@ export async function inspectTable(of: {
     }),
     look("dynamodb:GetItem", async () => ({ id: await tableStoreId(dynamo) })),
     look("dynamodb:GetItem", async () => {
-      const until = (await dynamo.get(turnKey("sweep")))?.[ATTRIBUTES.leaseUntil]?.N;
+      const until = (await dynamo.get(mutexLeaseKey("sweep")))?.[ATTRIBUTES.leaseUntil]?.N;
       return until === undefined ? null : { until: Number(until) };
     }),
     look("dynamodb:Query and dynamodb:BatchGetItem", () => lookAtLiveRows(dynamo)),

@@ -15,10 +15,8 @@ import * as is from "./fragments.ts";
 import { type Fragment, fragment, number, text } from "./expression.ts";
 import { type Item, itemOf, keyOf, rowOf } from "./item.ts";
 import { ROW_ITEM, inboxItem, itemsOf, seenItem } from "./keys.ts";
-import { stirWrite } from "./row-writes.ts";
-
-/** Guesses of a row that changes meanwhile. A deadline moves once or twice at most. */
-const GUESSES_MAX = 4;
+import { wakeWrite } from "./row-writes.ts";
+import { WRITES_MAX, changedTooOften } from "./rows.ts";
 
 export const dynamoInbox = (dynamo: Dynamo): Inbox => ({
   deliver: (delivery) => deliver(dynamo, delivery),
@@ -36,7 +34,8 @@ async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<DeliverOutco
   const { run } = delivery;
   if (!isRunId(run)) return { kind: "missing" };
   let assumed: Row | null = null;
-  for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
+  // A deadline moves once or twice at most.
+  for (let writes = 0; writes < WRITES_MAX; writes += 1) {
     const outcome = await dynamo.transact(partsOf(delivery, assumed));
     if (outcome.kind === "ambiguous") return outcome;
     if (outcome.kind === "written") return withRow(dynamo, delivery, "delivered");
@@ -51,7 +50,7 @@ async function deliver(dynamo: Dynamo, delivery: Delivery): Promise<DeliverOutco
     if (hasEnded(row)) return { kind: "late", row };
     assumed = row;
   }
-  return { kind: "ambiguous", why: `run ${run} changed ${GUESSES_MAX} times while a message was delivered` };
+  return changedTooOften(run, "a message was delivered");
 }
 
 function partsOf(delivery: Delivery, assumed: Row | null): readonly Part[] {
@@ -66,7 +65,7 @@ function partsOf(delivery: Delivery, assumed: Row | null): readonly Part[] {
       },
       condition: is.absent,
     },
-    { kind: "update", key: keyOf(run, ROW_ITEM), ...stirWrite(delivery, assumed) },
+    { kind: "update", key: keyOf(run, ROW_ITEM), ...wakeWrite(delivery, assumed) },
     {
       kind: "put",
       item: {

@@ -19,8 +19,9 @@ export interface Write {
 /**
  * The attributes that tell the states of a row apart. Every write but those of the message lane changes at least one of
  * them, in every version of cairn: a claim, a hand-over and a redrive raise the epoch, a commit raises the version, a
- * park stores its token and entry, and a delivered end sets `endNotified`. Epoch and version never fall, and `endNotified` is taken
- * back only by a redrive. So if all of them are as they were, no other attribute outside the lane has changed either.
+ * park stores its token and entry, and a delivered end sets `endNotified`. Epoch and version never fall, and
+ * `endNotified` is taken back only by a redrive. So if all of them are as they were, no other attribute outside the
+ * lane has changed either.
  *
  * Schedule 110: an older process writes between the read and the write of a newer one. It knows no revision counter that
  * it would have to raise, but it changes one of these.
@@ -33,8 +34,8 @@ const MARKS: readonly RowAttribute[] = [
 /**
  * The message lane: what messages and operator requests write, on a row that may change at any moment.
  *
- * Schedule 111: fifty messages arrive while a beat commits. If these attributes were marks, each message would refuse the
- * commit, and the commit each message.
+ * Schedule 111: fifty messages arrive while a beat commits. If these attributes were marks, each message would refuse
+ * the commit, and the commit each message.
  */
 type LaneAttribute = "wakeCount" | "deadline" | "cancel" | "pause";
 const LANE: readonly RowAttribute[] = ["wakeCount", "deadline", "cancel", "pause"] satisfies readonly LaneAttribute[];
@@ -63,16 +64,16 @@ export function swapWrite(before: Row, after: Row, { reads = [], replaces = [] }
   );
   const written = attributes.filter((each) => changed.includes(each) || replaced.includes(each));
   return {
-    condition: all(unchanged(before), ...reads.map((each) => is.same(each, from[each]))),
+    condition: all(marksAre(from), ...reads.map((each) => is.same(each, from[each]))),
     changes: written.flatMap((each) => setOrRemove(each, to[each])),
   };
 }
 
 /** The stored row differs from this one in its message lane at most. */
-export function unchanged(row: Row): Fragment {
-  const values = rowValues(row);
-  return all(...MARKS.map((mark) => is.same(mark, values[mark])));
-}
+export const unchanged = (row: Row): Fragment => marksAre(rowValues(row));
+
+const marksAre = (values: ReturnType<typeof rowValues>): Fragment =>
+  all(...MARKS.map((mark) => is.same(mark, values[mark])));
 
 /** A decision that keeps the journal keeps its bytes, so they are not compared. */
 const isSame = (one: AttributeValue | null, other: AttributeValue | null): boolean =>
@@ -91,8 +92,10 @@ export function requestWrite(request: Request): Write {
   };
 }
 
-/** The row's part of a delivery. A later deadline stays. Messages of one moment have one deadline, and none is refused. */
-export function stirWrite(of: RunRef & { readonly deadline: number }, assumed: Row | null): Write {
+/**
+ * The row's part of a delivery. A later deadline stays. Messages of one moment have one deadline, and none is refused.
+ */
+export function wakeWrite(of: RunRef & { readonly deadline: number }, assumed: Row | null): Write {
   const isLater = assumed === null || assumed.deadline <= of.deadline;
   return {
     condition: all(

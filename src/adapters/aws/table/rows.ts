@@ -22,7 +22,7 @@ import { ROW_ITEM } from "./keys.ts";
 import { type Lane, requestWrite, swapWrite, unchanged } from "./row-writes.ts";
 
 /** If the row changed before every one of these writes, the caller sends the operation again later. */
-const WRITES_MAX = 4;
+export const WRITES_MAX = 4;
 const REMEMBERED_MAX = 64;
 
 export class Rows {
@@ -70,7 +70,7 @@ export class Rows {
       const outcome = decideRequest(row, request);
       if (outcome.kind !== "requested") return outcome;
     }
-    return changedTooOften(request);
+    return changedTooOften(request.run, "it was written");
   }
 
   /** The stored row. */
@@ -123,7 +123,7 @@ export class Rows {
       }
       isStored = true;
     }
-    return changedTooOften(of);
+    return changedTooOften(of.run, "it was written");
   }
 
   async #stored(run: string): Promise<Found | null> {
@@ -136,7 +136,8 @@ export class Rows {
   }
 }
 
-const changedTooOften = ({ run }: Pick<RunRef, "run">): Ambiguous => ({
+/** `during`: what was going on meanwhile, as the end of a sentence. */
+export const changedTooOften = (run: string, during: string): Ambiguous => ({
   kind: "ambiguous",
-  why: `run ${run} changed ${WRITES_MAX} times while it was written`,
+  why: `run ${run} changed ${WRITES_MAX} times while ${during}`,
 });

@@ -18,7 +18,7 @@ import * as is from "./fragments.ts";
 import { rowItem, rowOf } from "./item.ts";
 import { tenantOf } from "./keys.ts";
 import { alive, list } from "./pages.ts";
-import { Rows } from "./rows.ts";
+import { Rows, WRITES_MAX, changedTooOften } from "./rows.ts";
 import { tableStoreId } from "./store-id.ts";
 import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
 
@@ -53,9 +53,6 @@ export function dynamoRunTable({ dynamo, table }: { readonly dynamo: Dynamo; rea
   };
 }
 
-/** If the row changed before every one of these writes, the caller sends the creation again later. */
-const WRITES_MAX = 4;
-
 /**
  * Creates a row.
  *
@@ -89,5 +86,5 @@ async function create(
     const removed = await rows.remove(outcome.over);
     if (removed.kind === "ambiguous") return removed;
   }
-  return { kind: "ambiguous", why: `run ${run} changed ${WRITES_MAX} times while it was created` };
+  return changedTooOften(run, "it was created");
 }
