@@ -2,5 +2,10 @@
 import type { Config } from "./src/sdk/config.ts";
 
 export const config = {
-  agents: ["./agents/travel/agent.ts"],
+  agents: [
+    "./agents/travel/agent.ts",
+    "./agents/invoice/agent.ts",
+    "./agents/event/agent.ts",
+    "./agents/letter/agent.ts",
+  ],
 } satisfies Config;

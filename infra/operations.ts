@@ -1,9 +1,10 @@
 /**
  * Generates the table of watches for docs/operations.md. Watches with the same meaning and the same action share a row.
  */
+import { ALL_CRACKS } from "../src/core/topologies/cracks.ts";
 import { namesOf } from "./names.ts";
 import { planOf } from "./plan.ts";
-import type { Watch } from "./watch.ts";
+import { type Watch, kebab } from "./watch.ts";
 import { watchesOf } from "./watches.ts";
 
 /** Placeholders for values that differ between deployments. */
@@ -23,4 +24,19 @@ export function operationsTable(): string {
     ([text, watches]) => `| ${watches.map(({ name }) => `\`${name}\``).join(" ")} | ${text} |`,
   );
   return ["| alarm | means | what to do |", "|---|---|---|", ...lines].join("\n");
+}
+
+/** The table of cracks of `docs/topologies.md`. */
+export function cracksTable(): string {
+  const cells = ["topology", "crack", "first signal", "threshold", "by itself a run", "alarm", "first response"];
+  const rows = ALL_CRACKS.map(({ topology, crack, signal, threshold, recovery, metric, response }) => [
+    topology,
+    `\`${crack}\``,
+    signal,
+    threshold,
+    recovery,
+    metric === null ? "comes with child runs" : `\`${kebab(metric)}\``,
+    response,
+  ]);
+  return [cells, cells.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");
 }

@@ -7,7 +7,7 @@
  */
 import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/table/schema.ts";
-import { CRACKS } from "../src/core/topologies/cracks.ts";
+import { ALL_CRACKS, type CrackMetric } from "../src/core/topologies/cracks.ts";
 import { type DeployedFunction, type Names, kindOf } from "./names.ts";
 import { DIED, ERRORS, OF_BEAT, alarms, explained, log, namesOfLogs, tail, typed } from "./log-queries.ts";
 import { type Plan, functionsOf } from "./plan.ts";
@@ -50,15 +50,7 @@ function ofRuns(names: Names): readonly Watch[] {
       means: "A run has a call with an unknown outcome that must not be repeated, and waits for an operator",
       todo: `${typed("npx cairn list --world aws --status blocked")}, then ${typed("npx cairn show RUN --world aws")} shows which call, and what to type to reconcile it`,
     }),
-    ...Object.values(CRACKS)
-      .flat()
-      .map(({ crack, code, signal, recovery }) =>
-        watch(kebab(code), ofCairn(names, code), {
-          ...ONCE,
-          means: `A run failed as ${crack}: ${signal}; its effects stay, and its cost is spent`,
-          todo: `${typed("npx cairn list --world aws --status failed")}, then ${typed("npx cairn timeline RUN --world aws")} shows the calls; such a run ${recovery}`,
-        }),
-      ),
+    ...ALL_CRACKS.flatMap((row) => (row.metric === null ? [] : [crackWatch(names, { ...row, metric: row.metric })])),
     watch("crash-loop", ofCairn(names, "CrashLoop"), { ...ONCE, ...deaths }),
     watch("abandoned", ofCairn(names, "Abandoned"), { ...ONCE, ...deaths }),
     {
@@ -75,6 +67,18 @@ function ofRuns(names: Names): readonly Watch[] {
       todo: `${tail(names, "beat", DIED)}; raise deploy.memoryMb or beatSeconds in cairn.config.ts and deploy`,
     },
   ];
+}
+
+/** A first signal, or an end where the signal alone is common and mends itself. */
+function crackWatch(names: Names, row: (typeof ALL_CRACKS)[number] & { readonly metric: CrackMetric }): Watch {
+  const { crack, topology, metric, signal, threshold, recovery, response, counts } = row;
+  const what = counts === "ends" ? "A run ended by the crack" : "A run gave the first signal of the crack";
+  const runs = counts === "ends" ? "npx cairn list --world aws --status failed" : "npx cairn list --world aws";
+  return watch(kebab(metric), ofCairn(names, metric), {
+    ...ONCE,
+    means: `${what} ${crack} (${topology}): ${signal} (${threshold}); by itself a run ${recovery}`,
+    todo: `${typed(runs)}, then ${typed("npx cairn diagnose RUN --world aws")} shows the evidence; ${response}`,
+  });
 }
 
 /** The explanations of the alarms that the engine records as telemetry. */

@@ -1,12 +1,21 @@
 /**
- * `npm run operations`: writes the table of watches into docs/operations.md. A test fails if the page differs from the
- * alarms.
+ * `npm run operations`: writes the table of watches into docs/operations.md, and the table of cracks into
+ * docs/topologies.md. A test fails if a page differs from its table.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { operationsTable } from "../infra/operations.ts";
+import { cracksTable, operationsTable } from "../infra/operations.ts";
 
-const FILE = join(import.meta.dirname, "..", "docs", "operations.md");
-const BETWEEN = /(?<=<!-- watches:begin -->\n)[^]*(?=\n<!-- watches:end -->)/;
+const DOCS = join(import.meta.dirname, "..", "docs");
 
-writeFileSync(FILE, readFileSync(FILE, "utf8").replace(BETWEEN, operationsTable));
+function write(page: string, name: string, table: string): void {
+  const file = join(DOCS, page);
+  const between = new RegExp(`(?<=<!-- ${name}:begin -->\\n)[^]*(?=\\n<!-- ${name}:end -->)`);
+  writeFileSync(
+    file,
+    readFileSync(file, "utf8").replace(between, () => table),
+  );
+}
+
+write("operations.md", "watches", operationsTable());
+write("topologies.md", "cracks", cracksTable());

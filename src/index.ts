@@ -9,6 +9,7 @@ export type {
   RunView,
   SettledCall,
   Tool,
+  Topology,
   ToolContext,
   Undo,
   UndoContext,
@@ -18,6 +19,9 @@ export { OutcomeUnknown, Rejected } from "./sdk/outcome.ts";
 export type { SagaOptions } from "./sdk/saga.ts";
 export { defineChaos, type Chaos, type OutsideEffect } from "./sdk/chaos.ts";
 export type { Config } from "./sdk/config.ts";
-export { react, type Topology } from "./core/topologies/react.ts";
+export { debate } from "./sdk/debate.ts";
+export { planExecute } from "./sdk/plan-execute.ts";
+export { judge, pipeline } from "./sdk/pipeline.ts";
+export { react } from "./core/topologies/react.ts";
 export { scriptedModel, type Conversation, type ScriptedReply } from "./sdk/scripted.ts";
 export { recordedModel } from "./sdk/recorded.ts";

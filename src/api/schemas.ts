@@ -3,6 +3,7 @@
  * `docs/openapi.json`; a test checks every real response against them. The document of a run has the type that `cairn
  * show` prints.
  */
+import { CRACK_NAMES } from "../core/crack.ts";
 import { z } from "@hono/zod-openapi";
 import { BOUNDS } from "../core/limits.ts";
 import type { Json } from "../core/json.ts";
@@ -164,6 +165,14 @@ const shown = {
   gates: z
     .array(openGate)
     .openapi({ description: "Calls that wait for approval, and `budget` if the run asks for more." }),
+  topology: z
+    .object({ kind: z.string(), progress: json, role: z.string(), where: z.string(), from: count })
+    .extend({ final: z.string().exactOptional() })
+    .nullable()
+    .openapi({ description: "Where its topology stands: its plan, cursor or round; null for a plain ReAct run." }),
+  cracks: z
+    .partialRecord(z.enum(CRACK_NAMES), z.object({ times: count, at, why: z.string() }))
+    .openapi({ description: "The first signals of typical failures that it gave." }),
   ignoredDecision: z
     .object({ ...{ gate: z.string(), call: z.string(), by: z.string(), at, why: z.string() } })
     .extend({ as: z.enum(["approve", "deny", "edit"]) })

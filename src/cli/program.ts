@@ -8,6 +8,7 @@ import { assignRun } from "./commands/assign.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import { type DecisionFlags, decideGate, listApprovals } from "./commands/approve.ts";
 import { GRANT_OPTIONS } from "./commands/budget.ts";
+import { diagnoseRun } from "./commands/diagnose.ts";
 import { verifyTyped } from "./commands/verify.ts";
 import { list, showLedger, showRun, showTimeline, watch } from "./commands/show.ts";
 import { addChecking } from "./program-checking.ts";
@@ -235,6 +236,7 @@ function addLooking(program: Command, { shell, ends }: Into): void {
     ["show", OPERATIONS.show.help, showRun],
     ["timeline", OPERATIONS.timeline.help, showTimeline],
     ["ledger", OPERATIONS.ledger.help, showLedger],
+    ["diagnose", OPERATIONS.diagnose.help, diagnoseRun],
     ["verify", OPERATIONS.verify.help, verifyTyped],
     ["watch", "follow a run's timeline until the run has ended or needs an operator", watch],
   ] as const;

@@ -7,6 +7,7 @@ import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
 import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
+import type { Crack } from "./crack.ts";
 import type { Phase } from "./phases.ts";
 
 /** One part of a model's reply. `provider` is opaque metadata of the provider that cairn returns unchanged. */
@@ -14,9 +15,6 @@ export type ReplyPart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | { readonly kind: "call"; readonly tool: string; readonly args: Value; readonly provider: Json };
-
-/** `prematureStop`: the model says that it is done while a check of the definition of done fails. */
-export type Crack = "runaway" | "oscillation" | "prematureStop";
 
 /**
  * How a human reconciles a call whose outcome is unknown. `failed`: the call did not happen. `compensate`: everything
@@ -189,7 +187,27 @@ interface Bodies {
   RunResumed: object;
   CheckFailed: { readonly check: string; readonly why: string };
   /** The first sign of a failure that is typical of agents. The recovery table decides what follows. */
-  CrackSignalled: { readonly crack: Crack; readonly why: string };
+  CrackSignalled: {
+    readonly crack: Crack;
+    readonly why: string;
+    /** How often it was signalled in this run, from 1. Absent in older records. */
+    readonly times?: number;
+  };
+  /** The topology moved: it begins, opens another section of the transcript, or finishes (`topologies/topology.ts`). */
+  TopologyMoved: {
+    readonly topology: string;
+    readonly progress: Json;
+    /** Who the model is in the next call. */
+    readonly role: string;
+    /** Where the run stands now, and what happened, in words. */
+    readonly where: string;
+    readonly note: string;
+    /** A message to the model. With `section` it opens a section: the model no longer sees what came before. */
+    readonly say?: string;
+    readonly section?: true;
+    /** The topology has finished. The text of this message is the answer of the run. */
+    readonly final?: string;
+  };
   RecoveryDecided: { readonly rule: string; readonly why: string; readonly action: Action };
   /** `from`: where the run stood. Absent: the run may not be redriven. */
   RunEnded:

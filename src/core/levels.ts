@@ -25,6 +25,11 @@ export interface Level {
 /** One line per level, in order. A new feature that older code cannot apply adds the next level. */
 export const LEVELS: readonly [Level, ...Level[]] = [
   { level: 1, adds: "everything that format 1 began with", isUsedBy: () => true },
+  {
+    level: 2,
+    adds: "topologies besides ReAct, and first signals that the state remembers",
+    isUsedBy: ({ state: { topology, cracks } }) => topology !== undefined || cracks !== undefined,
+  },
 ];
 
 /** The level of a row or snapshot that names none. */

@@ -48,7 +48,7 @@ export interface Message {
   readonly id: string;
   /** When it was created, in epoch milliseconds. */
   readonly at: number;
-  /** The author: `task`, `model:NAME`, `tool:NAME`, `check:NAME`, `user:NAME`, `cairn`, `cairn:summary`. */
+  /** The author: `task`, `model:NAME`, `tool:NAME`, `check:NAME`, `user:NAME`, `cairn`, `cairn:summary`, `cairn:section`. */
   readonly source: string;
   readonly role: "user" | "assistant" | "tool";
   readonly parts: readonly Part[];

@@ -3,6 +3,8 @@
  * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
+import type { Json } from "./json.ts";
+import type { Crack } from "./crack.ts";
 import type { Answer, Decision, EventOf, Failure, OnUnknown, Outage, FailedFrom } from "./event.ts";
 import type { Message, Value } from "./message.ts";
 import type { Phase } from "./phases.ts";
@@ -171,6 +173,10 @@ export interface State {
   readonly ignoredDecision?: Omit<EventOf<"DecisionIgnored">, "kind">;
   /** What the model sees besides the first message; absent while it sees all messages. */
   readonly window?: EventOf<"Compacted">["window"];
+  /** Where the topology stands; absent before it begins, and for ReAct until a contradiction is escalated. */
+  readonly topology?: TopologyState;
+  /** The first signals of failures that were given. */
+  readonly cracks?: { readonly [C in Crack]?: SeenCrack };
   /** The canonical message list. Its sealed ranges are stored separately, and loading restores them. */
   readonly messages: readonly Message[];
 }
@@ -187,4 +193,23 @@ export interface Redriven {
 export interface ActiveFallback {
   readonly model: number;
   readonly until: number;
+}
+
+/** What the state keeps about its topology. Caps and limits come from the agent; counters and times are in `progress`. */
+export interface TopologyState {
+  readonly kind: string;
+  readonly progress: Json;
+  readonly role: string;
+  readonly where: string;
+  /** The index of the message that opens the section; 0 while the section is the whole transcript. */
+  readonly from: number;
+  /** The ID of the message whose text is the answer; absent until the topology has finished. */
+  readonly final?: string;
+}
+
+/** A crack as far as it was signalled: how often, and the last time and reason. */
+export interface SeenCrack {
+  readonly times: number;
+  readonly at: number;
+  readonly why: string;
 }

@@ -26,6 +26,7 @@ import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow, mayRedrive } f
 import { applyRedrive } from "./policy/redrive.ts";
 import { beginCompensation, beginRestart, beginUndo } from "./calls/saga.ts";
 import type { State } from "./state.ts";
+import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { assertState } from "./invariants.ts";
 import { applyClosingReply, beginStopping } from "./policy/stopping.ts";
 import { applyAgentChange, resumeAfterHold, holdForAgent, isLacking, withoutLack } from "./policy/upgrades.ts";
@@ -55,6 +56,7 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   RunResumed: PHASE_NAMES.filter(isAside),
   CheckFailed: ["Reflecting"],
   CrackSignalled: "live",
+  TopologyMoved: ["AwaitingLLM", "RetryingLLM", "Reflecting"],
   RecoveryDecided: "live",
   RunEnded: "live",
   RunRedriven: ["Failed"],
@@ -100,7 +102,6 @@ const handlers: Handlers = {
   }),
 
   AgentChanged: applyAgentChange,
-
   ModelCallCompleted: (state, event) => {
     if (state.phase === "ForceStop") return applyClosingReply(state, event);
     const open = openCalls(state, event.parts);
@@ -123,7 +124,6 @@ const handlers: Handlers = {
   BudgetDebited: (state, event) => ({ ...state, spent: add(state.spent, event.debit) }),
 
   Compacted: applyCompaction,
-
   ToolIntended: (state, { kind: _, at: _at, call, ...intent }) =>
     afterCalls(
       updateCall(state, call, (open) => {
@@ -230,8 +230,8 @@ const handlers: Handlers = {
     state.phase === "Paused" && isLacking(state) ? { ...state, phase: "AwaitingAgent" } : resumeAfterHold(state),
 
   CheckFailed: (state) => state,
-
-  CrackSignalled: (state) => state,
+  CrackSignalled: applyCrack,
+  TopologyMoved: applyTopologyMove,
 
   RecoveryDecided: (state, { action, why, at }) => {
     switch (action.kind) {

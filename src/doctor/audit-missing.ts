@@ -3,13 +3,23 @@ import type { Agent } from "../ports/agent.ts";
 import type { Meter } from "../core/policy/budget.ts";
 import { hotMsOf, type Limits } from "../protocol/limits.ts";
 import { EFFECTS, type Effect, type EffectRow } from "../core/calls/effects.ts";
+import { moduleOf } from "../engine/model/topology.ts";
 import type { OnUnknown } from "../core/event.ts";
 import type { CrackRow } from "../core/topologies/cracks.ts";
 
 /** A declaration that an agent lacks: why that matters, and what to write. */
 export interface Missing {
   readonly kind: "missing";
-  readonly what: "decision" | "budget" | "done" | "crack" | "approval" | "timeout" | "detached" | "retention";
+  readonly what:
+    | "decision"
+    | "effects"
+    | "budget"
+    | "done"
+    | "crack"
+    | "approval"
+    | "timeout"
+    | "detached"
+    | "retention";
   readonly why: string;
   readonly mend: string;
 }
@@ -37,6 +47,16 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
         `no key, no probe, no undo: after a process death in ${names} an operator has to decide: resume or restart`,
       'make it keyed or probed, give it an undo, or declare what follows: onUnknown: "tell" or "fail"',
     ),
+  effects: ({ topology }, { tools }) => {
+    const module = moduleOf(topology);
+    const early = tools.filter(({ idempotent }) => !idempotent);
+    const found = early.flatMap(({ tool }) => {
+      const why = module.decidesAfter(topology, tool);
+      return why === null ? [] : [`${tool} must not run twice, and ${why}`];
+    });
+    if (found.length === 0) return null;
+    return { why: found.join("; "), mend: "let effects come last: decide everything before the first of them" };
+  },
   approval: (_, { tools }) =>
     about(
       namesOf(tools, ({ effect, approval }) => !EFFECTS[effect].mayRepeat && approval === "never"),
@@ -73,7 +93,7 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
     about(
       cracks.flatMap(({ crack, alarm }) => (alarm === null ? [crack] : [])),
       (names) => `cairn does not watch for ${names}, so no alarm reports it`,
-      'leave out loops: "ignore", and write done checks',
+      'leave out loops: "ignore", and write done checks and an endToEnd check',
     ),
   // An operator who takes as long as a gate allows should still find the result of the run.
   retention: (agent, { tools, limits }) => {

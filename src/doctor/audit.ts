@@ -9,7 +9,9 @@ import type { Agent, Tool } from "../ports/agent.ts";
 import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/policy/dial.ts";
 import type { OnUnknown } from "../core/event.ts";
 import { EFFECTS, type Effect } from "../core/calls/effects.ts";
-import { CRACKS, type CrackRow } from "../core/topologies/cracks.ts";
+import type { Crack } from "../core/crack.ts";
+import { cracksOf } from "../core/topologies/cracks.ts";
+import { moduleOf } from "../engine/model/topology.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { type Missing, missingIn, type CrackAudit, type Recovery, type ToolAudit } from "./audit-missing.ts";
 
@@ -17,21 +19,47 @@ import { type Missing, missingIn, type CrackAudit, type Recovery, type ToolAudit
 export interface Audit {
   readonly tools: readonly ToolAudit[];
   readonly cracks: readonly CrackAudit[];
+  readonly checkpoint: CheckpointAudit;
   readonly missing: readonly Missing[];
+}
+
+/** How much a death may cost: what becomes durable as one unit, and how many beats lie between two snapshots. */
+export interface CheckpointAudit {
+  readonly kind: "checkpoint";
+  readonly unit: string;
+  /** Null: a snapshot follows each unit. */
+  readonly beats: number | null;
+  readonly inWords: string;
 }
 
 /** Audits an agent under the limits of its world. Runs no code of its tools. */
 export function audit(agent: Agent, limits: Limits): Audit {
   const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
-  const cracks = CRACKS[agent.topology.kind].map((row): CrackAudit => {
-    const isSeen = row.crack === "prematureStop" ? agent.done.length > 0 : agent.loops !== "ignore";
-    return { kind: "crack", ...row, alarm: isSeen ? alarmOf(row) : null };
+  const missed = moduleOf(agent.topology).misses(agent.topology);
+  const cracks = cracksOf(agent.topology.kind).map((row): CrackAudit => {
+    const isSeen = !missed.includes(row.crack) && (SEEN[row.crack]?.(agent) ?? true);
+    return { kind: "crack", ...row, alarm: isSeen && row.metric !== null ? alarmOf(row.metric) : null };
   });
-  return { tools, cracks, missing: missingIn(agent, { tools, cracks, limits }) };
+  const checkpoint = checkpointAudit(agent, limits);
+  return { tools, cracks, checkpoint, missing: missingIn(agent, { tools, cracks, limits }) };
 }
 
+function checkpointAudit({ topology, checkpoint }: Agent, { beatsPerInvocation }: Limits): CheckpointAudit {
+  const unit = moduleOf(topology).checkpoint;
+  const beats = checkpoint === "unit" ? null : (checkpoint ?? beatsPerInvocation);
+  const snapshot = beats === null ? `each ${unit}` : beats === 1 ? "each beat" : `at most ${beats} beats`;
+  const durable = unit === "beat" ? "" : `each ${unit} is committed before the next one begins; `;
+  return { kind: "checkpoint", unit, beats, inWords: `${durable}a snapshot follows ${snapshot}` };
+}
+
+/** What an agent must declare for a crack to be seen in its runs, whatever their topology is. */
+const SEEN: { readonly [C in Crack]?: (agent: Agent) => boolean } = {
+  oscillation: ({ loops }) => loops !== "ignore",
+  prematureStop: ({ done }) => done.length > 0,
+};
+
 /** The alarm's name in `infra/watches.ts`: `NotDone` becomes `not-done`. */
-const alarmOf = ({ code }: CrackRow): string => code.replaceAll(/(?<=[a-z])[A-Z]/g, "-$&").toLowerCase();
+const alarmOf = (metric: string): string => metric.replaceAll(/(?<=[a-z])[A-Z]/g, "-$&").toLowerCase();
 
 function toolAudit(
   tool: Tool,

@@ -2,7 +2,7 @@
 import { BOUNDS } from "../core/limits.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
-import type { State } from "../core/state.ts";
+import type { State, TopologyState } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 
@@ -35,3 +35,12 @@ export function labelOfRow(row: Row): string {
   if (storeOutage !== null && !isTerminal(phase)) return `waiting: store unavailable (${storeOutage.store})`;
   return redrive === undefined ? PHASES[phase].label : "redriven, waiting for its next beat";
 }
+
+/** Where the topology stands, and the first signals of failures that the run gave. */
+export const topologyIn = ({
+  topology,
+  cracks,
+}: State): { readonly topology: TopologyState | null; readonly cracks: NonNullable<State["cracks"]> } => ({
+  topology: topology ?? null,
+  cracks: cracks ?? {},
+});

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";
 import { type Verified, verify } from "../history/verify.ts";
+import { type Finding, diagnose } from "./diagnose.ts";
 import { type Listed, listRuns } from "./list.ts";
 import { RESPONSES, runInput, operation, respond } from "./operation.ts";
 import { type LedgerEntry, type Shown, type TimelineEntry, ledger, showRow, timeline } from "./views.ts";
@@ -58,6 +59,19 @@ export const READ_ROWS = {
     ): Promise<Missing | { readonly kind: "shown"; readonly calls: readonly LedgerEntry[] }> => {
       const calls = await ledger(world, of.run);
       return calls === null ? { kind: "missing" } : { kind: "shown", calls };
+    },
+    outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
+  }),
+  diagnose: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "diagnose" }] },
+    help: "which typical failure a run shows, the evidence, and what to do first",
+    input: runInput,
+    run: async (
+      { world },
+      of,
+    ): Promise<Missing | { readonly kind: "shown"; readonly findings: readonly Finding[] }> => {
+      const findings = await diagnose(world, of.run);
+      return findings === null ? { kind: "missing" } : { kind: "shown", findings };
     },
     outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
   }),

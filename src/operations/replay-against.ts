@@ -4,6 +4,7 @@
  * (`engine/model/request-digests.ts`) and calls no model. The first difference shows where a new run may diverge.
  */
 import type { Agent } from "../ports/agent.ts";
+import { agentInRole } from "../engine/model/role.ts";
 import { type RequestDigests, nameDigest, requestDigests } from "../engine/model/request-digests.ts";
 import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";
@@ -68,7 +69,7 @@ export class RequestComparison {
 
   #whys(was: RequestDigests, state: State): readonly string[] {
     const messages = visibleMessages(state);
-    const is = requestDigests(this.#agent, messages);
+    const is = requestDigests(agentInRole(state, this.#agent), messages);
     const instructions = is.instructions === was.instructions ? [] : ["the instructions are different"];
     const tools = toolWhys({ was: was.tools, is: is.tools, agent: this.#agent, messages });
     const words = is.messages === was.messages ? [] : [transcriptWhy(messages, this.#alike)];

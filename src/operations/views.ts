@@ -13,13 +13,13 @@ import type { Message } from "../core/message.ts";
 import { lacksTool } from "../core/outstanding.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { redriveRefusal } from "../core/policy/redrive.ts";
-import type { BudgetGate, State } from "../core/state.ts";
+import type { BudgetGate, State, TopologyState } from "../core/state.ts";
 import { upgradesOf } from "../core/policy/upgrades.ts";
 import { type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { stateAfterRedrive } from "../history/after-redrive.ts";
-import { type ModelOutage, labelOf, labelOfRow, outageIn } from "./labels.ts";
+import { type ModelOutage, labelOf, labelOfRow, outageIn, topologyIn } from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
 import { ledgerOf } from "../history/call-ledger.ts";
@@ -115,6 +115,10 @@ export interface Shown extends Summary {
   readonly outage: ModelOutage | null;
   readonly unknown: readonly UnknownCall[];
   readonly gates: readonly OpenGate[];
+  /** Where the topology stands, with its plan, cursor or round; null for a plain ReAct run. */
+  readonly topology: TopologyState | null;
+  /** The first signals of failures that the run gave, by crack. */
+  readonly cracks: NonNullable<State["cracks"]>;
   /** The newest decision that had no effect, since its gate was closed; null if there is none. */
   readonly ignoredDecision: (NonNullable<State["ignoredDecision"]> & { readonly call: string }) | null;
   /** What operators granted beyond the agent's budget; null if nothing. */
@@ -222,6 +226,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     unknown,
     gates,
     ignoredDecision: ignored === undefined ? null : { ...ignored, call: callOf(ignored.gate) },
+    ...topologyIn(state),
     granted: Object.keys(granted).length === 0 ? null : granted,
     assigned: assignedIn(state, sent),
     result: state.result === null ? null : await json(state.result),

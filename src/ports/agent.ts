@@ -1,6 +1,7 @@
 /**
  * An agent as the engine knows it: the plain types of what `defineAgent` (`src/sdk`) checks and returns. They lie below
  * the engine, so that the engine runs an agent without importing what users import.
+ * More than 300 lines: these types refer to each other.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type * as z from "zod";
@@ -13,7 +14,7 @@ import type { CallOutcome } from "../core/message.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Retention } from "../core/policy/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
-import type { Topology } from "../core/topologies/react.ts";
+import type { Shape, TopologyModule } from "../core/topologies/topology.ts";
 
 /** A checked agent. */
 export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, OutagePolicy {
@@ -28,6 +29,10 @@ export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, Outag
   /** The result of the run. */
   result(view: RunView<z.output<Task>>): Json;
   readonly topology: Topology;
+  /** Further models by name, for the roles of its topology. Absent in agents of another copy of cairn. */
+  readonly models?: Readonly<Record<string, Fallback>>;
+  /** How many beats an invocation may make before it stores a snapshot and releases the run. Absent: the deployment's. */
+  readonly checkpoint?: Checkpoint;
   readonly upgrade: UpgradePolicy;
   readonly budget: Budget;
   /** Whether a run that repeats itself is stopped. */
@@ -49,6 +54,39 @@ export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, Outag
   /** The names of its secrets. */
   readonly secrets: readonly string[];
 }
+
+/** A number of beats, or `unit`: until the stage, step or round is complete, as far as the time of a beat allows. */
+export type Checkpoint = number | "unit";
+
+/** A topology with its options, and the functions of the user that the options name. */
+export interface Topology extends Shape {
+  readonly functions?: Readonly<Record<string, TopologyFunction>>;
+  /** Absent: the topology of that kind in cairn's table. */
+  readonly module?: TopologyModule;
+}
+
+/** What a function of a topology gets: the run, and what it judges. */
+export interface TopologyView<Task = Json> extends RunView<Task> {
+  /** The text to judge. */
+  readonly output: string;
+  /** What the topology says about it: the stage or the step. */
+  readonly about: Json;
+}
+
+/** What a function of a topology may say besides that something holds or not. */
+export interface Judged {
+  readonly holds: boolean;
+  readonly why: string;
+  readonly detail?: Json;
+}
+
+/**
+ * A function that a topology needs: a gate, a precondition, an end-to-end check. It may read outside and must change
+ * nothing: after a crash it runs again. False or a sentence: it does not hold.
+ */
+export type TopologyFunction = (
+  view: TopologyView<never>,
+) => boolean | string | Judged | Promise<boolean | string | Judged>;
 
 /** A checked tool. */
 export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.output<Schema>> {

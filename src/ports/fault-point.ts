@@ -36,6 +36,7 @@ export interface AgentParts {
   readonly agent: Agent;
   readonly model: Model;
   readonly fallbacks: readonly Model[];
+  readonly named: Readonly<Record<string, Model>>;
 }
 
 /** Wrappers around the stores of a process, and around each agent that it loads. */

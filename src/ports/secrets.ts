@@ -42,8 +42,13 @@ export const secretNamesOf = (agent: {
   readonly secrets?: readonly string[];
   readonly model: unknown;
   readonly fallbacks?: readonly { readonly model: unknown }[];
+  readonly models?: Readonly<Record<string, { readonly model: unknown }>>;
 }) => [
   ...(agent.secrets ?? []),
   // A model object gets its key from wherever its package looks for it.
-  ...([agent, ...(agent.fallbacks ?? [])].some(({ model }) => typeof model === "string") ? [MODEL_KEY] : []),
+  ...([agent, ...(agent.fallbacks ?? []), ...Object.values(agent.models ?? {})].some(
+    ({ model }) => typeof model === "string",
+  )
+    ? [MODEL_KEY]
+    : []),
 ];

@@ -5,7 +5,7 @@
  */
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import type { ModelChoice } from "../ports/agent.ts";
+import type { Agent, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { failedBy } from "./model-failure.ts";
 import { promptOf } from "../engine/model/prompt.ts";
@@ -38,13 +38,20 @@ export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null
   };
 }
 
-/** The models of an agent: its own and its fallbacks. */
+/** The models of an agent: its own, its fallbacks, and those of its topology's roles. */
 export const modelsOf = (
-  agent: { readonly model: ModelChoice; readonly fallbacks: readonly { readonly model: ModelChoice }[] },
+  agent: Pick<Agent, "model" | "fallbacks" | "models">,
   read?: ReadSecret,
-): { readonly model: Model; readonly fallbacks: readonly Model[] } => ({
+): {
+  readonly model: Model;
+  readonly fallbacks: readonly Model[];
+  readonly named: Readonly<Record<string, Model>>;
+} => ({
   model: modelOf(agent.model, read),
   fallbacks: agent.fallbacks.map(({ model }) => modelOf(model, read)),
+  named: Object.fromEntries(
+    Object.entries(agent.models ?? {}).map(([name, { model }]) => [name, modelOf(model, read)]),
+  ),
 });
 
 const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;

@@ -9,7 +9,7 @@ import { modelsOf } from "../providers/model.ts";
 import { describeTools, isZod } from "../engine/model/tool-schema.ts";
 
 /** The checked part of an agent, independent of its task type. */
-type Checked = Pick<Agent, "name" | "task" | "model" | "tools" | "budget" | "priceFrom" | "fallbacks">;
+type Checked = Pick<Agent, "name" | "task" | "model" | "tools" | "budget" | "priceFrom" | "fallbacks" | "models">;
 
 /** Throws `AgentInvalid` with the first problem. */
 export function checkAgent(agent: Checked, limits: Limits): void {
@@ -32,11 +32,20 @@ export function checkAgent(agent: Checked, limits: Limits): void {
  * Throws `AgentInvalid` if an agent has a budget of money but a model without a price: such a budget would never be
  * used up. Call it after the prices of the config are applied.
  */
-export function checkMoney({ budget, priceFrom, fallbacks }: Pick<Agent, "budget" | "priceFrom" | "fallbacks">): void {
+export function checkMoney({
+  budget,
+  priceFrom,
+  fallbacks,
+  models = {},
+}: Pick<Agent, "budget" | "priceFrom" | "fallbacks" | "models">): void {
   if (budget.microUsd === null) return;
-  const unpriced = [{ priceFrom }, ...fallbacks].findIndex((each) => each.priceFrom.kind === "none");
-  if (unpriced < 0) return;
-  const which = unpriced === 0 ? "its model is" : `the model of fallback ${unpriced} is`;
+  const all = [
+    ["its model is", priceFrom] as const,
+    ...fallbacks.map((each, index) => [`the model of fallback ${index + 1} is`, each.priceFrom] as const),
+    ...Object.entries(models).map(([name, each]) => [`its model ${name} is`, each.priceFrom] as const),
+  ];
+  const which = all.find(([, from]) => from.kind === "none")?.[0];
+  if (which === undefined) return;
   throw new AgentInvalid(
     `it has a budget of money and no price, and ${which} in no price list: write price: { inUsd, outUsd } per million ` +
       "tokens, or prices: { MODEL: { inUsd, outUsd } } in cairn.config.ts",

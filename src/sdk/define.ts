@@ -11,7 +11,7 @@ import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { UpgradePolicy } from "../core/state.ts";
-import { type Topology, react } from "../core/topologies/react.ts";
+import { react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -37,6 +37,7 @@ import type { ScheduleOptions } from "./schedule/schedule.ts";
 import { type SagaOptions, sagaOf } from "./saga.ts";
 import { secretNames } from "./secrets.ts";
 import { rulesOf, wrongWithEffect, wrongWithRules } from "./tool-rules.ts";
+import { type TopologyOptions, checkTopology, checkpointOf, roleModels } from "./topology.ts";
 
 /** A tool with any schema. The runner parses the arguments with that schema before it calls the tool. */
 type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
@@ -58,7 +59,7 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
   };
 
 /** The options of `defineAgent`. */
-interface AgentOptions<Task extends z.ZodType> extends OutageOptions {
+interface AgentOptions<Task extends z.ZodType> extends OutageOptions, TopologyOptions {
   /** 1 to 64 letters, digits, `-` and `_`. Commands and schedules name the agent by it. */
   readonly name: string;
   /** Any text. Change it whenever a run should record the change, or wait for it (`upgrade`). */
@@ -74,8 +75,6 @@ interface AgentOptions<Task extends z.ZodType> extends OutageOptions {
   readonly done?: readonly Check<z.output<Task>>[];
   /** Computes the result of a run; default: the text of the model's final reply. */
   readonly result?: (view: RunView<z.output<Task>>) => Json;
-  /** The shape of the agent. Default: `react({ maxBeats: 40 })`. */
-  readonly topology?: Topology;
   /**
    * `follow` (default): a run continues with the deployed version of its agent. `pin`: it waits until an operator
    * accepts another version (`resume RUN --upgrade`). A run keeps the policy with which it was started.
@@ -150,11 +149,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
   refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
   const secrets = secretNames.safeParse(options.secrets ?? []);
   refuse(!secrets.success, `the secrets of agent ${name}: ${firstIssue(secrets.error)}`);
-  const { maxBeats } = topology;
-  refuse(
-    !(Number.isSafeInteger(maxBeats) && maxBeats > 0),
-    `agent ${name} has maxBeats ${maxBeats}: write a whole number`,
-  );
+  const models = roleModels(name, options.models);
+  checkTopology(name, { topology, models, tools: tools as Agent["tools"] });
   const { upgrade = "follow" } = options;
   refuse(upgrade !== "follow" && upgrade !== "pin", `agent ${name} has upgrade ${upgrade}: write "follow" or "pin"`);
   const { loops = "stop", dial = "always", hardIdleMs = null } = options;
@@ -180,8 +176,10 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     done: options.done ?? [],
     result: options.result ?? (({ text }) => text),
     topology,
+    models,
+    ...checkpointOf(name, options.checkpoint),
     upgrade,
-    budget: budgetFrom(budget.data ?? {}, maxBeats),
+    budget: budgetFrom(budget.data ?? {}, topology.maxBeats),
     ...priceOf(options),
     loops,
     dial,

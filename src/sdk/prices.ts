@@ -8,7 +8,7 @@
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
 import { NO_PRICE, type Price } from "../core/policy/price.ts";
-import type { Priced } from "../ports/agent.ts";
+import type { Agent, Priced } from "../ports/agent.ts";
 
 export const PRICE = { inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() };
 
@@ -56,9 +56,10 @@ interface Charged extends Priced {
 }
 
 /** The agent and its fallbacks with the prices of the config applied. */
-export function pricedBy<A extends Charged & { readonly fallbacks: readonly Charged[] }>(agent: A, prices: Prices): A {
+export function pricedBy<A extends Charged & Pick<Agent, "fallbacks" | "models">>(agent: A, prices: Prices): A {
   const fallbacks = agent.fallbacks.map((fallback) => chargedBy(fallback, prices));
-  return { ...chargedBy(agent, prices), fallbacks };
+  const models = Object.entries(agent.models ?? {}).map(([name, each]) => [name, chargedBy(each, prices)] as const);
+  return { ...chargedBy(agent, prices), fallbacks, models: Object.fromEntries(models) };
 }
 
 /** The agent's own price comes first, then the config's, then the list's. */

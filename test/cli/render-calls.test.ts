@@ -50,7 +50,7 @@ const blocked: Shown = {
     archive: null,
   },
   ignoredDecision: null,
-  ...{ granted: null, assigned: null },
+  ...{ granted: null, assigned: null, topology: null, cracks: {} },
 };
 
 const shown = (otherwise: UnknownCall["otherwise"]): string =>

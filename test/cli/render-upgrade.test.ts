@@ -33,7 +33,15 @@ const waiting: Shown = {
     task: {},
     agentVersion: "1",
   },
-  ...{ keptUntil: null, archive: null, granted: null, assigned: null, ignoredDecision: null },
+  ...{
+    keptUntil: null,
+    archive: null,
+    granted: null,
+    assigned: null,
+    topology: null,
+    cracks: {},
+    ignoredDecision: null,
+  },
   ...{
     spent: { usd: 0, tokensIn: 0, tokensOut: 0 },
     unknown: [],

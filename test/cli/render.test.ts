@@ -35,7 +35,7 @@ const blocked: Shown = {
   unknown: [{ call: "c6", tool: "chargeCard", key: "K6", args: { usd: 266 }, askFrom: NOW + 12_000, ...KNOWN }],
   ...{ agentVersion: "1", waitsFor: null, gates: [], result: null, failure: null, keptUntil: null, archive: null },
   ignoredDecision: null,
-  ...{ granted: null, assigned: null, outage: null, redrivable: false },
+  ...{ topology: null, cracks: {}, granted: null, assigned: null, outage: null, redrivable: false },
 };
 
 describe("a run", () => {

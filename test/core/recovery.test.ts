@@ -29,6 +29,7 @@ const noClosingReply: Trouble = { kind: "speechless", failure: { code: "NoLastWo
 const deadline: Trouble = { kind: "deadline", failure: FAILURE };
 const agent: Trouble = { kind: "agent", failure: FAILURE };
 const conflict: Trouble = { kind: "conflict", failure: FAILURE, say: "They contradict each other." };
+const topology: Trouble = { kind: "topology", failure: FAILURE };
 const reply: Trouble = { kind: "reply", failure: FAILURE, say: "Call a tool." };
 
 /** For each rule a state and a trouble that it is there for. */
@@ -48,6 +49,7 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["loop detector", state(), loop],
   ["results contradict each other, model is told", state(), conflict],
   ["reply cannot be used, model is told", state(), reply],
+  ["its topology gives up", state(), topology],
   ["no other rule applies", state(), agent],
 ];
 

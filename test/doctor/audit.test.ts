@@ -1,19 +1,20 @@
 /** The recovery audit: what it says follows a death is what the runner does, and what it misses is really missing. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import type { Agent, Tool } from "../../src/ports/agent.ts";
+import type { Agent, Tool, Topology } from "../../src/ports/agent.ts";
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { renderAudit } from "../../src/cli/render/audit.ts";
 import type { Effect } from "../../src/core/calls/effects.ts";
 import type { OnUnknown } from "../../src/core/event.ts";
-import { CRACKS } from "../../src/core/topologies/cracks.ts";
+import { ALL_CRACKS, cracksOf } from "../../src/core/topologies/cracks.ts";
 import { audit, hasUndo, recoveryOf } from "../../src/doctor/audit.ts";
-import { check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import { check, debate, defineAgent, pipeline, planExecute, react, scriptedModel, tool } from "../../src/index.ts";
 import { METRICS } from "../../src/adapters/aws/metrics.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { ledger } from "../../src/operations/views.ts";
 import { namesOf } from "../../infra/names.ts";
 import { planOf } from "../../infra/plan.ts";
+import { kebab } from "../../infra/watch.ts";
 import { watchesOf } from "../../infra/watches.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import { scriptedAgent, createChainHarness, rowOf } from "../support/harness/harness.ts";
@@ -115,7 +116,7 @@ test("each missing declaration is named with what to write", () => {
   expect(why["decision"]).toContain("after a process death in fire an operator has to decide");
   expect(why["timeout"]).toContain("fire may take longer than the 45000 ms");
   expect(why["budget"]).toBe("nothing limits money, tokens, time at work, tool calls");
-  expect(why["crack"]).toContain("runaway, oscillation, prematureStop");
+  expect(why["crack"]).toContain("oscillation, prematureStop");
   expect(why["retention"]).toContain("removed after 12 hours, and an approval may take 24");
   expect(missing.every(({ mend }) => mend.length > 10)).toBe(true);
 });
@@ -133,11 +134,14 @@ test("every crack of a topology has a metric and an alarm with the audited name"
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "123456789012" });
   const alarms = watchesOf(names, planOf({}, [])).map(({ name }) => name);
   const { cracks } = audit(careful, LIMITS);
-  expect(cracks.map(({ crack }) => crack)).toEqual(CRACKS.react.map(({ crack }) => crack));
-  for (const { alarm, code } of cracks) {
+  expect(cracks.map(({ crack }) => crack)).toEqual(cracksOf("react").map(({ crack }) => crack));
+  for (const { alarm, metric } of cracks) {
     expect(alarms).toContain(alarm);
-    expect(METRICS).toHaveProperty(code);
+    expect(METRICS).toHaveProperty(String(metric));
   }
+  expect(alarms).toEqual(
+    expect.arrayContaining(ALL_CRACKS.flatMap(({ metric }) => (metric === null ? [] : [kebab(metric)]))),
+  );
 });
 
 test("the report equals its reference text", () => {
@@ -162,13 +166,81 @@ look        committed with its result while a reply costs under 0.02 cents and 0
 pay         committed before it starts, since it has external effects
 book, fire  committed before it starts, since it has external effects; its result before the model sees it
 
+checkpoints
+react  a snapshot follows each beat
+
 first failures of its topology
-runaway        the same call with the same result, three times among six → alarm runaway
-oscillation    two calls alternate, six in a row, with the same results → alarm oscillation
-prematureStop  its model says that it is done while a check of done fails → alarm not-done
+runaway        many beats are used, or a call repeats with the same result (80 % of its beats, or three equal calls among six) → alarm runaway
+oscillation    two calls alternate with the same results, or their results contradict each other (six calls in a row; a contradiction that comes back) → alarm oscillation
+prematureStop  its model says that it is done while a check of done fails (one check) → alarm not-done
 
 missing safeguards
 ! decision   no key, no probe, no undo: after a process death in fire an operator has to decide: resume or restart
              → make it keyed or probed, give it an undo, or declare what follows: onUnknown: "tell" or "fail"`.trimStart(),
   );
+});
+
+describe("an agent of another topology", () => {
+  const LOOK = tool({ input: z.object({}), effect: "none", run: () => "seen" });
+  const of = (topology: Topology, tools: object = { LOOK }) =>
+    audit({ ...careful, tools: tools as Agent["tools"], topology }, LIMITS);
+  const stage = { name: "read", instructions: "Read." };
+
+  test("has its own cracks first, and those of its ReAct sections", () => {
+    const names = (topology: Topology) => of(topology).cracks.map(({ crack }) => crack);
+    const react_ = ["runaway", "oscillation", "prematureStop"];
+    expect(names(pipeline({ stages: [stage] }))).toEqual(["cascadingPoison", ...react_]);
+    expect(names(planExecute({ planner: { instructions: "Plan." } }))).toEqual([
+      "stalePlan",
+      "partialExecution",
+      ...react_,
+    ]);
+    const role = { instructions: "Do it." };
+    expect(names(debate({ drafter: role, critic: role, judge: role }))).toEqual([
+      "deadlock",
+      "capitulation",
+      ...react_,
+    ]);
+  });
+
+  test("is told that nothing sees cascading poison without an end-to-end check", () => {
+    const alarmsOf = (endToEnd?: () => boolean) =>
+      of(pipeline({ stages: [stage], ...(endToEnd && { endToEnd }) })).cracks[0]?.alarm;
+    expect([alarmsOf(), alarmsOf(() => true)]).toEqual([null, "cascading-poison"]);
+  });
+
+  test("is told of an effect that a decision follows", () => {
+    const why = (topology: Topology) =>
+      of(topology, { look: LOOK, fire }).missing.find(({ what }) => what === "effects")?.why;
+    const two = (tools: readonly string[]) =>
+      pipeline({
+        stages: [
+          { ...stage, tools: ["fire"] },
+          { ...stage, name: "tell", tools },
+        ],
+      });
+    expect(why(two([]))).toContain("fire must not run twice, and stage read may call it");
+    expect(
+      why(
+        pipeline({
+          stages: [
+            { ...stage, tools: [] },
+            { ...stage, name: "act", tools: ["fire"] },
+          ],
+        }),
+      ),
+    ).toBeUndefined();
+    const plan = (effectsLast: readonly string[]) => planExecute({ planner: { instructions: "Plan." }, effectsLast });
+    expect([why(plan([])) !== undefined, why(plan(["fire"]))]).toEqual([true, undefined]);
+    expect(why(react({ maxBeats: 5 }))).toBeUndefined();
+  });
+
+  test("says what becomes durable as one unit", () => {
+    const role = { instructions: "Do it." };
+    const words = (change: object) => audit({ ...careful, ...change }, LIMITS).checkpoint.inWords;
+    expect(words({ topology: debate({ drafter: role, critic: role, judge: role }), checkpoint: "unit" })).toBe(
+      "each round is committed before the next one begins; a snapshot follows each round",
+    );
+    expect(words({ checkpoint: 5 })).toBe("a snapshot follows at most 5 beats");
+  });
 });

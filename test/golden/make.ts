@@ -23,6 +23,7 @@ import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/states/states-and-eve
 import { DECISION_MOMENTS } from "./decisions.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
+import { TOPOLOGY_MOMENTS } from "./topologies.ts";
 import type { Moment } from "./moment.ts";
 
 interface GoldenState {
@@ -140,6 +141,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("saga.json", momentsOf(SAGA_MOMENTS));
   write("decisions.json", momentsOf(DECISION_MOMENTS));
   write("outage.json", momentsOf(OUTAGE_MOMENTS));
+  write("topology.json", momentsOf(TOPOLOGY_MOMENTS));
   write("archive.json", await archive());
 }
 

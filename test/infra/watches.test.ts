@@ -7,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { METRICS } from "../../src/adapters/aws/metrics.ts";
 import { dashboardOf } from "../../infra/dashboard.ts";
 import { namesOf } from "../../infra/names.ts";
-import { operationsTable } from "../../infra/operations.ts";
+import { cracksTable, operationsTable } from "../../infra/operations.ts";
 import { planOf } from "../../infra/plan.ts";
 import { watchesOf } from "../../infra/watches.ts";
 
@@ -21,6 +21,11 @@ const watches = watchesOf(NAMES, plan);
 describe("the page for operators", () => {
   test("lists all alarms; update it with npm run operations", () => {
     expect(page).toContain(`<!-- watches:begin -->\n${operationsTable()}\n<!-- watches:end -->`);
+  });
+
+  test("and the page of topologies lists all cracks", () => {
+    const topologies = readFileSync(join(ROOT, "docs/topologies.md"), "utf8");
+    expect(topologies).toContain(`<!-- cracks:begin -->\n${cracksTable()}\n<!-- cracks:end -->`);
   });
 
   test("names every alarm once", () => {

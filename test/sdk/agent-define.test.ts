@@ -5,6 +5,8 @@ import { defineAgent, tool } from "../../src/sdk/define.ts";
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
+import { REACT, react } from "../../src/core/topologies/react.ts";
+import type { TopologyModule } from "../../src/core/topologies/topology.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 
 type Options = Parameters<typeof defineAgent>[0];
@@ -129,5 +131,42 @@ describe("an agent", () => {
   ])("with %s is refused", (_, change, message) => {
     expect(() => defineAgent({ ...valid, ...change })).toThrow(message);
     expect(() => defineAgent({ ...valid, ...change })).toThrow(AgentInvalid);
+  });
+});
+
+describe("the topology of an agent", () => {
+  const refusal = (change: object): string => {
+    try {
+      defineAgent({ ...valid, ...change });
+      return "";
+    } catch (error) {
+      expect(error).toBeInstanceOf(AgentInvalid);
+      return (error as Error).message;
+    }
+  };
+
+  test("is refused where cairn does not know it, with the ones that it knows", () => {
+    expect(refusal({ topology: { kind: "ring", maxBeats: 3 } })).toMatch(/unknown topology "ring": write .*react\(/);
+    expect(refusal({ topology: null })).toMatch(/unknown topology/);
+  });
+
+  test("is refused where its options are wrong or name what the agent lacks", () => {
+    expect(refusal({ topology: react({ maxBeats: 0 }) })).toMatch(/topology react of agent travel: maxBeats 0/);
+    const second = react({ maxBeats: 5, onContradiction: { model: "second" } });
+    expect(refusal({ topology: second })).toMatch(/it names second, and the agent has no such model/);
+    expect(refusal({ topology: second, models: { second: valid.model } })).toBe("");
+  });
+
+  test("may be the agent's own: a module with the same interface", () => {
+    const own = { ...REACT, kind: "own", problems: () => ["it wants more options"] } as TopologyModule;
+    expect(refusal({ topology: { kind: "own", maxBeats: 3, module: own } })).toMatch(/own .*more options/);
+    expect(refusal({ topology: { kind: "own", maxBeats: 3, module: { ...own, problems: () => [] } } })).toBe("");
+  });
+
+  test("stores snapshots as often as the agent says", () => {
+    expect(defineAgent({ ...valid, checkpoint: 5 })).toMatchObject({ checkpoint: 5 });
+    expect(refusal({ checkpoint: "unit" })).toBe("");
+    expect(refusal({ checkpoint: 0 })).toMatch(/checkpoint 0: write a number of beats/);
+    expect(refusal({ models: { cheap: { model: valid.model, price: { inUsd: -1, outUsd: 0 } } } })).toMatch(/price/);
   });
 });

@@ -5,6 +5,7 @@
  * Each metric costs money in every month in which it counts anything. So there is one dimension, the deployment. Values
  * without a bound (runs, agents, error texts) are only in the log.
  */
+import { ALL_CRACKS, type CrackRow } from "../../core/topologies/cracks.ts";
 import type { TelemetryRecord } from "../../ports/world.ts";
 
 export const NAMESPACE = "cairn";
@@ -24,9 +25,14 @@ const FACTS = {
   CrashLoop: "runs that a beat failed, since too many of their processes died",
   Abandoned: "runs that the sweeper failed, since too many of their processes died",
   Expired: "runs that failed, since they waited longer than a run may wait",
-  Runaway: "runs that were stopped, since they repeated the same calls",
+  Runaway: "first signals of a runaway: 80 % of the beats are used, or a call repeats",
   Oscillation: "runs that were stopped, since two of their calls alternated",
   NotDone: "runs that failed, since their definition of done did not hold when their models were done",
+  CascadingPoison: "falls of an end-to-end check while all stages of its pipeline were green",
+  StalePlan: "plans that were given up, since the world had moved",
+  PartialExecution: "steps of a plan that failed",
+  Deadlock: "debates whose rounds were used up without convergence",
+  Capitulation: "rounds of a debate whose draft was worse than the one before",
   Sweeps: "sweeps that finished",
 } as const;
 
@@ -68,6 +74,8 @@ export function countsOf({ level, what, detail }: TelemetryRecord): readonly Met
       return detail["overtook"] === true ? ["Beats", "Takeovers"] : ["Beats"];
     case "StatusChanged":
       return changesOf(String(detail["to"]), String(detail["code"]));
+    case "CrackSeen":
+      return metricsOf("signals", ({ crack }) => crack === detail["crack"]);
     case "Swept":
       return ["Sweeps"];
     default:
@@ -97,8 +105,12 @@ export function measuresOf({
   }
 }
 
+/** The metrics of these cracks. */
+const metricsOf = (counts: CrackRow["counts"], is: (row: CrackRow) => boolean = () => true): readonly MetricName[] =>
+  ALL_CRACKS.flatMap((row) => (row.metric !== null && row.counts === counts && is(row) ? [row.metric] : []));
+
 /** Failures that are also counted by their code. */
-const ENDS = ["CrashLoop", "Abandoned", "Expired", "Runaway", "Oscillation", "NotDone"] as const satisfies MetricName[];
+const ENDS: readonly MetricName[] = ["CrashLoop", "Abandoned", "Expired", ...metricsOf("ends")];
 
 function changesOf(status: string, code: string): readonly MetricName[] {
   switch (status) {

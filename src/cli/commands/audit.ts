@@ -26,7 +26,7 @@ export async function auditAgent(
   const { agent } = await locateTyped(shell, { name: of.agent, settings: { ...settings, command } });
   const found = audit(agent, settings.limits);
   terminal.waitFor(null);
-  if (shell.json) printLines(shell, [...found.tools, ...found.cracks, ...found.missing]);
+  if (shell.json) printLines(shell, [...found.tools, found.checkpoint, ...found.cracks, ...found.missing]);
   else if (flags.markdown === true) terminal.out(renderAuditMarkdown(found));
   else terminal.out(renderAudit(found, { agent, paint: terminal.paintOut }));
   return flags.strict === true && found.missing.length > 0 ? EXIT.failed : EXIT.done;

@@ -41,7 +41,7 @@ export interface ChaosFlags extends BeatFlags {
 
 export async function chaos(shell: Shell, of: { readonly agent: string; readonly flags: ChaosFlags }): Promise<number> {
   const { flags } = of;
-  const strategies = strategiesIn(shell, flags.strategies);
+  const wanted = strategiesIn(shell, flags.strategies);
   // This check runs before the settings are read, because the stores of a world that cannot kill may not be named.
   const provider = await providerOf(shell, { flags, config: await loadConfig(shell.cwd) });
   if (!provider.can.kill) throw notOurs(shell, await worldThatCan(shell, "kill"));
@@ -51,6 +51,8 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   const { agent, file } = await locateTyped(shell, { name: of.agent, settings });
   const limits = chaosLimits((await settingsOf(shell, flags, beatSecondsFor(agent))).limits);
   checkAgent(agent, limits);
+  // The plain loops know no other topology than ReAct.
+  const strategies = agent.topology.kind === "react" ? wanted : wanted.filter((each) => each === "cairn");
   const said = await chaosIn(file);
   const inputs: Json[] = [];
   for (const text of flags.input ?? []) inputs.push(await readJson(shell, { option: "--input", text }));

@@ -6,7 +6,7 @@ import { type Cell, type Ink, type Paint, pairs, table } from "../terminal/paint
 import { count, duration } from "./words.ts";
 
 export function renderAudit(
-  { tools, cracks, missing }: Audit,
+  { tools, cracks, checkpoint, missing }: Audit,
   { agent, paint }: { readonly agent: Pick<Agent, "name" | "version" | "topology">; readonly paint: Paint },
 ): string {
   const { name, version, topology } = agent;
@@ -28,6 +28,7 @@ export function renderAudit(
       "the dial: when its plan is committed",
       grouped(tools, ({ dial }) => dial.why),
     ),
+    ...section(paint, "checkpoints", [[topology.kind, checkpoint.inWords]]),
     ...section(paint, "first failures of its topology", cracks.map(crackLine)),
     "",
     ...(flagged.length > 0
@@ -76,9 +77,9 @@ function grouped(tools: readonly ToolAudit[], wordsOf: (tool: ToolAudit) => stri
   return [...names].map(([words, of]) => [of.join(", "), words]);
 }
 
-const crackLine = ({ crack, signal, alarm }: CrackAudit): [string, string] => [
+const crackLine = ({ crack, signal, threshold, alarm }: CrackAudit): [string, string] => [
   crack,
-  `${signal} → ${alarm === null ? "no alarm reports it" : `alarm ${alarm}`}`,
+  `${signal} (${threshold}) → ${alarm === null ? "no alarm reports it" : `alarm ${alarm}`}`,
 ];
 
 function section(paint: Paint, title: string, lines: readonly (readonly [string, string])[]): readonly string[] {

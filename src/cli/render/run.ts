@@ -1,5 +1,7 @@
 /** Renders a run, a list of runs and a ledger. */
 import { BUDGET } from "../../core/policy/extension.ts";
+import type { Crack } from "../../core/crack.ts";
+import { responseTo } from "../../core/topologies/cracks.ts";
 import type { Status } from "../../core/phases.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import type { LedgerEntry, OpenGate, Shown, Summary, UnknownCall } from "../../operations/views.ts";
@@ -100,6 +102,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ["checkpoint", relative(run.lastCheckpointAt, now)],
         ["done", [...done, ...deaths].join(", ")],
         ["spent", `${spentOf(run)}, ${tokens}`],
+        ...topologyOf(run, now),
         ...(run.granted === null ? [] : [["granted", `${grantWords(run.granted)}, beyond its budget`] as const]),
         ...(run.ignoredDecision === null ? [] : [["decision", ignoredWords(run.ignoredDecision)] as const]),
         ...(run.assigned === null ? [] : [["assigned", `to ${run.assigned.to}, by ${run.assigned.by}`] as const]),
@@ -110,6 +113,19 @@ function head(run: Shown, { now, paint }: Style): string[] {
       paint,
     ),
   ];
+}
+
+/** Where the topology stands, and one line for each first signal of a failure. */
+function topologyOf({ topology, cracks }: Shown, now: number): readonly (readonly [string, string])[] {
+  const stands = topology === null ? [] : [[topology.kind, topology.where] as const];
+  const signals = Object.entries(cracks).map(
+    ([crack, { times, at, why }]) =>
+      [
+        "signal",
+        `${crack}${times > 1 ? ` ${times} times` : ""}, ${relative(at, now)}: ${short(why, 200)} → ${responseTo(crack as Crack)}`,
+      ] as const,
+  );
+  return [...stands, ...signals];
 }
 
 function startWords({ createdAt, startedBy }: Shown, now: number): string {

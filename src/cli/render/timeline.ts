@@ -3,13 +3,13 @@
  * It is a fold over events, so `timeline` renders a whole run and `watch` continues with new events.
  */
 import { stripVTControlCharacters } from "node:util";
-import type { Crack, ReplyPart } from "../../core/event.ts";
+import type { ReplyPart } from "../../core/event.ts";
 import type { Value } from "../../core/message.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import { grantWords } from "../commands/budget.ts";
 import type { Style } from "../terminal/paint.ts";
 import { decisionWords, messageWords } from "./message.ts";
-import { count, dollars, duration, relative, short, shortValue } from "./words.ts";
+import { count, crackWords, dollars, duration, relative, short, shortValue } from "./words.ts";
 
 /** The state of the fold: what the rendered lines have said so far. */
 export interface Story {
@@ -80,12 +80,6 @@ function fitted(says: string, of: { readonly shows: Value | undefined; readonly 
   return `${says} ${shortValue(of.shows, Math.max(VALUE_MIN, room))}`;
 }
 
-const SIGNALS: { readonly [C in Crack]: string } = {
-  runaway: "runs away",
-  oscillation: "goes back and forth",
-  prematureStop: "stops too early",
-};
-
 const VALUE_MIN = 30;
 const WORDS_MAX = 300;
 
@@ -143,7 +137,9 @@ function lineOf(context: Context): Line | null {
     case "CheckFailed":
       return { says: `${paint("red", "✖")} not done yet, ${entry.check}: ${short(entry.why, WORDS_MAX)}` };
     case "CrackSignalled":
-      return { says: `${paint("yellow", "!")} ${SIGNALS[entry.crack]}: ${short(entry.why, WORDS_MAX)}` };
+      return { says: `${paint("yellow", "!")} ${crackWords(entry.crack)}: ${short(entry.why, WORDS_MAX)}` };
+    case "TopologyMoved":
+      return { says: `${paint("cyan", "→")} ${entry.where}: ${short(entry.note, WORDS_MAX)}` };
     case "RecoveryDecided":
       return { says: recoveryWords({ ...context, entry }) };
     case "RunEnded":

@@ -1,4 +1,5 @@
 /** Formats numbers, times and values for humans. All functions are pure: the caller passes `now`. */
+import type { Crack } from "../../core/crack.ts";
 import { usd } from "../../core/policy/spending.ts";
 import type { Json } from "../../core/json.ts";
 import type { Value } from "../../core/message.ts";
@@ -80,3 +81,21 @@ const quoted = (word: string): string =>
 
 /** Builds a command that a user can type, for the store in use. */
 export type Command = (...words: readonly string[]) => string;
+
+/** The first signal of a failure in a line of text. */
+export const crackWords = (crack: Crack): string => SIGNALS[crack];
+
+const SIGNALS: { readonly [C in Crack]: string } = {
+  runaway: "runs away",
+  oscillation: "goes back and forth",
+  prematureStop: "stops too early",
+  cascadingPoison: "builds on something wrong",
+  deadlock: "does not converge",
+  capitulation: "gets worse with each round",
+  stalePlan: "acts on a stale plan",
+  partialExecution: "is done in part",
+  lostHandoff: "lost what a worker handed over",
+  bossDeath: "died while its workers were out",
+  workerSilence: "hears nothing from a worker",
+  rootBottleneck: "has a root that cannot keep up",
+};

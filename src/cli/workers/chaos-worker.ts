@@ -19,8 +19,9 @@ const inject: FaultInjection = ({ runInHand }) => {
   const rig = rigFor({ dir: settings.chaos, plan, taskInHand: () => plan.taskOf[runInHand()] ?? null });
   return {
     world: (world) => worldWithFaultPoints(world, rig.onMoment),
-    agent: ({ agent, model, fallbacks }) => ({
+    agent: ({ agent, model, fallbacks, named }) => ({
       ...{ agent: rig.agent(agent), model: rig.model(model), fallbacks: fallbacks.map(rig.model) },
+      named: Object.fromEntries(Object.entries(named).map(([name, each]) => [name, rig.model(each)])),
     }),
   };
 };

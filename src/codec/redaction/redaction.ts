@@ -76,7 +76,21 @@ function redactEvent<E extends Event>(event: E, words: <T>(of: T) => T): E {
 /** The structural fields of an event: names, kinds and digests. Cairn writes them; no outside text gets into them. */
 const STRUCTURE: ReadonlySet<string> = new Set([
   ...["kind", "at", "call", "calls", "effect", "key", "argsDigest", "gate", "planHash", "argsHash", "sha256", "as"],
-  ...["stage", "status", "outcome", "crack", "otherwise", "finish", "model", "tool", "child", "rule", "agentVersion"],
+  ...[
+    "stage",
+    "status",
+    "outcome",
+    "crack",
+    "topology",
+    "final",
+    "otherwise",
+    "finish",
+    "model",
+    "tool",
+    "child",
+    "rule",
+    "agentVersion",
+  ],
 ]);
 
 /** The forms of each value are computed once, even if `redactionOf` is called again with more values. */

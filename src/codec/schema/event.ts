@@ -1,6 +1,7 @@
 /** The schema of events, of what they carry, and of messages to a run, as `core/event.ts` has them; see `state.ts`. */
 import * as z from "zod";
 import { EFFECT_NAMES } from "../../core/calls/effects.ts";
+import { CRACK_NAMES } from "../../core/crack.ts";
 import type {
   Action,
   Answer,
@@ -16,7 +17,7 @@ import type {
 } from "../../core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import { asksFor, debit, grant, price } from "./budget.ts";
-import { crowded, replyPart, sha, value } from "./message.ts";
+import { crowded, json, replyPart, sha, value } from "./message.ts";
 
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
@@ -213,8 +214,21 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   CrackSignalled: z.looseObject({
     kind: z.literal("CrackSignalled"),
     at,
-    crack: z.enum(["runaway", "oscillation", "prematureStop"]),
+    crack: z.enum(CRACK_NAMES),
     why: z.string(),
+    times: count.exactOptional(),
+  }),
+  TopologyMoved: z.looseObject({
+    kind: z.literal("TopologyMoved"),
+    at,
+    topology: name,
+    progress: json,
+    role: name,
+    where: z.string(),
+    note: z.string(),
+    say: z.string().exactOptional(),
+    section: z.literal(true).exactOptional(),
+    final: name.exactOptional(),
   }),
   RecoveryDecided: z.looseObject({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
   RunEnded: z.discriminatedUnion("status", [

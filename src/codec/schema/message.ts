@@ -5,7 +5,7 @@ import type { Json } from "../../core/json.ts";
 import type { Message, Part, Value } from "../../core/message.ts";
 
 /** It came out of `JSON.parse`, so anything that is there is JSON. */
-const json = z.custom<Json>((value) => value !== undefined);
+export const json = z.custom<Json>((value) => value !== undefined);
 const count = z.int().nonnegative();
 const name = z.string().min(1);
 export const sha = z.string().regex(/^[0-9a-f]{64}$/);

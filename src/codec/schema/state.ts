@@ -6,7 +6,17 @@
 import * as z from "zod";
 import type { Message } from "../../core/message.ts";
 import { ARCHIVE_TIERS, type Retention } from "../../core/policy/retention.ts";
-import type { ActiveFallback, Extension, OpenCall, Redriven, State, Undoable, Upgrades } from "../../core/state.ts";
+import { CRACK_NAMES } from "../../core/crack.ts";
+import type {
+  ActiveFallback,
+  Extension,
+  OpenCall,
+  Redriven,
+  State,
+  TopologyState,
+  Undoable,
+  Upgrades,
+} from "../../core/state.ts";
 import { asksFor, grant, price, spent } from "./budget.ts";
 import {
   answer,
@@ -22,7 +32,7 @@ import {
   phase,
   window,
 } from "./event.ts";
-import { message, sha, value } from "./message.ts";
+import { json, message, sha, value } from "./message.ts";
 
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
@@ -84,6 +94,15 @@ const ending: z.ZodType<State["ending"]> = z
     z.looseObject({ kind: z.literal("cancelled") }),
   ])
   .nullable();
+
+const topology: z.ZodType<TopologyState> = z.looseObject({
+  kind: name,
+  progress: json,
+  role: name,
+  where: z.string(),
+  from: count,
+  final: name.exactOptional(),
+});
 
 const undo: z.ZodType<readonly Undoable[]> = z.array(z.looseObject({ call: name, key: name, from: at.nullable() }));
 
@@ -147,6 +166,8 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   assigned: assigned.exactOptional(),
   ignoredDecision: z.looseObject(ignored).exactOptional(),
   window: window.exactOptional(),
+  topology: topology.exactOptional(),
+  cracks: z.partialRecord(z.enum(CRACK_NAMES), z.looseObject({ times: count, at, why: z.string() })).exactOptional(),
   manifest: z.array(z.looseObject({ sha256: sha, count, bytes: count })),
   tail: messages,
 });

@@ -2,7 +2,7 @@
  * The loop detector (seed 4: runaway and oscillation). It reads the transcript alone, so a resumed run sees what the
  * run before the crash saw. Polling that makes progress is no loop, since its results differ.
  */
-import type { Crack } from "../event.ts";
+import type { Crack } from "../crack.ts";
 import type { Json } from "../json.ts";
 import { BOUNDS } from "../limits.ts";
 import type { CallOutcome, Message, Value } from "../message.ts";

@@ -23,10 +23,10 @@ export type Trouble =
   /**
    * `deaths`: recovery has cost too many process deaths, and no code of the agent runs any more. `deadline`: no answer
    * came within the time that a run may wait. `idle`: the watchdog gave up on the model. `speechless`: the closing call
-   * failed or was lost. `agent`: the agent's own code cannot go on.
+   * failed or was lost. `agent`: the agent's own code cannot go on. `topology`: the run's topology gave up.
    */
   | {
-      readonly kind: "budget" | "loop" | "deaths" | "deadline" | "idle" | "speechless" | "agent";
+      readonly kind: "budget" | "loop" | "deaths" | "deadline" | "idle" | "speechless" | "agent" | "topology";
       readonly failure: Failure;
     }
   | {
@@ -109,6 +109,7 @@ export const RECOVERY: readonly Rule[] = [
     when: (state, trouble) => trouble.kind === "reply" && state.nudges < BOUNDS.nudgesMax,
     action: nudge,
   },
+  { name: "its topology gives up", when: (_, { kind }) => kind === "topology", action: abort },
   { name: "no other rule applies", when: () => true, action: abort },
 ];
 

@@ -36,6 +36,10 @@ export function applyCompaction(state: State, { at, summary, tokens, window }: E
   };
 }
 
+/** The messages of the section that the topology opened last: all since the last restart, if it opened none. */
+export const messagesOfSection = ({ messages, attemptFrom = 0, topology }: State): readonly Message[] =>
+  messages.slice(Math.max(attemptFrom, topology?.from ?? 0));
+
 /** The messages since the last restart. The effects of earlier ones were undone or left in place. */
 export const messagesOfRestart = ({ messages, attemptFrom = 0 }: State): readonly Message[] =>
   messages.slice(attemptFrom);

@@ -1,39 +1,185 @@
 /**
  * The typical first failures of each topology, and the signals that show them (seed 4). It is the one table for
- * operators who monitor a deployment and for auditors of an agent. A failure without a signal shows only when its run
- * is paid for.
+ * operators who monitor a deployment and for auditors of an agent: events, metrics, alarms, the audit, `show`,
+ * `diagnose` and the documentation read it. A failure without a signal shows only when its run is paid for.
  */
-import type { Crack } from "../event.ts";
-import type { Topology } from "./react.ts";
+import type { Crack } from "../crack.ts";
 
 export interface CrackRow {
   readonly crack: Crack;
+  /** What is seen first, and from which threshold on. */
   readonly signal: string;
+  readonly threshold: string;
   /** What the engine does on its own. */
   readonly recovery: string;
-  /** The failure code of runs that do not recover. They are counted, and the alarm has this name. */
-  readonly code: "Runaway" | "Oscillation" | "NotDone";
+  /** What an operator sees, and does first. */
+  readonly observe: string;
+  readonly response: string;
+  /** The metric, whose alarm has the same name, and what it counts. Null: no run can give this signal yet. */
+  readonly metric: CrackMetric | null;
+  readonly counts: "signals" | "ends";
 }
 
-export const CRACKS: { readonly [K in Topology["kind"]]: readonly CrackRow[] } = {
+export type CrackMetric =
+  | "Runaway"
+  | "Oscillation"
+  | "NotDone"
+  | "CascadingPoison"
+  | "StalePlan"
+  | "PartialExecution"
+  | "Deadlock"
+  | "Capitulation";
+
+/** Orchestrators and hierarchies need child runs. Their rows are here for `diagnose` and the documentation. */
+const CHILDREN = { metric: null, counts: "signals" } as const;
+
+const CRACKS = {
   react: [
     {
       crack: "runaway",
-      signal: "the same call with the same result, three times among six",
+      signal: "many beats are used, or a call repeats with the same result",
+      threshold: "80 % of its beats, or three equal calls among six",
       recovery: "is stopped after a closing call; beats before a crash count towards its limit",
-      code: "Runaway",
+      observe: "the same tool is called again and again without progress",
+      response:
+        "check maxBeats and budget, and that the tool returns what the model needs; a resumed run keeps what it used",
+      metric: "Runaway",
+      counts: "signals",
     },
     {
       crack: "oscillation",
-      signal: "two calls alternate, six in a row, with the same results",
-      recovery: "is stopped after a closing call",
-      code: "Oscillation",
+      signal: "two calls alternate with the same results, or their results contradict each other",
+      threshold: "six calls in a row; a contradiction that comes back",
+      recovery: "tells its model of the contradiction; then is stopped, or goes on with another model or a human",
+      observe: "two tools are called in turns",
+      response: "find out which of the two tools is right; write onContradiction",
+      metric: "Oscillation",
+      counts: "ends",
     },
     {
       crack: "prematureStop",
       signal: "its model says that it is done while a check of done fails",
+      threshold: "one check",
       recovery: "tells its model what is missing, three times, then fails",
-      code: "NotDone",
+      observe: "a run says that it is done and is not",
+      response: "read which check fails, and whether the model can see what it asks for",
+      metric: "NotDone",
+      counts: "ends",
     },
   ],
-};
+  orchestrator: [
+    {
+      crack: "lostHandoff",
+      signal: "a worker gives no report, one that fails its schema, or an echo of its task",
+      threshold: "one report",
+      recovery: "sends the work out again, a bounded number of times",
+      observe: "a worker produced a result and the orchestrator has no record of it",
+      response:
+        "check that the end of each child was delivered (endNotified) and taken in; the sweeper delivers it again",
+      ...CHILDREN,
+    },
+    {
+      crack: "bossDeath",
+      signal: "a takeover while workers are out",
+      threshold: "one takeover",
+      recovery: "goes on from its inbox, where the reports wait; nothing is sent out twice",
+      observe: "the orchestrator died and its workers went on",
+      response: "check the takeovers of the orchestrator, and that its chain goes on (list, doctor)",
+      ...CHILDREN,
+    },
+    {
+      crack: "workerSilence",
+      signal: "a worker is silent past its deadline",
+      threshold: "the deadline of the worker",
+      recovery: "counts the work as failed, and sends it out again",
+      observe: "a worker hangs and the orchestrator waits",
+      response: "look at the run of the worker (show), and shorten the timeouts of its tools",
+      ...CHILDREN,
+    },
+  ],
+  pipeline: [
+    {
+      crack: "cascadingPoison",
+      signal: "the end-to-end check falls while all stages are green",
+      threshold: "one fall",
+      recovery: "goes back to the stage that the check names, at most as often as retriesPerStage says",
+      observe: "the final output is wrong and every stage logged success",
+      response:
+        "look at the output of the first stage, add a gate behind it, and let the end-to-end check name the stage",
+      metric: "CascadingPoison",
+      counts: "signals",
+    },
+  ],
+  "plan-execute": [
+    {
+      crack: "stalePlan",
+      signal: "a step fails because its object is gone, a precondition falls, or the plan is too old",
+      threshold: "one step; planTtl",
+      recovery: "writes another plan from the world as it is, at most as often as replans says",
+      observe: "a step fails with not found on something that existed when the plan was written",
+      response: "shorten planTtl, and write a precondition",
+      metric: "StalePlan",
+      counts: "signals",
+    },
+    {
+      crack: "partialExecution",
+      signal: "a step fails while steps before it are done",
+      threshold: "one step",
+      recovery: "stops, skips the step or writes another plan, as onFailedStep says",
+      observe: "a part of the plan is done and the rest is not",
+      response: "read which steps are done; undo them, or start another run for the rest",
+      metric: "PartialExecution",
+      counts: "signals",
+    },
+  ],
+  debate: [
+    {
+      crack: "deadlock",
+      signal: "the rounds are used up and the drafts have not converged",
+      threshold: "rounds; a difference of epsilon",
+      recovery: "ships the best-scored draft",
+      observe: "the round count is at its maximum and the output goes back and forth",
+      response: "use the draft that was shipped, it is the best one; raise epsilon, or make the critic's task narrower",
+      metric: "Deadlock",
+      counts: "signals",
+    },
+    {
+      crack: "capitulation",
+      signal: "the judge's score falls from one round to the next",
+      threshold: "one fall; the second in a row ends the debate",
+      recovery: "revises the best draft, and ships the best one",
+      observe: "each revision is worse than the one before",
+      response: "tell the critic what must not change, or allow fewer rounds",
+      metric: "Capitulation",
+      counts: "signals",
+    },
+  ],
+  hierarchical: [
+    {
+      crack: "rootBottleneck",
+      signal: "the root's unread messages grow while its leaves are idle",
+      threshold: "a queue that grows",
+      recovery: "splits the root, and merges the parts by a layer of summaries",
+      observe: "leaves wait while the root works",
+      response: "split the root, and let the middle layer summarise",
+      ...CHILDREN,
+    },
+  ],
+} as const satisfies Readonly<Record<string, readonly CrackRow[]>>;
+
+const ROWS: Readonly<Record<string, readonly CrackRow[]>> = CRACKS;
+
+/** Every crack with its topology. */
+export const ALL_CRACKS: readonly (CrackRow & { readonly topology: string })[] = Object.entries(ROWS).flatMap(
+  ([topology, rows]) => rows.map((row) => ({ topology, ...row })),
+);
+
+/**
+ * The cracks of a topology: its own, and those of ReAct, because the engine watches those in every run and a section is
+ * ReAct unless its agent says otherwise.
+ */
+export const cracksOf = (kind: string): readonly CrackRow[] =>
+  kind === "react" ? CRACKS.react : [...(ROWS[kind] ?? []), ...CRACKS.react];
+
+/** What an operator does first. */
+export const responseTo = (crack: Crack): string => ALL_CRACKS.find((row) => row.crack === crack)?.response ?? "";

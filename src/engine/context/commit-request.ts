@@ -78,6 +78,6 @@ export function commitRequest(
  * 67).
  */
 function mayCallAgain({ state, noticed, world }: RunParts): boolean {
-  const isAnotherBeat = Math.max(1, noticed.beats) < world.limits.beatsPerInvocation;
+  const isAnotherBeat = Math.max(1, noticed.beats) < noticed.beatsMax(world.limits.beatsPerInvocation);
   return mayCallModel(state) || (isAnotherBeat && state.ending === null && !isTerminal(state.phase));
 }

@@ -19,7 +19,7 @@ import type { Checkpoint } from "./committed-run.ts";
 import { debitOtherInvocations, debitTime } from "./debits.ts";
 import { Fenced } from "./fenced.ts";
 import type { RunParts } from "./run-parts.ts";
-import { noteCommit } from "./telemetry-events.ts";
+import { noteCommit, noteCracks } from "./telemetry-events.ts";
 
 /** `stirred`: a message came, and nothing was committed. `tooLarge`: the events do not fit into the journal. */
 export type CommitResult = "committed" | "woken" | "tooLarge";
@@ -49,6 +49,7 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
   }
   committed.applied(outcome.row, { state, commits, stored });
   noteCommit(world, { from: row, to: outcome.row, code: state.failure?.code ?? null });
+  noteCracks(world, { row: outcome.row, events });
   pending.committed(request);
   noticed.noteCommitted();
   // An end keeps its inbox items until its notification is delivered; the delivery removes them.

@@ -2,7 +2,7 @@
  * What one invocation notices about its run while it works. None of it is stored, and the next invocation starts with
  * an empty one. This class owns the fields; the steps of the loop report to it through its methods.
  */
-import type { Agent } from "../../ports/agent.ts";
+import type { Agent, Checkpoint } from "../../ports/agent.ts";
 import type { Price } from "../../core/policy/price.ts";
 import type { Row } from "../../protocol/row.ts";
 
@@ -17,6 +17,8 @@ export class Noticed {
   #ranToolsFirst = false;
   #mustCommitFirst = false;
   #outlived: "no" | "code" | "tool" = "no";
+  #hasResumed = false;
+  #checkpoint: Checkpoint | null = null;
   #hasCheckedDeployment = false;
   #countsTime = false;
   #price: Price | null = null;
@@ -75,6 +77,29 @@ export class Noticed {
     this.#outlived = what;
   }
 
+  /** This invocation took over from one that died. */
+  noteTakeover(): void {
+    this.#hasResumed = true;
+  }
+
+  /** Whether this invocation took over, and the topology does not know it yet. The caller tells it. */
+  takeResumed(): boolean {
+    const has = this.#hasResumed;
+    this.#hasResumed = false;
+    return has;
+  }
+
+  /** How many beats this invocation may make before it releases the run; `deployed` where the agent does not say. */
+  beatsMax(deployed: number): number {
+    if (this.#checkpoint === null) return deployed;
+    return this.#checkpoint === "unit" ? Number.MAX_SAFE_INTEGER : this.#checkpoint;
+  }
+
+  /** Whether this invocation releases the run when a stage, step or round is complete. */
+  get releasesAtUnit(): boolean {
+    return this.#checkpoint === "unit";
+  }
+
   /** Whether this invocation has compared a run that waits for code with the current deployment. */
   get hasCheckedDeployment(): boolean {
     return this.#hasCheckedDeployment;
@@ -84,9 +109,10 @@ export class Noticed {
     this.#hasCheckedDeployment = true;
   }
 
-  /** Notes the price and the budget of the agent that this invocation uses now. */
-  noteAgent({ price, budget }: Pick<Agent, "price" | "budget">): void {
+  /** Notes the price, the budget and the checkpoints of the agent that this invocation uses now. */
+  noteAgent({ price, budget, checkpoint }: Pick<Agent, "price" | "budget" | "checkpoint">): void {
     this.#price = price;
+    this.#checkpoint = checkpoint ?? null;
     this.#countsTime ||= (budget.wallMs ?? null) !== null;
   }
 

@@ -29,4 +29,6 @@ export interface LoadedAgent {
   readonly model: Model;
   /** The models of the fallbacks that the agent declares, in the declared order. */
   readonly fallbacks?: readonly Model[];
+  /** The models that the agent declares for roles of its topology, by name. */
+  readonly named?: Readonly<Record<string, Model>>;
 }

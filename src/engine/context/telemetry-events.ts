@@ -35,6 +35,15 @@ export function noteCommit(world: Telling, of: { from: Row; to: Row; code: strin
   if (microUsd > 0) note(world, { run, what: "Spent", detail: { epoch, version, microUsd } });
 }
 
+/** Reports the first signals of failures that an applied commit holds. */
+export function noteCracks(world: Telling, of: { readonly row: Row; readonly events: readonly Event[] }): void {
+  const { run, epoch, version } = of.row;
+  for (const event of of.events) {
+    if (event.kind !== "CrackSignalled") continue;
+    note(world, { run, what: "CrackSeen", detail: { epoch, version, crack: event.crack } });
+  }
+}
+
 /** Reports that this process met a run that needs a newer version of cairn. The process leaves the run unchanged. */
 export function noteBehind(
   world: Telling,

@@ -258,6 +258,7 @@ type Answered = Extract<TaskResult, { readonly kind: "beat" }>;
 
 function recordTakeover(run: ActiveRun, from: string): void {
   const { takeovers, epoch } = run.row;
+  run.noticed.noteTakeover();
   const action = { kind: "takeover", from, takeovers } as const;
   const why = `the invocation before this one (${from}) never released the run; epoch ${epoch} goes on`;
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "takeover", why, action });

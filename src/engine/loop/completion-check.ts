@@ -2,35 +2,35 @@
  * The definition of done. When the model says that it is done, the run completes only if all checks of its agent hold.
  * Otherwise the model is told what is missing.
  */
-import type { Agent, RunView, SettledCall } from "../../ports/agent.ts";
-import type { Check } from "../../ports/agent.ts";
+import type { Agent, Check, RunView } from "../../ports/agent.ts";
 import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
-import { type Value, wordsOf } from "../../core/message.ts";
+import { ensure } from "../../core/ensure.ts";
+import { wordsOf } from "../../core/message.ts";
+import type { State } from "../../core/state.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
-import { messagesOfRestart } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { signalCrack } from "../context/signal-crack.ts";
+import { viewOf } from "../model/run-view.ts";
+import { observe } from "../model/topology.ts";
 import { withTimeout } from "../tools/tool-attempt.ts";
 import { commitEnd } from "./terminal-commit.ts";
 import type { Next } from "../context/next.ts";
 
-/** Runs the checks of the agent. Commits the end of the run if all of them hold. */
+/**
+ * Lets the topology judge the last reply. If the run is done then, runs the checks of the agent, and commits the end of
+ * the run if all of them hold.
+ */
 export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Next> {
-  const view = await viewOf(run);
+  const done = await answerOf(run, agent);
+  if (done.kind === "not") return done.next;
+  const { message } = done;
+  const view = await viewOf(run, message === null ? null : textOf(run.state, message));
   const verdicts = await Promise.all(agent.done.map((check) => verdictOf(run, check, view)));
   const missing = verdicts.filter((verdict) => verdict !== null);
   for (const { check, why } of missing) run.record({ kind: "CheckFailed", at: run.now, check, why });
-  if (missing.length > 0) {
-    const names = missing.map(({ check }) => check).join(", ");
-    const why = `the model says that it is done, and ${names} does not hold`;
-    run.record({ kind: "CrackSignalled", at: run.now, crack: "prematureStop", why });
-    const list = missing.map(({ check, why }) => `- ${check}: ${why}`).join("\n");
-    const failure = { code: "NotDone", message: `the definition of done does not hold:\n${list}` };
-    const say = `You are not done yet. What is missing:\n${list}`;
-    run.record(decideRecovery(run.state, { kind: "reply", failure, say }, run.now));
-    return "continue";
-  }
+  if (missing.length > 0) return notDone(run, agent, { missing, isFinal: message !== null });
   const made = resultOf(agent, view);
   if (made.failure !== null) {
     run.record(decideRecovery(run.state, { kind: "agent", failure: made.failure }, run.now));
@@ -38,6 +38,45 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
   }
   const result = await run.keepSmall(made.json);
   return commitEnd(run, { status: "completed", result });
+}
+
+type Done =
+  /** The run is done. `message` has its answer; null: the last reply. */
+  { readonly kind: "done"; readonly message: string | null } | { readonly kind: "not"; readonly next: Next };
+
+/** Whether the topology is done, and with which message. An earlier invocation may have finished it. */
+async function answerOf(run: ActiveRun, agent: Agent): Promise<Done> {
+  const { topology, messages } = run.state;
+  if (topology?.final !== undefined) return { kind: "done", message: topology.final };
+  const last = messages.findLast(({ role }) => role === "assistant");
+  ensure(last !== undefined, "a reply is judged");
+  const seen = { kind: "reply", message: last.id, text: wordsOf(last.parts) } as const;
+  const followed = await observe(run, agent, seen);
+  if (followed.kind === "finished") return { kind: "done", message: followed.message };
+  ensure(followed.kind !== "none", "a topology decides about each reply");
+  return { kind: "not", next: followed.kind === "section" && run.noticed.releasesAtUnit ? "release" : "continue" };
+}
+
+const textOf = ({ messages }: State, id: string): string =>
+  wordsOf(messages.find((message) => message.id === id)?.parts ?? []);
+
+/** The model is told what is missing, or the topology goes back for it. */
+async function notDone(
+  run: ActiveRun,
+  agent: Agent,
+  of: { readonly missing: readonly { readonly check: string; readonly why: string }[]; readonly isFinal: boolean },
+): Promise<Next> {
+  const { missing, isFinal } = of;
+  const names = missing.map(({ check }) => check).join(", ");
+  signalCrack(run, "prematureStop", `the model says that it is done, and ${names} does not hold`);
+  const list = missing.map(({ check, why }) => `- ${check}: ${why}`).join("\n");
+  if (isFinal && (await observe(run, agent, { kind: "reopened", by: "checks", why: list })).kind !== "none") {
+    return "continue";
+  }
+  const failure = { code: "NotDone", message: `the definition of done does not hold:\n${list}` };
+  const say = `You are not done yet. What is missing:\n${list}`;
+  run.record(decideRecovery(run.state, { kind: "reply", failure, say }, run.now));
+  return "continue";
 }
 
 /**
@@ -79,24 +118,4 @@ function resultOf(agent: Agent, view: RunView): Made {
   } catch (error) {
     return refused(`the result of the agent threw: ${sentenceOf(error)}`);
   }
-}
-
-/** The run as checks and results see it, with large values loaded. */
-async function viewOf(run: ActiveRun): Promise<RunView> {
-  const { state } = run;
-  const args = new Map<string, Value>();
-  const calls: SettledCall[] = [];
-  let text = "";
-  for (const { role, parts } of messagesOfRestart(state)) {
-    if (role === "assistant") text = wordsOf(parts);
-    for (const part of parts) {
-      if (part.kind === "call") args.set(part.call, part.args);
-      if (part.kind !== "result") continue;
-      const { call, tool, outcome, edited } = part;
-      const given = edited ?? args.get(part.call);
-      const [asked, result] = [given === undefined ? null : await run.json(given), await run.json(part.value)];
-      calls.push({ call, tool, outcome, args: asked, result });
-    }
-  }
-  return { task: await run.json(state.task), calls, text, spent: state.spent };
 }

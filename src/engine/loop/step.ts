@@ -26,8 +26,10 @@ import { withSecrets } from "../context/agent-secrets.ts";
 import type { Next } from "../context/next.ts";
 import { callModel } from "../model/call-model.ts";
 import { compensate, conclude, startOver, undo } from "../tools/compensation.ts";
+import { agentInRole, requestFor } from "../model/role.ts";
+import { beforeModelCall } from "../model/topology.ts";
 import { giveUpCall } from "../tools/unknown-outcome.ts";
-import type { Runner } from "../context/runner.ts";
+import type { LoadedAgent, Runner } from "../context/runner.ts";
 
 type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
 
@@ -81,7 +83,7 @@ type AgentStep = Exclude<
 async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): Promise<Next> {
   if (mayStop(command) && run.invocation.drain.aborted) return "release";
   if (command.kind === "askModel") {
-    if (run.noticed.beats >= run.world.limits.beatsPerInvocation) return "release";
+    if (run.noticed.beats >= run.noticed.beatsMax(run.world.limits.beatsPerInvocation)) return "release";
     // The commit may bring news, such as a cancel, so the next command is decided again.
     if (run.noticed.mustCommitFirst || holdsReply(run)) {
       await run.commitPending();
@@ -102,16 +104,15 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   if (met === null) return "continue";
   const { agent, model } = routeModel(run, met);
   run.noticed.noteAgent(agent);
+  if (command.kind === "askModel" || command.kind === "compact") return askInRole(run, met, command);
   switch (command.kind) {
     case "lookAgain":
       return checkMissingTools(run, agent);
     case "prepare":
       run.record({ kind: "RunStarted", at: run.now, agentVersion: agent.version });
       return "continue";
-    case "askModel":
-      return callModel(run, agent, model);
     case "intend":
-      return prepareCalls(run, agent, command.calls);
+      return prepareCalls(run, agentInRole(run.state, agent), command.calls);
     case "recover":
       return recoverCalls(run, agent, command.calls);
     case "probe":
@@ -124,11 +125,26 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
       return compensate(run, agent);
     case "conclude":
       return conclude(run, agent);
-    case "compact":
-      return compactContext(run, agent, model);
     case "close":
       return makeClosingCall(run, agent, model);
   }
+}
+
+/** Lets the topology look at the run. Then calls the model in the role that the topology has reached. */
+async function askInRole(
+  run: ActiveRun,
+  met: LoadedAgent,
+  command: Extract<AgentStep, { readonly kind: "askModel" | "compact" }>,
+): Promise<Next> {
+  if (command.kind === "askModel") {
+    const { kind } = await beforeModelCall(run, met.agent);
+    if (kind === "section" && run.noticed.releasesAtUnit && run.moved) return "release";
+    if (kind !== "none") return "continue";
+  }
+  const routed = routeModel(run, met, requestFor(run.state, met.agent).model);
+  const agent = agentInRole(run.state, routed.agent);
+  run.noticed.noteAgent(agent);
+  return command.kind === "compact" ? compactContext(run, agent, routed.model) : callModel(run, agent, routed.model);
 }
 
 /**

@@ -5,9 +5,10 @@ import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { type Loop, findLoop } from "../../core/policy/loops.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
-import { messagesOfRestart, visibleMessages } from "../../core/policy/window.ts";
+import { messagesOfSection, visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
+import { signalCrack } from "../context/signal-crack.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import { detectContradiction } from "./contradictions.ts";
 import { needsCompaction, reasonToCompact } from "./compaction-trigger.ts";
@@ -25,6 +26,7 @@ export async function callModel(run: ActiveRun, agent: Agent, model: Model): Pro
   debitOtherInvocations(run);
   if (!hasBudget(run, agent)) return "continue";
   const trouble = await reasonNotToAsk(run, agent);
+  if (trouble === "moved") return "continue";
   if (trouble !== null) {
     run.record(decideRecovery(run.state, trouble, run.now));
     return "continue";
@@ -50,15 +52,15 @@ export async function commitMarkIfNeeded(run: ActiveRun): Promise<boolean> {
 }
 
 /**
- * Why the model is not called now, or null. Loops and contradictions are searched in all messages since the last
- * restart, because a summary may hide them.
+ * Why the model is not called now, or null. Loops are searched in all messages of the section, and contradictions in all
+ * since the last restart, because a summary may hide them.
  */
-async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
+async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | "moved" | null> {
   const isWatched = agent.loops !== "ignore";
-  const loop = isWatched ? findLoop(messagesOfRestart(run.state)) : null;
+  const loop = isWatched ? findLoop(messagesOfSection(run.state)) : null;
   if (loop === null) return (isWatched ? await detectContradiction(run, agent) : null) ?? reasonToCompact(run, agent);
   const { crack, why } = loop;
-  run.record({ kind: "CrackSignalled", at: run.now, crack, why });
+  signalCrack(run, crack, why);
   return { kind: "loop", failure: { code: CODES[crack], message: why } };
 }
 

@@ -7,6 +7,7 @@ import { canonical } from "../../codec/canonical.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { type Message, type Part, wordsOf } from "../../core/message.ts";
 import type { State } from "../../core/state.ts";
+import { SECTION } from "../../core/topologies/moved.ts";
 import { SUMMARY, visibleMessages } from "../../core/policy/window.ts";
 
 /** A range of shown messages that a summary may replace. */
@@ -65,8 +66,8 @@ function endOf({ messages }: State, all: readonly Message[]): number {
 }
 
 /**
- * Messages that stay: replies with calls that are open or may have to be undone, with their results, and user messages
- * that no text of the model has followed.
+ * Messages that stay: the one that opens the section, replies with calls that are open or may have to be undone, with
+ * their results, and user messages that no text of the model has followed.
  */
 function staysIn({ open, undo = [] }: State, read: readonly Message[]): (message: Message) => boolean {
   const needed = new Set([...open, ...undo].map(({ call }) => call));
@@ -76,7 +77,8 @@ function staysIn({ open, undo = [] }: State, read: readonly Message[]): (message
   );
   const answered = read.findLastIndex(({ role, parts }) => role === "assistant" && wordsOf(parts).trim() !== "");
   const unanswered = new Set(read.slice(answered + 1).filter(({ source }) => source.startsWith("user:")));
-  return (message) => unanswered.has(message) || message.parts.some((part) => isOf(together, part));
+  return (message) =>
+    unanswered.has(message) || message.source === SECTION || message.parts.some((part) => isOf(together, part));
 }
 
 const isOf = (calls: ReadonlySet<string>, part: Part): boolean => "call" in part && calls.has(part.call);

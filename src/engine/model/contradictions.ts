@@ -17,10 +17,15 @@ import {
 import type { MadeCall } from "../../core/policy/loops.ts";
 import { messagesOfRestart } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { signalCrack } from "../context/signal-crack.ts";
+import { escalate } from "./topology.ts";
 import { toolNamed } from "../tools/tools.ts";
 
-/** Returns what to do about a contradiction, and signals it. Null if there is none. */
-export async function detectContradiction(run: ActiveRun, agent: Agent): Promise<Trouble | null> {
+/**
+ * Returns what to do about a contradiction, and signals it. Null if there is none. `moved`: the topology escalates it to
+ * a human or another model.
+ */
+export async function detectContradiction(run: ActiveRun, agent: Agent): Promise<Trouble | "moved" | null> {
   const messages = messagesOfRestart(run.state);
   const turns = toolTurnsIn(messages, (tool) => (toolNamed(agent, tool)?.claims ?? null) !== null);
   const claims = new Map<MadeCall, Claims>();
@@ -30,9 +35,10 @@ export async function detectContradiction(run: ActiveRun, agent: Agent): Promise
   const found = findContradiction(turns, (call) => claims.get(call));
   if (found === null) return null;
   const why = inWords(found);
-  run.record({ kind: "CrackSignalled", at: run.now, crack: "oscillation", why });
+  signalCrack(run, "oscillation", why);
   const failure = { code: "Contradiction", message: why };
-  return conflictWasReported(messages) ? { kind: "loop", failure } : { kind: "conflict", failure, say: told(found) };
+  if (!conflictWasReported(messages)) return { kind: "conflict", failure, say: told(found) };
+  return escalate(run, agent, { why, say: told(found) }) ? "moved" : { kind: "loop", failure };
 }
 
 /**

@@ -52,16 +52,22 @@ const chanceIn = ({ random }: Pick<World, "random">): number =>
 /** As many hex digits as a double holds exactly. */
 const HEX_DIGITS = 12;
 
-/** The model to call now, and the agent with the price of that model. */
+/**
+ * The model to call now, and the agent with the price of that model. `role` names a model of the agent for the role that
+ * its topology has reached. In an outage a fallback answers in every role.
+ */
 export function routeModel(
   run: ActiveRun,
-  { agent, model, fallbacks = [] }: LoadedAgent,
+  { agent, model, fallbacks = [], named = {} }: LoadedAgent,
+  role?: string,
 ): { agent: Agent; model: Model } {
   const index = currentModel(run.state, run.now) - 1;
-  const [declared, fallback] = [agent.fallbacks[index], fallbacks[index]];
-  if (declared === undefined || fallback === undefined) return { agent, model };
+  const isNamed = role !== undefined && index < 0;
+  const declared = isNamed ? agent.models?.[role] : agent.fallbacks[index];
+  const routed = isNamed ? named[role] : fallbacks[index];
+  if (declared === undefined || routed === undefined) return { agent, model };
   const { price, priceFrom } = declared;
-  return { agent: { ...agent, model: declared.model, price, priceFrom }, model: fallback };
+  return { agent: { ...agent, model: declared.model, price, priceFrom }, model: routed };
 }
 
 /**

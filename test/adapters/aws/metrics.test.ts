@@ -1,4 +1,5 @@
 /** What a run leaves in the metrics of a deployment: facts, each counted once, and nothing that is not bounded. */
+import { CRACK_NAMES } from "../../../src/core/crack.ts";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -165,7 +166,8 @@ test("every metric counts something", () => {
     { what: "RunClaimed", detail: { overtook: true } },
     { what: "Swept", detail: {} },
     ...["waiting", "blocked", "completed", "cancelled"].map((to) => ({ what: "StatusChanged", detail: { to } })),
-    ...["CrashLoop", "Abandoned", "Expired", "Runaway", "Oscillation", "NotDone"].map((code) => ({
+    ...CRACK_NAMES.map((crack) => ({ what: "CrackSeen", detail: { crack } })),
+    ...["CrashLoop", "Abandoned", "Expired", "Oscillation", "NotDone"].map((code) => ({
       what: "StatusChanged",
       detail: { to: "failed", code },
     })),

@@ -3,7 +3,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";
-import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
+import { type OnContradiction } from "../../../src/core/topologies/react.ts";
+import { type Conversation, type ScriptedReply, defineAgent, react, scriptedModel, tool } from "../../../src/index.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { FINAL_REPLY, advanceUntilSettled, createHarness } from "../../support/harness/harness.ts";
@@ -14,6 +15,7 @@ interface StatedResult {
   /** Characters of each result besides what it claims. */
   readonly bulk?: number;
   readonly reply?: (conversation: Conversation) => ScriptedReply;
+  readonly onContradiction?: OnContradiction;
 }
 
 const factIn: Tool["claims"] = (result) => ({ "seat 4A is free": (result as { readonly free: boolean }).free });
@@ -22,7 +24,7 @@ const sawContradiction = ({ messages }: Conversation): boolean =>
 const mustStop = ({ messages }: Conversation): boolean => messages.at(-1)?.text.startsWith("You have to stop") === true;
 
 /** Looks at the map and at the list in turns; every result is another one, so nothing else is a loop. */
-async function seats({ claims = factIn, loops = "stop", bulk = 0, reply }: StatedResult) {
+async function seats({ claims = factIn, loops = "stop", bulk = 0, reply, onContradiction = "stop" }: StatedResult) {
   const harness = createHarness();
   let looked = 0;
   const look = (free: boolean): Tool =>
@@ -38,6 +40,8 @@ async function seats({ claims = factIn, loops = "stop", bulk = 0, reply }: State
     ...{ name: "seats", version: "1", instructions: "", task: z.object({}), loops, budget: { beats: 12 } },
     model: scriptedModel({ name: "script", reply: reply ?? turn }),
     tools: { map: look(true), list: look(false) },
+    topology: react({ maxBeats: 40, onContradiction }),
+    models: { second: scriptedModel({ name: "second", reply: () => ({ text: "I believe the list." }) }) },
   }) as Agent;
   const lines: unknown[] = [];
   const world: World = { ...harness.world, telemetry: { record: (record) => void lines.push(record.detail["line"]) } };
@@ -99,4 +103,28 @@ test.each<[string, unknown, string]>([
   const { rules, lines } = await seats({ claims: claims as Tool["claims"] });
   expect(rules[0]).toBe("budget exhausted");
   expect(lines[0]).toContain(line);
+});
+
+test("a contradiction that goes on is put to another model, if the agent wants that", async () => {
+  const { rules, shown, events } = await seats({ onContradiction: { model: "second" } });
+  expect(rules).toEqual([TELLS]);
+  const models = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.model] : []));
+  expect([models.at(-2), models.at(-1)]).toEqual(["scripted:script", "scripted:second"]);
+  expect(shown).toMatchObject({ status: "completed", result: "I believe the list.", topology: { role: "arbiter" } });
+});
+
+test("or to a human, who approves each call from there on", async () => {
+  const { shown } = await seats({ onContradiction: "ask" });
+  expect(shown).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
+  const reason = 'map and list contradict each other about "seat 4A is free", again and again';
+  expect(shown?.gates).toMatchObject([{ tool: "map", reason }]);
+});
+
+test("80 % of the beats are a first signal, given once while beats are left", async () => {
+  const { events, shown } = await seats({ loops: "ignore" });
+  const signals = events.filter((event) => event.kind === "CrackSignalled");
+  expect(signals).toMatchObject([{ crack: "runaway", why: "10 of 12 beats are used", times: 1 }]);
+  const at = events.findIndex((event) => event.kind === "CrackSignalled");
+  expect(events.slice(at).filter(({ kind }) => kind === "ModelCallCompleted").length).toBeGreaterThan(1);
+  expect(shown?.cracks).toMatchObject({ runaway: { times: 1 } });
 });

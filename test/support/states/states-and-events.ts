@@ -274,6 +274,10 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     RunResumed: resumed,
     CheckFailed: { kind: "CheckFailed", at: AT, check: "has-ticket", why: "none" },
     CrackSignalled: { kind: "CrackSignalled", at: AT, crack: "runaway", why: "it goes in circles" },
+    TopologyMoved: {
+      ...{ kind: "TopologyMoved", at: AT, topology: "pipeline", progress: {}, role: "write" },
+      ...{ where: "stage 1 of 2, write", note: "begins", say: "Write.", section: true },
+    },
     RecoveryDecided: abortDecided,
     RunEnded: failed,
     RunRedriven: redriven,

@@ -31,6 +31,7 @@ import {
 
 import { retryOf } from "./outages.ts";
 import { failedEnd, failureIn } from "./redrives.ts";
+import { finished, sections } from "./topology-operations.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
 import { type SagaCommand, isOfSaga, undoOutcomes, undoEvents } from "./compensations.ts";
 
@@ -47,12 +48,6 @@ const closingOperations = (state: State): readonly WalkOperation[] => [
   { events: (size, pick) => [replied([textPart(`Open is ${multibyteText(size, pick)}`)]), debit(pick % 100)] },
   operation(replied([callPart("late")])),
   operation(...LOST, decided({ kind: "abort", failure: failureIn(state) })),
-];
-
-const JUDGED: readonly WalkOperation[] = [
-  operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
-  operation({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", say: "go on" })),
-  operation(decided({ kind: "nudge", say: "go on" })),
 ];
 
 function runnerOperations(command: Exclude<Command, SagaCommand>, state: State, view: View): readonly WalkOperation[] {
@@ -87,6 +82,7 @@ function runnerOperations(command: Exclude<Command, SagaCommand>, state: State, 
         operation(...LOST),
         { events: (_, pick) => retryOf(state, view, pick) },
         ...stops(state),
+        ...sections(state),
         ...(canCompact(state)
           ? [operation(decided({ kind: "compact" })), operation(decided({ kind: "compact" }))]
           : []),
@@ -100,7 +96,16 @@ function runnerOperations(command: Exclude<Command, SagaCommand>, state: State, 
     case "close":
       return closingOperations(state);
     case "judge":
-      return JUDGED;
+      return [
+        operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
+        operation(
+          { kind: "CheckFailed", at: AT, check: "c", why: "not yet" },
+          decided({ kind: "nudge", say: "go on" }),
+        ),
+        operation(decided({ kind: "nudge", say: "go on" })),
+        ...sections(state),
+        ...(state.messages.length % 3 === 0 ? [finished(state)] : []),
+      ];
     case "wait":
       return [{ events: () => [], waitsUntil: command.until }];
     case "reconcile": {

@@ -1,0 +1,48 @@
+/** What the planner and the steps of a plan are told: the messages that open their sections. */
+import { type PlanRules, type Step, planFormat } from "./plan.ts";
+import type { Context } from "./topology.ts";
+
+/** A step that is over. */
+export type Done = { readonly title: string; readonly message: string; readonly skipped: boolean };
+
+/** The part of the progress that the messages are about. */
+interface PlanState {
+  readonly steps: readonly Step[];
+  readonly cursor: number;
+  readonly done: readonly Done[];
+  readonly why: string;
+}
+
+export const stepAt = ({ steps, cursor }: PlanState): Step => steps[cursor] ?? { title: "", does: "" };
+
+export const doneWords = (done: readonly Done[]): string =>
+  done.length === 0
+    ? "no step was done"
+    : `done: ${done.map(({ title, skipped }) => (skipped ? `${title} (skipped)` : title)).join("; ")}`;
+
+/** What came of the steps so far, for the model. */
+const results = ({ done }: PlanState, { textOf }: Context): string =>
+  done.map(({ title, message, skipped }) => `- ${title}: ${skipped ? "was skipped" : textOf(message)}`).join("\n");
+
+export function stepOpening(progress: PlanState, context: Context): string {
+  const { steps, cursor, done } = progress;
+  const { title, does } = stepAt(progress);
+  return [
+    `Step ${cursor + 1} of ${steps.length}: ${title}.\n${does}`,
+    ...(done.length === 0 ? [] : [`What came of the steps before:\n${results(progress, context)}`]),
+    "Do this step only, then say in words what came of it.",
+  ].join("\n\n");
+}
+
+export const answerOpening = (progress: PlanState, context: Context): string =>
+  `The plan is carried out. What came of its steps:\n${results(progress, context)}\n\nAnswer the task.`;
+
+export function replanOpening(progress: PlanState, options: PlanRules, context: Context): string {
+  const left = progress.steps.slice(progress.cursor).map(({ title }) => `- ${title}`);
+  return [
+    `The plan cannot go on: ${progress.why}.`,
+    ...(progress.done.length === 0 ? [] : [`Already done, not to be done again:\n${results(progress, context)}`]),
+    ...(left.length === 0 ? [] : [`Not done yet:\n${left.join("\n")}`]),
+    `Write a plan for what is left, from the world as it is now.\n${planFormat(options)}`,
+  ].join("\n\n");
+}

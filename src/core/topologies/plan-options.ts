@@ -1,0 +1,40 @@
+/** The options of plan-execute, and what may be wrong with them. */
+import type { RoleOptions } from "./debate.ts";
+import type { Shape } from "./topology.ts";
+
+export interface PlanExecuteOptions extends Shape {
+  readonly kind: "plan-execute";
+  /** `tools`: what the planner may look at the world with; default: nothing. */
+  readonly planner: RoleOptions & { readonly tools?: readonly string[] };
+  /** How each step is carried out. A step of the plan may name fewer tools. */
+  readonly step: Partial<RoleOptions> & { readonly topology?: Shape };
+  readonly stepsMax: number;
+  /** After this age a plan is stale, in milliseconds. */
+  readonly planTtlMs: number;
+  /** How many further plans a run may have. */
+  readonly replansMax: number;
+  readonly onFailedStep: "stop" | "skip" | "replan";
+  /** The function that looks whether the world is as a step needs it. */
+  readonly precondition?: string;
+  readonly effectsLast: readonly string[];
+}
+
+export function planProblems({
+  planner,
+  stepsMax,
+  planTtlMs,
+  replansMax,
+  onFailedStep,
+  effectsLast,
+}: PlanExecuteOptions): readonly string[] {
+  const whole = (name: string, value: number, from: number): readonly string[] =>
+    Number.isSafeInteger(value) && value >= from ? [] : [`${name} ${value}: write a whole number, ${from} or more`];
+  return [
+    ...(typeof planner?.instructions === "string" ? [] : ["planner has no instructions"]),
+    ...whole("stepsMax", stepsMax, 1),
+    ...whole("planTtl in milliseconds", planTtlMs, 1),
+    ...whole("replans", replansMax, 0),
+    ...(["stop", "skip", "replan"].includes(onFailedStep) ? [] : ['onFailedStep: write "stop", "skip" or "replan"']),
+    ...(Array.isArray(effectsLast) ? [] : ["effectsLast: write the names of tools"]),
+  ];
+}

@@ -1,0 +1,24 @@
+/** The table of topologies. A new one is a module and one line here; a user's own comes with its agent (`module`). */
+import { DEBATE } from "./debate.ts";
+import { nesting } from "./nested.ts";
+import { PIPELINE } from "./pipeline.ts";
+import { PLAN_EXECUTE } from "./plan-execute.ts";
+import { REACT } from "./react.ts";
+import type { TopologyModule } from "./topology.ts";
+
+const ROWS = new Map<string, TopologyModule>();
+
+/** The topology of that name; null if cairn has none. */
+export const topologyNamed = (kind: string): TopologyModule | null => ROWS.get(kind) ?? null;
+
+const MODULES: readonly TopologyModule[] = [
+  REACT,
+  nesting(PIPELINE, topologyNamed),
+  nesting(PLAN_EXECUTE, topologyNamed),
+  nesting(DEBATE, topologyNamed),
+];
+
+for (const module of MODULES) ROWS.set(module.kind, module);
+
+/** The names of the topologies. */
+export const TOPOLOGY_NAMES: readonly string[] = [...ROWS.keys()];

@@ -1,0 +1,151 @@
+/**
+ * The interface of a topology: how the model calls of a run follow each other (seed 4: six topologies). A topology is a
+ * pure module. It says what the next model call is, and what follows from what the run observed. What it has to remember
+ * is its *progress*: JSON in the state of the run. So a resumed run continues with the same plan, cursor, round and caps.
+ *
+ * A *section* is the part of the transcript that the model sees: the task, the message that opens the section, the
+ * messages of users, and what followed. The transcript itself stays whole.
+ */
+import type { Crack } from "../crack.ts";
+import type { Failure } from "../event.ts";
+import type { Json } from "../json.ts";
+
+/** The options of a topology. They are data; functions of the user have names here and live on the agent. */
+export interface Shape {
+  readonly kind: string;
+  /** The cap on the replies of the model. It counts those before a crash. */
+  readonly maxBeats: number;
+}
+
+/** The next model call. */
+export interface Request {
+  /** Who the model is in this call: the name of a stage, `planner`, `critic`, ... */
+  readonly role: string;
+  /** In addition to the instructions of the agent. */
+  readonly instructions?: string;
+  /** The tools that the model may call. */
+  readonly tools: "all" | "none" | readonly string[];
+  /** The instructions list all tools of the agent, so that a plan can name them. */
+  readonly lists?: true;
+  /** The name of a model of the agent (`models`); absent: the agent's own model. */
+  readonly model?: string;
+  /** Why a human approves each call that the model proposes now; absent: the tools decide that. */
+  readonly approval?: string;
+}
+
+/** What a topology knows besides its progress and the observation. It derives from the state, so a resumed run knows it. */
+export interface Context {
+  /** Epoch milliseconds. */
+  readonly now: number;
+  /** The replies so far and their cap: of the whole run, or of the stage or step if the topology is nested. */
+  readonly beats: { readonly used: number; readonly max: number };
+  /** The replies of this section. */
+  readonly sectionBeats: number;
+  /** This invocation took over from one that died. It is true in one observation of the invocation. */
+  readonly resumed: boolean;
+  /**
+   * Calls of this section that failed and that no later call of the same tool made good. `unknown`: the call may have
+   * taken effect.
+   */
+  readonly failures: readonly { readonly tool: string; readonly why: string; readonly unknown: boolean }[];
+  /** The text of a message, empty if there is no such message. */
+  readonly textOf: (message: string) => string;
+  /** Whether this first signal was given in this run. */
+  readonly wasSignalled: (crack: Crack) => boolean;
+}
+
+/** The verdict of a function of the user. `detail` is what the function says besides. */
+export interface Verdict {
+  readonly name: string;
+  readonly holds: boolean;
+  readonly why: string;
+  readonly detail?: Json;
+}
+
+/** What the run observed. */
+export type Observation =
+  /** The model is about to be called. */
+  | { readonly kind: "due" }
+  /** The model replied without calls. `message` is the ID of its message. */
+  | { readonly kind: "reply"; readonly message: string; readonly text: string }
+  /** The functions that the topology asked for have been run. */
+  | { readonly kind: "verdicts"; readonly verdicts: readonly Verdict[] }
+  /** Tools contradict each other, and the model was told of it before. `say` is what the model would be told. */
+  | { readonly kind: "conflict"; readonly why: string; readonly say: string }
+  /** The nested topology of this section gave up. */
+  | { readonly kind: "gaveUp"; readonly failure: Failure }
+  /** The topology had finished. A check of `done` does not hold, or a user wrote. */
+  | { readonly kind: "reopened"; readonly by: "checks" | "user"; readonly why: string };
+
+/** A first signal of a failure. */
+export interface Signal {
+  readonly crack: Crack;
+  readonly why: string;
+}
+
+/** What follows from an observation. */
+export type Move<P extends Json = Json> = { readonly cracks?: readonly Signal[] } & (
+  | {
+      /** Call the model. */
+      readonly kind: "ask";
+      readonly progress: P;
+      /** For the timeline: what happened, and what follows. */
+      readonly note: string;
+      /** Opens a section with this message; absent: the section continues. */
+      readonly say?: string;
+      /** A message to the model in the section that continues. */
+      readonly tell?: string;
+    }
+  /** Run these functions of the user, then observe their verdicts with this progress. Nothing is stored before that. */
+  | {
+      readonly kind: "verify";
+      readonly progress: P;
+      readonly names: readonly string[];
+      /** What the functions judge: a text, and what the topology says about it. */
+      readonly output: string;
+      readonly about: Json;
+    }
+  /** The text of this message is the answer of the run. Null: the last reply is, and nothing has to be stored. */
+  | { readonly kind: "finish"; readonly progress: P; readonly message: string | null; readonly note: string }
+  | { readonly kind: "fail"; readonly failure: Failure }
+  /** Only the signals. */
+  | { readonly kind: "signal" }
+);
+
+/** The first progress of a topology. */
+export interface Begun<P extends Json = Json> {
+  readonly progress: P;
+  readonly note: string;
+  /** Opens the first section; absent: it is the task. */
+  readonly say?: string;
+}
+
+/** The names that the options of a topology refer to. `defineAgent` refuses unknown ones. */
+export interface Uses {
+  readonly functions?: readonly string[];
+  readonly models?: readonly string[];
+  readonly tools?: readonly string[];
+}
+
+/** One topology. `O`: its options. `P`: its progress. */
+export interface TopologyModule<O extends Shape = Shape, P extends Json = Json> {
+  readonly kind: string;
+  /** What becomes durable as one unit, for the audit: a beat, a stage, a round. */
+  readonly checkpoint: string;
+  /** What is wrong with the options; empty: nothing. They may come from JavaScript. */
+  problems(options: O): readonly string[];
+  uses(options: O): Uses;
+  /** Null: there is nothing to remember yet. */
+  begin(options: O, context: Context): Begun<P> | null;
+  /** Whether a stored progress fits these options. Otherwise the topology begins anew: the agent has changed. */
+  fits(progress: P, options: O): boolean;
+  request(progress: P, options: O): Request;
+  /** Null: nothing follows, and the run goes on as it is. */
+  observe(progress: P, seen: Observation, of: { readonly options: O; readonly context: Context }): Move<P> | null;
+  /** The cracks that no run with these options can show. */
+  misses(options: O): readonly Crack[];
+  /** Why the model still decides something after a call of this tool; null: nothing is known. For the audit. */
+  decidesAfter(options: O, tool: string): string | null;
+  /** Where the run stands, for operators: `stage 2 of 4, write`. */
+  where(progress: P, options: O): string;
+}

@@ -1,0 +1,40 @@
+/**
+ * The agent as the next model call needs it: with the instructions and tools of its role in the topology. Only these
+ * tools are described to the model, and only these may be prepared.
+ */
+import type { Agent, Tool } from "../../ports/agent.ts";
+import type { Request } from "../../core/topologies/topology.ts";
+import type { State } from "../../core/state.ts";
+import { moduleOf, progressIn } from "./topology.ts";
+
+/** What the topology wants of the next model call. */
+export const requestFor = (state: State, agent: Agent): Request =>
+  moduleOf(agent.topology).request(progressIn(state, agent), agent.topology);
+
+/** The agent in the role that the state has reached. A run that takes back its effects needs all tools. */
+export function agentInRole(state: State, agent: Agent): Agent {
+  if (state.saga !== undefined) return agent;
+  const { instructions = "", tools, approval, lists = false } = requestFor(state, agent);
+  if (instructions === "" && tools === "all" && approval === undefined) return agent;
+  const listed = lists ? toolsInWords(agent) : "";
+  const named = Object.entries(agent.tools).filter(([name]) => tools === "all" || tools.includes(name));
+  return {
+    ...agent,
+    instructions: [agent.instructions, instructions, listed].filter((each) => each !== "").join("\n\n"),
+    tools: Object.fromEntries(
+      approval === undefined ? named : named.map(([name, tool]) => [name, gated(tool, approval)]),
+    ),
+  };
+}
+
+const toolsInWords = ({ tools }: Agent): string =>
+  `The tools:\n${Object.entries(tools)
+    .map(([name, { description }]) => `- ${name}${description === "" ? "" : `: ${description}`}`)
+    .join("\n")}`;
+
+/** The tool with an approval for each call. A reason of its own comes first. */
+function gated(tool: Tool, reason: string): Tool {
+  const { approval } = tool;
+  if (approval === "always") return tool;
+  return { ...tool, approval: (input) => (approval === "never" ? reason : approval(input) || reason) };
+}

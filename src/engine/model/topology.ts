@@ -1,0 +1,182 @@
+/**
+ * The topology of a run: which model call is due, and what follows from an observation. The modules decide
+ * (`core/topologies`); this file gives them what they may know, runs the functions of the user that they name, and
+ * records their moves.
+ *
+ * A move is recorded before the next model call. An invocation that dies before the commit observes the same state
+ * again. A new section is committed before its first model call, so that no reply is paid for twice on its account.
+ */
+import type { Agent, Topology } from "../../ports/agent.ts";
+import { bounded } from "../../codec/value.ts";
+import { withGrants } from "../../core/policy/spending.ts";
+import { extensionOf } from "../../core/policy/extension.ts";
+import { decideRecovery } from "../../core/policy/recovery.ts";
+import { messagesOfSection } from "../../core/policy/window.ts";
+import { ensure } from "../../core/ensure.ts";
+import { type Message, type Part, type Value, wordsOf } from "../../core/message.ts";
+import type { Json } from "../../core/json.ts";
+import type { State } from "../../core/state.ts";
+import { topologyNamed } from "../../core/topologies/table.ts";
+import type { Context, Move, Observation, Signal, TopologyModule } from "../../core/topologies/topology.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { signalCrack } from "../context/signal-crack.ts";
+import { verdictsOf } from "./verdicts.ts";
+
+/** The module of an agent's topology. */
+export function moduleOf({ kind, module }: Topology): TopologyModule {
+  const found = module ?? topologyNamed(kind);
+  ensure(found !== null, `there is no topology ${kind}`);
+  return found;
+}
+
+/** The progress of the run in this topology; null before it begins. The agent may have changed its topology. */
+export function progressIn({ topology }: State, agent: Agent): Json {
+  const module = moduleOf(agent.topology);
+  const isMine = topology?.kind === module.kind && module.fits(topology.progress, agent.topology);
+  return isMine ? topology.progress : null;
+}
+
+/**
+ * What followed from an observation. `none`: the run goes on as it is. `moved`: something was recorded that changes what
+ * is due. `section`: a new section begins. `finished`: the run is done, and this message is its answer; null: the last reply.
+ */
+export type Followed =
+  | { readonly kind: "none" | "moved" | "section" }
+  | { readonly kind: "finished"; readonly message: string | null };
+
+const NONE: Followed = { kind: "none" };
+const MOVED: Followed = { kind: "moved" };
+
+/** Begins the topology if it has not begun, or lets it look at the run before the next model call. */
+export async function beforeModelCall(run: ActiveRun, agent: Agent): Promise<Followed> {
+  const begun = begin(run, agent);
+  if (begun !== null) return begun;
+  const { topology, messages } = run.state;
+  if (topology?.final === undefined || progressIn(run.state, agent) === null)
+    return observe(run, agent, { kind: "due" });
+  // A user wrote after the topology had finished.
+  const said = messages.findLast(({ source }) => source.startsWith("user:"));
+  return observe(run, agent, { kind: "reopened", by: "user", why: wordsOf(said?.parts ?? []) });
+}
+
+function begin(run: ActiveRun, agent: Agent): Followed | null {
+  if (progressIn(run.state, agent) !== null) return null;
+  const begun = moduleOf(agent.topology).begin(agent.topology, contextOf(run, agent));
+  if (begun === null) return null;
+  const { progress, note, say } = begun;
+  recordMove(run, agent, { progress, note, ...(say === undefined ? {} : { say, section: true }) });
+  return { kind: "section" };
+}
+
+/** Lets the topology observe, and records what follows. */
+export async function observe(run: ActiveRun, agent: Agent, seen: Observation): Promise<Followed> {
+  const module = moduleOf(agent.topology);
+  const context = contextOf(run, agent);
+  const decide = (progress: Json, of: Observation): Move | null =>
+    module.observe(progress, of, { options: agent.topology, context });
+  let move = decide(progressIn(run.state, agent), seen);
+  for (let rounds = 0; move?.kind === "verify"; rounds += 1) {
+    ensure(rounds < VERIFIED_MAX, "a topology verifies without end");
+    signal(run, move.cracks);
+    const verdicts = await verdictsOf(run, agent, move);
+    move = decide(move.progress, { kind: "verdicts", verdicts });
+  }
+  return move === null ? NONE : apply(run, agent, move);
+}
+
+/** More functions in a row than any topology needs. */
+const VERIFIED_MAX = 100;
+
+function apply(run: ActiveRun, agent: Agent, move: Exclude<Move, { readonly kind: "verify" }>): Followed {
+  signal(run, move.cracks);
+  switch (move.kind) {
+    case "signal":
+      return NONE;
+    case "fail":
+      run.record(decideRecovery(run.state, { kind: "topology", failure: move.failure }, run.now));
+      return MOVED;
+    case "finish": {
+      const { progress, message, note } = move;
+      if (message !== null) recordMove(run, agent, { progress, note, final: message });
+      return { kind: "finished", message };
+    }
+    case "ask": {
+      const { progress, note, say, tell } = move;
+      const said = say ?? tell;
+      recordMove(run, agent, {
+        ...{ progress, note },
+        ...(said === undefined ? {} : { say: said }),
+        ...(say === undefined ? {} : { section: true }),
+      });
+      return { kind: say === undefined ? "moved" : "section" };
+    }
+  }
+}
+
+function signal(run: ActiveRun, cracks: readonly Signal[] = []): void {
+  for (const { crack, why } of cracks) signalCrack(run, crack, why);
+}
+
+interface Recorded {
+  readonly progress: Json;
+  readonly note: string;
+  readonly say?: string;
+  readonly section?: true;
+  readonly final?: string;
+}
+
+function recordMove(run: ActiveRun, { topology }: Agent, { progress, note, ...of }: Recorded): void {
+  const module = moduleOf(topology);
+  const where = module.where(progress, topology);
+  const { role } = module.request(progress, topology);
+  const told = { topology: module.kind, progress, role, where: bounded(where), note: bounded(note) };
+  run.record({ kind: "TopologyMoved", at: run.now, ...told, ...of });
+  // The section has to be durable before its first reply is paid for.
+  run.noticed.requireCommit();
+}
+
+/** Escalates a contradiction of tools, of which the model was told before. Returns false if the topology does not. */
+export function escalate(run: ActiveRun, agent: Agent, of: { readonly why: string; readonly say: string }): boolean {
+  const { topology } = agent;
+  const context = contextOf(run, agent);
+  const seen = { kind: "conflict", ...of } as const;
+  const move = moduleOf(topology).observe(progressIn(run.state, agent), seen, { options: topology, context });
+  if (move === null || move.kind === "verify") return false;
+  return apply(run, agent, move).kind !== "none";
+}
+
+/** What the modules may know. All of it derives from the state, apart from the time and the takeover. */
+function contextOf(run: ActiveRun, agent: Agent): Context {
+  const { state } = run;
+  const limits = withGrants(agent.budget, extensionOf(state));
+  const section = messagesOfSection(state);
+  return {
+    now: run.now,
+    beats: { used: state.spent.beats, max: limits.beats ?? agent.budget.beats },
+    sectionBeats: section.filter(({ role }) => role === "assistant").length,
+    resumed: run.noticed.takeResumed(),
+    failures: failuresIn(section),
+    textOf: (id) => wordsOf(state.messages.find((each) => each.id === id)?.parts ?? []),
+    wasSignalled: (crack) => state.cracks?.[crack] !== undefined,
+  };
+}
+
+/** Calls that did not succeed, unless a later call of the same tool did. A call that was refused did not start. */
+function failuresIn(messages: readonly Message[]): Context["failures"] {
+  const results = messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
+  return results.flatMap((part, index) => {
+    if (part.outcome === "succeeded" || isRefusal(part.value)) return [];
+    const isMended = results
+      .slice(index + 1)
+      .some(({ tool, outcome }) => tool === part.tool && outcome === "succeeded");
+    return isMended ? [] : [{ tool: part.tool, why: bounded(wordsIn(part)), unknown: part.outcome === "unknown" }];
+  });
+}
+
+const isRefusal = (value: Value): boolean =>
+  value.kind === "inline" && typeof value.json === "string" && /^(InvalidArguments|UnknownTool): /.test(value.json);
+
+function wordsIn({ value }: Extract<Part, { readonly kind: "result" }>): string {
+  if (value.kind === "blob") return value.head;
+  return typeof value.json === "string" ? value.json : JSON.stringify(value.json);
+}

@@ -1,0 +1,48 @@
+/**
+ * Runs the functions of the user that a topology names: gates, preconditions, end-to-end checks. They run like checks of
+ * `done`: they may read outside and must change nothing, because after a crash they run again.
+ */
+import type { Agent, Judged, TopologyView } from "../../ports/agent.ts";
+import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
+import type { Move, Verdict } from "../../core/topologies/topology.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { withTimeout } from "../tools/tool-attempt.ts";
+import { viewOf } from "./run-view.ts";
+
+/** The verdicts in the order of the names. A function that throws, or gives no verdict in time, does not hold. */
+export async function verdictsOf(
+  run: ActiveRun,
+  agent: Agent,
+  { names, output, about }: Extract<Move, { readonly kind: "verify" }>,
+): Promise<readonly Verdict[]> {
+  const view: TopologyView = { ...(await viewOf(run)), output, about };
+  return Promise.all(names.map((name) => verdictOf(run, { agent, name, view })));
+}
+
+async function verdictOf(
+  run: ActiveRun,
+  { agent, name, view }: { readonly agent: Agent; readonly name: string; readonly view: TopologyView },
+): Promise<Verdict> {
+  const judge = agent.topology.functions?.[name];
+  const ask = async (): Promise<unknown> => {
+    try {
+      return judge === undefined ? "the agent has no such function any more" : await judge(view as TopologyView<never>);
+    } catch (error) {
+      return `it threw: ${sentenceOf(error)}`;
+    }
+  };
+  const given = await withTimeout(ask(), Math.max(1, run.leftMs), run.world.clock);
+  // The function may continue in this process, but not in the next invocation: the process has to end.
+  if (given === null) run.noticed.noteOutlived("code");
+  return { name, ...read(given ?? "it gave no verdict in time") };
+}
+
+function read(given: unknown): Omit<Verdict, "name"> {
+  if (given === true) return { holds: true, why: "it holds" };
+  if (given === false) return { holds: false, why: "it does not hold" };
+  if (typeof given === "string") return { holds: false, why: bounded(given) };
+  const { holds, why, detail } = (given ?? {}) as Partial<Judged>;
+  if (typeof holds !== "boolean") return { holds: false, why: "it said neither true nor false nor why" };
+  const kept = detail === undefined ? null : asJson(detail);
+  return { holds, why: bounded(String(why ?? "")), ...(kept?.ok === true ? { detail: kept.json } : {}) };
+}

@@ -1,0 +1,65 @@
+/** The examples of topologies: offline, with their own models, and with the effects that they declare. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { chaos as eventChaos, event } from "../../agents/event/agent.ts";
+import { chaos as invoiceChaos, invoiceClerk } from "../../agents/invoice/agent.ts";
+import { chaos as letterChaos, letter } from "../../agents/letter/agent.ts";
+import type { Chaos } from "../../src/sdk/chaos.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import { audit } from "../../src/doctor/audit.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import type { Json } from "../../src/core/json.ts";
+import { playRun } from "../support/runs/topology-run.ts";
+
+function world(chaos: Chaos): string {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-examples-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  for (const [name, value] of Object.entries(chaos.env(dir))) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return dir;
+}
+
+const EXAMPLES: readonly (readonly [string, Agent, Chaos, readonly RegExp[]])[] = [
+  ["invoice", invoiceClerk as Agent, invoiceChaos, [/^Booked as B1\.$/, /^Booked as B2\.$/]],
+  ["event", event as Agent, eventChaos, [/in the Loft/, /in the Garden/]],
+  ["letter", letter as Agent, letterChaos, [/lighthouse keeper/, /lighthouse keeper/]],
+];
+
+test.each(EXAMPLES)("%s does its task, and each effect once", async (_, agent, chaos, results) => {
+  const dir = world(chaos);
+  for (const [index, wanted] of results.entries()) {
+    const { shown } = await playRun(agent, { input: chaos.input(index + 1) as Json });
+    expect(shown).toMatchObject({ status: "completed", result: expect.stringMatching(wanted) });
+  }
+  const effects = (await chaos.effects?.(dir)) ?? [];
+  expect(effects.length).toBeGreaterThan(0);
+  expect(new Set(effects.map(({ tool, of }) => `${tool} ${of}`)).size).toBe(effects.length);
+});
+
+test("an invoice whose lines do not add up is never booked", async () => {
+  const dir = world(invoiceChaos);
+  const { shown } = await playRun(invoiceClerk as Agent, { input: { text: "Invoice 1: paper 12.50. Total: 92.50" } });
+  expect(shown).toMatchObject({
+    status: "failed",
+    failure: { code: "GateFailed", message: expect.stringContaining("add up to 1250") },
+  });
+  expect(await invoiceChaos.effects?.(dir)).toEqual([]);
+});
+
+test("the event whose room is taken shows a stale plan before anything is booked twice, whoever dies where", async () => {
+  for (let at = 1; at < 80; at += 6) {
+    const crash = { at, when: at % 4 === 1 ? "before" : "after" } as const;
+    const dir = world(eventChaos);
+    const { cracks, shown } = await playRun(event as Agent, { crash, input: eventChaos.input(2) as Json });
+    expect([cracks, shown?.status]).toEqual([["stalePlan"], "completed"]);
+    expect(await eventChaos.effects?.(dir)).toHaveLength(3);
+  }
+});
+
+test("the examples put their effects last, and are told nothing else by the audit", () => {
+  for (const [, agent] of EXAMPLES) {
+    expect(audit(agent, limitsFor(60_000)).missing.map(({ what }) => what)).not.toContain("effects");
+  }
+});

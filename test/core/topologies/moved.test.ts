@@ -1,0 +1,62 @@
+/** What a move of a topology changes in the state: the progress, the phase, and what the model sees. */
+import { expect, test } from "vitest";
+import type { EventOf } from "../../../src/core/event.ts";
+import { messagesOfSection, visibleMessages } from "../../../src/core/policy/window.ts";
+import { applyCrack } from "../../../src/core/topologies/moved.ts";
+import { fold, foldAll } from "../../../src/core/transition.ts";
+import {
+  AT,
+  IN_PHASE,
+  callPart,
+  eventOf,
+  messageReceived,
+  replied,
+  textPart,
+} from "../../support/states/states-and-events.ts";
+
+const move = (change: Partial<EventOf<"TopologyMoved">> = {}): EventOf<"TopologyMoved"> => ({
+  ...(eventOf("TopologyMoved", "AwaitingLLM") as EventOf<"TopologyMoved">),
+  ...change,
+});
+const shown = (state: Parameters<typeof visibleMessages>[0]): readonly string[] =>
+  visibleMessages(state).map(({ source }) => source);
+
+test("a section hides what came before it, apart from the task and what users said; the transcript keeps it", () => {
+  const before = foldAll(IN_PHASE.AwaitingLLM(), [
+    replied([textPart("a draft")]),
+    messageReceived("in German, please"),
+  ]);
+  const state = fold(before, move());
+  expect(shown(state)).toEqual(["task", "user:ada", "cairn:section"]);
+  expect(state.messages).toHaveLength(before.messages.length + 1);
+  expect(messagesOfSection(state).map(({ source }) => source)).toEqual(["cairn:section"]);
+  expect(state).toMatchObject({ phase: "AwaitingLLM", topology: { kind: "pipeline", from: before.messages.length } });
+});
+
+test("a message without a section joins what the model sees", () => {
+  const begun = fold(IN_PHASE.AwaitingLLM(), move());
+  const { section: _, ...told } = move({ say: "JSON, please" });
+  expect(shown(fold(begun, told))).toEqual(["task", "cairn:section", "cairn"]);
+  expect(fold(begun, told).topology).toMatchObject({ from: begun.topology?.from });
+});
+
+test("a topology that has finished is judged, and a user who writes then opens the run again", () => {
+  const answered = foldAll(IN_PHASE.AwaitingLLM(), [move(), replied([textPart("a draft")])]);
+  const { say: _, section: _opens, ...finished } = move({ final: "m3" });
+  const state = fold(answered, finished);
+  expect(state).toMatchObject({ phase: "Reflecting", topology: { final: "m3" } });
+  expect(fold(state, messageReceived("shorter"))).toMatchObject({ phase: "AwaitingLLM", topology: { final: "m3" } });
+});
+
+test("no move happens while a call is open, and no section opens without a message", () => {
+  expect(() => fold(fold(IN_PHASE.AwaitingLLM(), replied([callPart("book")])), move())).toThrow("TopologyMoved");
+  const { say: _, ...silent } = move();
+  expect(() => fold(IN_PHASE.AwaitingLLM(), silent)).toThrow("a message opens a section");
+});
+
+test("a signal is remembered with its number, and one of an older record is not", () => {
+  const state = IN_PHASE.AwaitingLLM();
+  const signal = { kind: "CrackSignalled", at: AT, crack: "runaway", why: "again" } as const;
+  expect(applyCrack(state, signal)).toBe(state);
+  expect(applyCrack(state, { ...signal, times: 2 }).cracks).toEqual({ runaway: { times: 2, at: AT, why: "again" } });
+});

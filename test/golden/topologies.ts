@@ -1,0 +1,48 @@
+/** Moments of runs with a topology besides ReAct, and of runs that remember a first signal, which no phase shows. */
+import type { EventOf } from "../../src/core/event.ts";
+import { fold, foldAll } from "../../src/core/transition.ts";
+import {
+  AT,
+  FAILURE,
+  IN_PHASE,
+  decided,
+  eventOf,
+  messageReceived,
+  paused,
+  replied,
+  textPart,
+} from "../support/states/states-and-events.ts";
+import type { Moment } from "./moment.ts";
+
+const begun = fold(IN_PHASE.AwaitingLLM(), eventOf("TopologyMoved", "AwaitingLLM"));
+const answered = fold(begun, replied([textPart("a draft")]));
+const finished: EventOf<"TopologyMoved"> = {
+  ...{ kind: "TopologyMoved", at: AT, topology: "pipeline", progress: { cursor: 1 }, role: "write" },
+  ...{ where: "stage 2 of 2, write", note: "finished", final: answered.messages.at(-1)?.id ?? "" },
+};
+const signalled = {
+  kind: "CrackSignalled",
+  at: AT,
+  crack: "runaway",
+  why: "32 of 40 beats are used",
+  times: 1,
+} as const;
+
+export const TOPOLOGY_MOMENTS: readonly Moment[] = [
+  {
+    moment: "a section is open",
+    state: begun,
+    events: [replied([textPart("a draft")]), messageReceived("shorter, please"), signalled, paused],
+  },
+  { moment: "its reply is judged", state: answered, events: [finished, decided({ kind: "nudge", say: "go on" })] },
+  {
+    moment: "the topology has finished",
+    state: fold(answered, finished),
+    events: [messageReceived("one more thing"), paused],
+  },
+  {
+    moment: "a signal was given",
+    state: foldAll(IN_PHASE.AwaitingLLM(), [signalled]),
+    events: [{ ...signalled, times: 2 }, decided({ kind: "abort", failure: FAILURE })],
+  },
+];

@@ -1,0 +1,118 @@
+/** The diagnosis: each row of the table of seed 4 with the evidence of a run that shows it. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { renderDiagnosis } from "../../src/cli/render/diagnosis.ts";
+import { plain } from "../../src/cli/terminal/paint.ts";
+import type { Crack } from "../../src/core/crack.ts";
+import { type Finding, diagnose, findingsIn } from "../../src/operations/diagnose.ts";
+import type { LedgerEntry, TimelineEntry } from "../../src/operations/views.ts";
+import { type ScriptedReply, pipeline, react, tool } from "../../src/index.ts";
+import { AT, SHA, callPart, replied } from "../support/states/states-and-events.ts";
+import { playRun, roleAgent } from "../support/runs/topology-run.ts";
+
+const at = (event: object): TimelineEntry => ({ version: 3, epoch: 2, at: AT, ...event }) as TimelineEntry;
+const signal = (crack: Crack): TimelineEntry => at({ kind: "CrackSignalled", crack, why: `why ${crack}`, times: 1 });
+const seenIn = (findings: readonly Finding[] | null) => (findings ?? []).filter(({ evidence }) => evidence.length > 0);
+const none = { calls: [], silent: [] };
+
+test.each<[Crack, string, RegExp]>([
+  ["runaway", "react", /maxBeats and budget/],
+  ["lostHandoff", "orchestrator", /end of each child was delivered/],
+  ["cascadingPoison", "pipeline", /output of the first stage/],
+  ["stalePlan", "plan-execute", /planTtl/],
+  ["deadlock", "debate", /draft that was shipped/],
+])("a signal of %s leads to its first response", (crack, topology, response) => {
+  const [found, ...others] = seenIn(findingsIn([signal(crack)], none));
+  expect(found).toMatchObject({
+    likely: crack,
+    topology,
+    evidence: [`version 3: why ${crack}`],
+    response: expect.stringMatching(response),
+  });
+  expect(others).toEqual([]);
+});
+
+describe("a duplicate effect", () => {
+  const entry = (change: Partial<LedgerEntry>): LedgerEntry => ({
+    ...{ call: "c1", tool: "mail", effect: "keyed", key: "k1", status: "succeeded", attempts: 1, externalId: null },
+    ...{ evidence: "", intendedAt: AT, settledAt: AT, ...change },
+  });
+  const intents = ["c1", "c2"].map((call) =>
+    at({ kind: "ToolIntended", call, effect: "keyed", key: call, argsDigest: SHA }),
+  );
+
+  test("is found in the ledger: the same arguments under two keys", () => {
+    const found = seenIn(findingsIn(intents, { calls: [entry({}), entry({ call: "c2", key: "k2" })], silent: [] }));
+    const evidence = ["mail ran as c1 and as c2 with the same arguments, under the keys k1 and k2"];
+    expect(found).toMatchObject([{ likely: "duplicateEffect", evidence, response: expect.stringContaining("key") }]);
+  });
+
+  test("is found where a call without a key was released again", () => {
+    const found = seenIn(
+      findingsIn(intents, { calls: [entry({ effect: "unsafe", key: null, attempts: 2 })], silent: [] }),
+    );
+    expect(found[0]?.evidence).toEqual(["mail (c1) was released 2 times, and no key lets the service see that"]);
+  });
+
+  test("is none under one key, for a reader, or when it was undone", () => {
+    const quiet = [
+      entry({ call: "c2" }),
+      entry({ call: "c2", effect: "none", key: null }),
+      entry({ call: "c2", key: "k2", status: "compensated" }),
+    ];
+    for (const second of quiet)
+      expect(seenIn(findingsIn(intents, { calls: [entry({}), second], silent: [] }))).toEqual([]);
+  });
+});
+
+test("a runaway shows without a signal, too: the same call again and again, with the deaths in between", () => {
+  const asked = Array.from({ length: 5 }, () => at(replied([callPart("poll")])));
+  const intents = asked.map((_, index) =>
+    at({ kind: "ToolIntended", call: `c${index + 1}`, effect: "none", key: "", argsDigest: SHA }),
+  );
+  const death = at({
+    kind: "RecoveryDecided",
+    rule: "takeover",
+    why: "",
+    action: { kind: "takeover", from: "x", takeovers: 1 },
+  });
+  const [found] = seenIn(findingsIn([...asked, ...intents, death], none));
+  expect(found).toMatchObject({
+    likely: "runaway",
+    evidence: [expect.stringMatching(/^poll was called 5 times .*c1 to c5.*1 takeovers/)],
+  });
+  expect(seenIn(findingsIn([...asked.slice(1), ...intents.slice(1)], none))).toEqual([]);
+});
+
+test("whole runs are diagnosed from their events", async () => {
+  const look = tool({ input: z.object({}), effect: "none", run: () => "the same" });
+  const poll = (): ScriptedReply => ({ calls: [{ tool: "look", args: {} }] });
+  const looping = await playRun(
+    roleAgent(react({ maxBeats: 9 }), { reply: poll, tools: { look }, loops: "ignore" }).agent,
+  );
+  const findings = await diagnose(looping.harness.world, looping.run);
+  expect(seenIn(findings)).toMatchObject([
+    {
+      likely: "runaway",
+      evidence: [expect.stringContaining("8 of 9 beats"), expect.stringContaining("look was called 9 times")],
+    },
+  ]);
+  expect(findings).toHaveLength(13);
+  const topology = pipeline({ stages: [{ name: "write", instructions: "Write." }], endToEnd: () => "it is wrong" });
+  const poisoned = await playRun(roleAgent(topology, { reply: () => ({ text: "It is." }) }).agent);
+  expect(seenIn(await diagnose(poisoned.harness.world, poisoned.run)).map(({ likely }) => likely)).toEqual([
+    "cascadingPoison",
+  ]);
+  expect(await diagnose(poisoned.harness.world, "local-none")).toBeNull();
+});
+
+test("reads well, with evidence and without", () => {
+  const lines = renderDiagnosis(findingsIn([signal("stalePlan")], none), { paint: plain }).split("\n");
+  expect(lines.slice(0, 3)).toEqual([
+    "! stalePlan  plan-execute: a step fails with not found on something that existed when the plan was written",
+    "    version 3: why stalePlan",
+    "    → shorten planTtl, and write a precondition",
+  ]);
+  expect(lines.at(-1)).toMatch(/^no evidence of runaway, /);
+  expect(renderDiagnosis(findingsIn([], none), { paint: plain })).toMatch(/^nothing in this run points to/);
+});

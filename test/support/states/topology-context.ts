@@ -1,0 +1,10 @@
+/** What a topology may know, for tests of its moves. */
+import type { Context } from "../../../src/core/topologies/topology.ts";
+import { AT } from "./states-and-events.ts";
+
+export const context = (change: Partial<Context> = {}): Context => ({
+  ...{ now: AT, beats: { used: 1, max: 40 }, sectionBeats: 1, resumed: false, failures: [] },
+  textOf: (message) => `text of ${message}`,
+  wasSignalled: () => false,
+  ...change,
+});
