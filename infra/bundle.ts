@@ -37,7 +37,10 @@ export async function bundleFunctions(of: {
   readonly agentFiles: readonly string[];
   /** The prices in cairn.config.ts. */
   readonly prices?: Prices;
-  /** The names of isolated agents. Each gets a beat function of its own, which contains no other agent. */
+  /**
+   * The names of isolated agents. Each gets a beat function of its own. It contains this agent, and those of which it
+   * dispatches child runs: their tasks and budgets are read, and no code of them runs.
+   */
   readonly isolated?: readonly string[];
   /** Other source files to use in place of functions, as absolute paths; for tests. */
   readonly instead?: Instead;
@@ -45,14 +48,17 @@ export async function bundleFunctions(of: {
   rmSync(of.folder, { recursive: true, force: true });
   const { isolated = [], prices = {} } = of;
   const agents = await agentLines(of.agentFiles, prices);
-  const all = agentsModule([...agents.values()], prices);
+  const all = agentsModule(
+    [...agents.values()].map(({ line }) => line),
+    prices,
+  );
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? join(ROOT, "functions", `${name}.ts`);
   return Promise.all(
     [
       ...FUNCTIONS.map((name) => ({ name, entry: entryOf(name), agents: all })),
       ...isolated.map((agent) => ({
         ...{ name: agentFunction(agent), entry: entryOf("beat") },
-        agents: agentsModule([agents.get(agent) ?? ""], prices),
+        agents: agentsModule(linesFor(agent, agents), prices),
       })),
     ].map(({ name, ...wanted }) => bundle(name, { ...wanted, folder: join(of.folder, name) })),
   );
@@ -126,21 +132,30 @@ function startOf(outputs: Metafile["outputs"]): readonly string[] {
 /**
  * One import line for each agent, with its name, so that a function that looks for one agent does not load the others.
  */
-async function agentLines(files: readonly string[], prices: Prices): Promise<ReadonlyMap<string, string>> {
-  const lines = new Map<string, string>();
+async function agentLines(files: readonly string[], prices: Prices): Promise<ReadonlyMap<string, AgentLine>> {
+  const lines = new Map<string, AgentLine>();
   for (const file of files) {
     for (const agent of await loadAgentFile(file)) {
       const { name } = agent;
       checkMoney(pricedBy(agent, prices));
       if (lines.has(name)) throw new Error(`two agents are named ${name}; the second one is in ${file}`);
       const [module, quoted] = [JSON.stringify(file), JSON.stringify(name)];
-      lines.set(
-        name,
-        `${quoted}: () => import(${module}).then((all) => Object.values(all).find((each) => each?.name === ${quoted})),`,
-      );
+      const children = Object.values(agent.tools).flatMap(({ child }) => (child === undefined ? [] : [child.agent]));
+      const line = `${quoted}: () => import(${module}).then((all) => Object.values(all).find((each) => each?.name === ${quoted})),`;
+      lines.set(name, { line, children });
     }
   }
   return lines;
+}
+
+/** The lines of an agent and of the agents of its children. */
+const linesFor = (agent: string, agents: ReadonlyMap<string, AgentLine>): readonly string[] =>
+  [...new Set([agent, ...(agents.get(agent)?.children ?? [])])].flatMap((name) => agents.get(name)?.line ?? []);
+
+interface AgentLine {
+  readonly line: string;
+  /** The agents of which it dispatches child runs. */
+  readonly children: readonly string[];
 }
 
 const agentsModule = (lines: readonly string[], prices: Prices): string =>

@@ -48,7 +48,11 @@ const CREATE = ["GetItem", "PutItem", "ConditionCheckItem", "DeleteItem", "Updat
 const KEEP = ["GetObject", "PutObject"] as const;
 
 const GRANTS: Readonly<Record<FunctionName, Grant>> = {
-  beat: { rows: [...DELIVER, ...INBOX], objects: KEEP, archives: true, wakes: true, secrets: true, seals: true },
+  beat: {
+    // It makes child runs: their transaction checks the parent's row, and then their executions are started.
+    ...{ rows: [...DELIVER, ...INBOX, "ConditionCheckItem"], objects: KEEP, archives: true },
+    ...{ starts: true, wakes: true, secrets: true, seals: true },
+  },
   park: { rows: ["GetItem", "UpdateItem"], wakes: true },
   start: { rows: CREATE, objects: KEEP, starts: true, letters: "schedule", secrets: true, seals: true },
   sweep: {

@@ -14,6 +14,7 @@ export type {
   Undo,
   UndoContext,
 } from "./ports/agent.ts";
+export { type ChildBudget, type ChildToolOptions, childTool } from "./sdk/child-tool.ts";
 export { AgentInvalid } from "./ports/agent-invalid.ts";
 export { OutcomeUnknown, Rejected } from "./sdk/outcome.ts";
 export type { SagaOptions } from "./sdk/saga.ts";

@@ -114,7 +114,7 @@ export async function runOf(asked: Asked, of: { readonly run: string; readonly i
  * would get an error instead.
  */
 export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
-  const document = { ...shown, unknown: [...shown.unknown], gates: [...shown.gates] };
+  const document = { ...shown, unknown: [...shown.unknown], gates: [...shown.gates], children: [...shown.children] };
   const omitted: string[] = [];
   for (const [pointer, without] of Object.entries(LARGE)) {
     if (Buffer.byteLength(JSON.stringify(document)) <= SIZES.httpBodyBytesMax) break;

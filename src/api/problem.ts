@@ -16,7 +16,7 @@ import { SIZES } from "../codec/limits.ts";
 import { StoreUnreachable } from "../ports/world.ts";
 import { SecretUnread } from "../history/secrets.ts";
 import type { AnyOperation } from "../operations/operation.ts";
-import type { Issue } from "../operations/start.ts";
+import type { Issue } from "../engine/context/creation.ts";
 
 const TITLES = {
   400: "Bad Request",

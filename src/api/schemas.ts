@@ -121,6 +121,16 @@ const waitsFor: z.ZodType<WaitsFor> = z.discriminatedUnion("kind", [
 
 const some = count.exactOptional();
 
+const grant = z.object({ ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some } });
+
+const child = z.object({
+  ...{ run, agent, call: z.string(), grant },
+  try: count.openapi({ description: "Which child of that call it is, from 1." }),
+  deadline: at.nullable().openapi({ description: "When it is too late, epoch milliseconds; null: never." }),
+  superseded: z.boolean().openapi({ description: "It was too late: its answer is not taken." }),
+  asked: z.boolean().openapi({ description: "It was asked to stop." }),
+}) satisfies z.ZodType<Shown["children"][number]>;
+
 const shown = {
   run,
   agent,
@@ -161,6 +171,8 @@ const shown = {
   }),
   messages: count,
   attempt: count.openapi({ description: "Counts up each time that the run begins again from its task." }),
+  children: z.array(child).openapi({ description: "The child runs that it waits for." }),
+  parent: run.nullable().openapi({ description: "The run that dispatched it; null if no run did." }),
   unknown: z.array(unknownCall).openapi({ description: "Calls with an unknown outcome." }),
   gates: z
     .array(openGate)
@@ -180,10 +192,7 @@ const shown = {
     .openapi({
       description: "The newest decision that had no effect, since its gate was closed before the run read it.",
     }),
-  granted: z
-    .object({ ...{ beats: some, microUsd: some, tokens: some, wallMs: some, toolCalls: some } })
-    .nullable()
-    .openapi({ description: "What an operator granted it beyond the budget of its agent." }),
+  granted: grant.nullable().openapi({ description: "What an operator granted it beyond the budget of its agent." }),
   assigned: z
     .object({ to: z.string(), by: z.string() })
     .nullable()

@@ -2,6 +2,7 @@
  * Events: the closed, public vocabulary of a run. The state of a run is the fold of its events, and nothing else
  * changes the state.
  */
+import type { ChildEvents, ChildReport } from "./child.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
@@ -48,13 +49,7 @@ export interface Decision {
 /** The content of an inbox message. */
 export type MessageBody =
   | { readonly kind: "decision"; readonly gate: string; readonly decision: Decision }
-  /** How a child run ended, and its result. */
-  | {
-      readonly kind: "child";
-      readonly child: string;
-      readonly status: "completed" | "failed" | "cancelled";
-      readonly value: Value;
-    }
+  | ChildReport
   | {
       readonly kind: "reconcile";
       readonly call: string;
@@ -78,7 +73,7 @@ export interface Failure {
   readonly message: string;
 }
 
-interface Bodies {
+interface Bodies extends ChildEvents {
   RunStarted: { readonly agentVersion: string };
   /** `by`: who accepted the version. Present where the run was pinned to the version before. */
   AgentChanged: { readonly from: string; readonly to: string; readonly by?: string; readonly price?: Price };
@@ -101,7 +96,8 @@ interface Bodies {
     /** The lost call may have been the closing call, which a run makes once. */
     readonly closing?: true;
   };
-  BudgetDebited: { readonly debit: Partial<Spent>; readonly for: string };
+  /** `child`: a child run spent it, or may have. */
+  BudgetDebited: { readonly debit: Partial<Spent>; readonly for: string; readonly child?: string };
   /** The model sees the messages of `lead` instead of those before `from`. The transcript keeps them all. */
   Compacted: {
     readonly summary: string;
@@ -181,8 +177,6 @@ interface Bodies {
   MessageAbsorbed:
     | { readonly stage: "taken"; readonly message: string; readonly body: MessageBody }
     | { readonly stage: "cleared"; readonly message: string };
-  /** From here on this run cannot end before the child has been notified of it. */
-  ChildStarted: { readonly child: string };
   RunPaused: object;
   RunResumed: object;
   CheckFailed: { readonly check: string; readonly why: string };
@@ -247,7 +241,15 @@ export type Action =
   /** Make the closing call, then end the run. */
   | { readonly kind: "stop"; readonly failure: Failure; readonly say: string }
   /** End the run. It compensates first, and may restart. `next`: `end` forbids the restart, `leave` both of them. */
-  | { readonly kind: "abort"; readonly failure: Failure; readonly next?: "end" | "leave" }
+  | {
+      readonly kind: "abort";
+      readonly failure: Failure;
+      readonly next?: "end" | "leave";
+      /** The end does not wait for children. */
+      readonly forced?: true;
+    }
+  /** End as decided, without waiting for children any longer. */
+  | { readonly kind: "force" }
   /** Compensate: undo the effects in reverse order. Nothing else starts from here on. */
   | { readonly kind: "compensate" }
   /** Undo the effect of this call, the newest effect that stands. */

@@ -30,6 +30,12 @@ export const LEVELS: readonly [Level, ...Level[]] = [
     adds: "topologies besides ReAct, and first signals that the state remembers",
     isUsedBy: ({ state: { topology, cracks } }) => topology !== undefined || cracks !== undefined,
   },
+  {
+    level: 3,
+    adds: "child runs that a run dispatches, and the grant of a child",
+    isUsedBy: ({ state, events }) =>
+      state.children.length > 0 || state.grant !== undefined || events.some(({ kind }) => kind === "ChildDispatched"),
+  },
 ];
 
 /** The level of a row or snapshot that names none. */

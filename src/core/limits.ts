@@ -18,6 +18,8 @@ export const BOUNDS = {
   /** If clocks disagree whether a time has passed, the run checks again after this time. */
   clockAgainMs: 10 * 60_000,
   nudgesMax: 3,
+  /** Children whose entries stand. One transaction of DynamoDB makes all of one commit: 1 + 2n of 100 actions. */
+  childrenMax: 49,
   /** The loop detector: `loopRepeats` equal calls among the newest `loopCalls` calls are a loop. */
   loopRepeats: 3,
   loopCalls: 6,

@@ -2,6 +2,7 @@
  * What a run must still do. There is no recovery mode: every invocation loads the committed state, calls this function
  * and executes the first command. After a crash the next invocation finds the run in the middle of a beat (seed 2).
  */
+import { waitsForChildren } from "./calls/children.ts";
 import { BUDGET } from "./policy/extension.ts";
 import { BOUNDS } from "./limits.ts";
 import { isTerminal } from "./phases.ts";
@@ -23,6 +24,9 @@ export interface View {
   readonly pause: boolean;
   /** This invocation has already checked the deployed code, where the run waits for code. */
   readonly looked: boolean;
+  /** This invocation found that a child cannot be made now, or could not ask one to stop. */
+  readonly lacksChild?: boolean;
+  readonly cannotAskChild?: boolean;
 }
 
 /** What the engine may have to do next. */
@@ -59,6 +63,14 @@ export type Command =
   | { readonly kind: "probe"; readonly calls: readonly string[] }
   /** This invocation released these calls: run them. */
   | { readonly kind: "perform"; readonly calls: readonly string[] }
+  /** Make the children that are dispatched and may not exist yet. */
+  | { readonly kind: "makeChildren"; readonly children: readonly string[] }
+  /** Judge what children reported, and settle their calls. */
+  | { readonly kind: "takeReports"; readonly calls: readonly string[] }
+  /** The child missed its deadline: dispatch another one, or fail its call. */
+  | { readonly kind: "childTooLate"; readonly child: string }
+  /** Ask children to stop whose answers are not wanted any more. */
+  | { readonly kind: "stopChildren"; readonly children: readonly string[] }
   | { readonly kind: "askModel" }
   /** Make the closing call of a run that has to stop, and end the run. */
   | { readonly kind: "close" }
@@ -78,9 +90,13 @@ export function nextCommands(state: State, view: View): readonly Command[] {
   // Schedule 5: a failed end waits until no fenced invocation can still act.
   const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.effectsSettleAt } : command);
   const undo = nextCompensationStep(state);
-  if (state.ending !== null && undo === null) return [untilQuiet({ kind: "end" })];
+  const waits = waitsForChildren(state);
+  const isDecided = state.ending !== null && undo === null;
+  if (isDecided && !waits) return [untilQuiet({ kind: "end" })];
   // This also cancels a run that compensates after a failure. The other effects stay, unless the request undoes them.
-  if (view.cancel && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
+  if (view.cancel && !isDecided && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
+  // C5: children come first, before the own compensation and the end.
+  if (state.ending !== null && waits) return [stopOrAwait(state, view)];
   const pause = view.pause && !view.cancel;
   if (state.phase === "AwaitingAgent") return [{ kind: pause ? "pause" : view.looked ? "awaitAnswer" : "lookAgain" }];
   if (state.phase === "Paused") return [{ kind: pause ? "awaitAnswer" : "resume" }];
@@ -90,6 +106,10 @@ export function nextCommands(state: State, view: View): readonly Command[] {
   if (undo === "conclude") return [untilQuiet({ kind: "conclude" })];
   if (undo === "undo") return [undoNext(state, view)];
   if (undo === null && wantsRestart(state)) return [{ kind: "startOver" }];
+  // C7: a child is asked to stop only after the commit that supersedes it.
+  const late = state.children.filter(({ superseded, asked }) => superseded && asked !== true);
+  if (late.length > 0 && view.cannotAskChild !== true)
+    return [{ kind: "stopChildren", children: late.map(({ id }) => id) }];
   switch (state.phase) {
     case "Preparing":
       return [{ kind: "prepare" }];
@@ -104,9 +124,10 @@ export function nextCommands(state: State, view: View): readonly Command[] {
     case "ForceStop":
       return [{ kind: "close" }];
     case "Reflecting":
-      return [{ kind: "judge" }];
+      return [waits ? { kind: "awaitAnswer" } : { kind: "judge" }];
     case "ExecutingTools":
     case "AwaitingApproval":
+    case "AwaitingChildren":
     case "AwaitingReconcile":
       return callsOwed(state, view, quiet);
     default:
@@ -121,6 +142,31 @@ function undoNext({ undo = [] }: State, { now, effectsSettleAt }: View): Command
   return now < until ? { kind: "wait", until } : { kind: "undo", call };
 }
 
+/** C5: ask each child to stop, then wait until all have reported. */
+function stopOrAwait({ children }: State, { cannotAskChild = false }: View): Command {
+  const unasked = children.filter(({ asked }) => asked !== true).map(({ id }) => id);
+  return unasked.length > 0 && !cannotAskChild ? { kind: "stopChildren", children: unasked } : { kind: "awaitAnswer" };
+}
+
+/** What the children of open calls need now. */
+function childrenOwed({ open, children }: State, view: View): readonly Command[] {
+  const commands: Command[] = [];
+  const reported = open.filter(({ child }) => child?.report !== undefined).map(idOf);
+  if (reported.length > 0) commands.push({ kind: "takeReports", calls: reported });
+  const awaited = children.filter(({ superseded }) => !superseded);
+  const late = awaited.find(({ deadline }) => deadline !== null && earliestOf(view) >= deadline);
+  if (late !== undefined) commands.push({ kind: "childTooLate", child: late.id });
+  const unmade = awaited.filter(({ made }) => made !== true).map(({ id }) => id);
+  if (unmade.length > 0 && view.lacksChild !== true) commands.push({ kind: "makeChildren", children: unmade });
+  return commands;
+}
+
+/** When the next child is too late. Where only one clock says so, the run checks again later (schedule 104). */
+const lateTimes = ({ children }: State, { now }: View): readonly number[] =>
+  children.flatMap(({ deadline, superseded }) =>
+    deadline === null || superseded ? [] : [now < deadline ? deadline : now + BOUNDS.clockAgainMs],
+  );
+
 function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {
   const owed = state.open;
   const unknown = owed.filter((call) => call.status === "unknown");
@@ -134,9 +180,10 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const proposed = asksForMore ? [] : owed.filter((call) => isNext(call) && !waitsForEarlierCall(owed, call));
   const left = unknown.filter((call) => call.answer === null && (call.otherwise ?? "ask") !== "ask");
   const overdue = left.find((call) => !quiet && view.now >= (call.askFrom ?? 0));
-  const waiting = owed.filter((call) => call.status === "started" && call.probeAt !== null);
+  const released = owed.filter(({ status, child }) => status === "started" && child === undefined);
+  const waiting = released.filter((call) => call.probeAt !== null);
   const probed = waiting.filter((call) => !quiet && view.now >= (call.probeAt ?? 0));
-  const started = owed.filter((call) => call.status === "started" && call.probeAt === null);
+  const started = released.filter((call) => call.probeAt === null);
   const mine = started.filter((call) => call.releasedBy === view.epoch);
   const theirs = started.filter((call) => call.releasedBy !== view.epoch);
   const commands: Command[] = [];
@@ -146,6 +193,8 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   if (theirs.length > 0) commands.push({ kind: "recover", calls: theirs.map(idOf) });
   if (probed.length > 0) commands.push({ kind: "probe", calls: probed.map(idOf) });
   if (proposed.length > 0) commands.push({ kind: "intend", calls: proposed.map(idOf) });
+  // Children work while the other calls of the reply run.
+  commands.push(...childrenOwed(state, view));
   if (mine.length > 0) commands.push({ kind: "perform", calls: mine.map(idOf) });
   if (overdue !== undefined) commands.push({ kind: "giveUp", call: overdue.call });
   if (!view.looked && owed.some(lacksTool)) commands.push({ kind: "lookAgain" });
@@ -154,6 +203,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const heldUntil = waiting.map((call) => Math.max(view.effectsSettleAt, call.probeAt ?? 0));
   if (answered.length > 0) heldUntil.push(view.effectsSettleAt);
   heldUntil.push(...left.map((call) => Math.max(view.effectsSettleAt, call.askFrom ?? 0)));
+  heldUntil.push(...lateTimes(state, view));
   heldUntil.push(
     ...gated.map(({ gate }) => (view.now < gate.expiresAt ? gate.expiresAt : view.now + BOUNDS.clockAgainMs)),
   );
@@ -175,9 +225,14 @@ export const lacksTool = (call: OpenCall): boolean =>
   call.status === "unknown" && call.toolGone === true && call.answer === null;
 
 /** A deployment can let this run go on. No deployment wakes it, so it has to be polled. */
-export const waitsForCode = (state: State): boolean => state.phase === "AwaitingAgent" || state.open.some(lacksTool);
+export const waitsForCode = (state: State): boolean =>
+  state.phase === "AwaitingAgent" || state.open.some(lacksTool) || lacksChild(state);
 
-const isReleasedBy = (call: OpenCall, epoch: number): boolean =>
-  call.status === "started" && call.releasedBy === epoch && call.probeAt === null;
+/** A child is dispatched and not made: its agent cannot be loaded. */
+const lacksChild = ({ children, ending }: State): boolean =>
+  ending === null && children.some(({ made, superseded }) => made !== true && !superseded);
+
+const isReleasedBy = ({ status, releasedBy, probeAt, child }: OpenCall, epoch: number): boolean =>
+  status === "started" && releasedBy === epoch && probeAt === null && child === undefined;
 
 const idOf = (call: OpenCall): string => call.call;

@@ -37,6 +37,7 @@ const BACK = [
   "Reflecting",
   "ForceStop",
   "AwaitingReconcile",
+  "AwaitingChildren",
 ] as const;
 
 const active = (row: Pick<PhaseRow, "label" | "next"> & Partial<PhaseRow>): PhaseRow => ({
@@ -63,13 +64,13 @@ const rows = {
   ExecutingTools: active({
     edge: "batch",
     label: "running tools",
-    next: ["AwaitingLLM", "AwaitingApproval", "AwaitingReconcile", ...ANYWHERE],
+    next: ["AwaitingLLM", "AwaitingApproval", "AwaitingReconcile", "AwaitingChildren", ...ANYWHERE],
   }),
   AwaitingApproval: active({
     status: "waiting",
     edge: "decision",
     label: "waiting for a human to approve a call or more budget",
-    next: ["ExecutingTools", "AwaitingLLM", ...ANYWHERE],
+    next: ["ExecutingTools", "AwaitingLLM", "AwaitingReconcile", "AwaitingChildren", ...ANYWHERE],
   }),
   RetryingLLM: active({
     label: "waiting before the model is asked again",
@@ -94,7 +95,13 @@ const rows = {
     status: "blocked",
     edge: "resolution",
     label: "waiting for an operator: the outcome of a call is unknown",
-    next: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", ...ANYWHERE],
+    next: ["ExecutingTools", "AwaitingApproval", "AwaitingChildren", "AwaitingLLM", ...ANYWHERE],
+  }),
+  AwaitingChildren: active({
+    status: "waiting",
+    edge: "batch",
+    label: "waiting for the runs that it dispatched",
+    next: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile", "AwaitingLLM", ...ANYWHERE],
   }),
   Paused: parked({
     status: "paused",

@@ -2,6 +2,7 @@
  * The state of a run: everything that is expensive to compute again or unsafe to repeat (seed 3: unknown outcomes).
  * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
+import type { Child, Dispatched } from "./child.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Json } from "./json.ts";
 import type { Crack } from "./crack.ts";
@@ -15,9 +16,13 @@ import type { Retention } from "./policy/retention.ts";
  * A decided end that is not yet committed. A completed run needs none, since it ends without a wait. A failed run
  * compensates first, and may then restart. `next`: `end` forbids the restart, `leave` forbids both.
  */
-export type Ending =
+export type Ending = (
   | { readonly kind: "failed"; readonly failure: Failure; readonly next?: "end" | "leave" }
-  | { readonly kind: "cancelled" };
+  | { readonly kind: "cancelled" }
+) & {
+  /** The end does not wait for children, and nothing is compensated. */
+  readonly forced?: true;
+};
 
 /** A call whose effect can be undone. Before `from` its request may still take effect; null: its outcome is known. */
 export interface Undoable {
@@ -70,6 +75,8 @@ export interface OpenCall {
   readonly undoes?: string;
   /** What follows at `askFrom` without an answer. Absent: only a human's answer can settle it. */
   readonly otherwise?: OnUnknown;
+  /** A call of a child tool that dispatched a child run. */
+  readonly child?: Dispatched;
 }
 
 /** The code that a run waits for: its agent cannot be loaded, or version `to` needs acceptance. */
@@ -124,8 +131,10 @@ export interface State {
   /** Calls ever proposed, over all restarts. */
   readonly calls: number;
   readonly open: readonly OpenCall[];
-  /** Runs that this run started and whose end has not been reported to it. */
-  readonly children: readonly string[];
+  /** Runs that this run dispatched and whose end it has not absorbed. */
+  readonly children: readonly Child[];
+  /** What the parent of this run reserved for it. The limits of its agent's budget are never above it. */
+  readonly grant?: Grant;
   readonly spent: Spent;
   /** Counters of the recovery table. A usable reply sets them back to 0. */
   readonly modelRetries: number;

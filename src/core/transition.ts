@@ -2,7 +2,17 @@
  * `transition(state, event)`: the only way to derive the next state. It is pure. An event that the current phase does
  * not accept is a bug in cairn and stops the run before anything is committed.
  */
+import { accepts } from "./accepts.ts";
 import { add } from "./policy/budget.ts";
+import {
+  absorbReport,
+  applyAskedToStop,
+  applyChildStarted,
+  dispatchChild,
+  dropChild,
+  settleReports,
+  supersede,
+} from "./calls/children.ts";
 import { EFFECTS } from "./calls/effects.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./ensure.ts";
@@ -22,7 +32,7 @@ import {
 } from "./calls/open-calls.ts";
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
 import { endOutage, withRetry } from "./policy/outage.ts";
-import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow, mayRedrive } from "./phases.ts";
+import { mayFollow, mayRedrive } from "./phases.ts";
 import { applyRedrive } from "./policy/redrive.ts";
 import { beginCompensation, beginRestart, beginUndo } from "./calls/saga.ts";
 import type { State } from "./state.ts";
@@ -31,41 +41,6 @@ import { assertState } from "./invariants.ts";
 import { applyClosingReply, beginStopping } from "./policy/stopping.ts";
 import { applyAgentChange, resumeAfterHold, holdForAgent, isLacking, withoutLack } from "./policy/upgrades.ts";
 import { applyCompaction } from "./policy/window.ts";
-
-/** The phases in which each event may happen. `live`: every phase that is not terminal. */
-export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } = {
-  RunStarted: ["Preparing"],
-  AgentChanged: "live",
-  ModelCallCompleted: ["AwaitingLLM", "RetryingLLM", "ForceStop"],
-  ModelCallLost: "live",
-  BudgetDebited: "live",
-  Compacted: ["Compacting"],
-  ToolIntended: ["ExecutingTools"],
-  // Also in AwaitingApproval: the intent of a call behind another gate may leave the run nothing to do but to wait.
-  ApprovalRequested: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", "RetryingLLM", "Compacting"],
-  HumanApprovalReceived: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"],
-  DecisionIgnored: "live",
-  ToolInvoked: ["ExecutingTools"],
-  ToolResultRecorded: ["ExecutingTools"],
-  ToolCompensated: ["ExecutingTools"],
-  ToolOutcomeUnknown: ["ExecutingTools", ...PHASE_NAMES.filter(isAside)],
-  ToolResultReconciled: ["ExecutingTools", "AwaitingReconcile"],
-  MessageAbsorbed: "live",
-  ChildStarted: "live",
-  RunPaused: PHASE_NAMES.filter((phase) => phase !== "Paused" && mayFollow(phase, "Paused")),
-  RunResumed: PHASE_NAMES.filter(isAside),
-  CheckFailed: ["Reflecting"],
-  CrackSignalled: "live",
-  TopologyMoved: ["AwaitingLLM", "RetryingLLM", "Reflecting"],
-  RecoveryDecided: "live",
-  RunEnded: "live",
-  RunRedriven: ["Failed"],
-};
-
-export const accepts = (phase: Phase, kind: EventKind): boolean => {
-  const phases = ACCEPTS[kind];
-  return phases === "live" ? !isTerminal(phase) : phases.includes(phase);
-};
 
 export interface Step {
   readonly state: State;
@@ -218,10 +193,15 @@ const handlers: Handlers = {
     ensure(!state.absorbed.includes(event.message), `message ${event.message} is absorbed twice`);
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
     if (event.body.kind === "user") return appendUserMessage(taken, { ...event.body, at: event.at });
+    if (event.body.kind === "child") return absorbReport(taken, event.body, event.at);
     return applyAnswer(taken, event.body);
   },
 
-  ChildStarted: (state, { child }) => ({ ...state, children: [...state.children, child] }),
+  ChildDispatched: dispatchChild,
+  ChildStarted: applyChildStarted,
+  ChildSuperseded: supersede,
+  ChildAskedToStop: applyAskedToStop,
+  ChildNeverMade: dropChild,
 
   RunPaused: (state) => ({ ...state, phase: "Paused", pausedFrom: state.pausedFrom ?? state.phase }),
 
@@ -249,9 +229,12 @@ const handlers: Handlers = {
       case "stop":
         return beginStopping(state, { ...action, at });
       case "abort":
-        return { ...state, ending: { ...action, kind: "failed" } };
+        return { ...settleReports(state, at), ending: { ...action, kind: "failed" } };
+      case "force":
+        ensure(state.ending !== null, "only a decided end is forced");
+        return { ...state, ending: { ...state.ending, forced: true } };
       case "cancel":
-        return { ...state, ending: { kind: "cancelled" } };
+        return { ...settleReports(state, at), ending: { kind: "cancelled" } };
       case "compensate":
         return beginCompensation(state, at);
       case "undo":

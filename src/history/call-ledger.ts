@@ -1,5 +1,6 @@
 /** The ledger of a run: one entry per tool call that a model ever proposed, folded from the events in order. */
 import type { LedgerEntry } from "../codec/archive.ts";
+import type { ChildReport } from "../core/child.ts";
 import type { Event } from "../core/event.ts";
 import { inline } from "../core/message.ts";
 
@@ -12,6 +13,8 @@ export function ledgerOf(events: Iterable<Event>): readonly LedgerEntry[] {
 
 class CallLedger {
   readonly #calls = new Map<string, LedgerEntry>();
+  /** The call of each child run. */
+  readonly #children = new Map<string, string>();
   /** How many calls the models proposed. */
   #asked = 0;
 
@@ -29,12 +32,25 @@ class CallLedger {
       }
     }
     if (event.kind === "RecoveryDecided" && event.action.kind === "undo") this.#undo(event.action.call);
+    if (event.kind === "ChildDispatched") this.#children.set(event.child, event.call);
+    if (event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child") {
+      this.#report(event.body, event.at);
+    }
     if (!("call" in event)) return;
     const entry = this.#calls.get(event.call);
     if (entry === undefined) return;
     const now = entered(entry, event);
     this.#calls.set(event.call, now);
     if (entry.undoes !== undefined && isUndone(event)) this.#settle(entry.undoes, now);
+  }
+
+  /** A call that its run judges replaces this by its result. A run that is to end judges none. */
+  #report({ child, status }: ChildReport, at: number): void {
+    const entry = this.#calls.get(this.#children.get(child) ?? "");
+    if (entry === undefined || entry.settledAt !== null) return;
+    const outcome = status === "completed" ? "succeeded" : "failed";
+    const evidence = `child run ${child} ${status}`;
+    this.#calls.set(entry.call, { ...entry, status: outcome, externalId: child, evidence, settledAt: at });
   }
 
   #undo(undoes: string): void {
@@ -65,6 +81,9 @@ export function readLedgerEvent(event: Event): Event | null {
       return { ...event, value: NOTHING };
     case "RecoveryDecided":
       return event.action.kind === "undo" ? event : null;
+    case "MessageAbsorbed":
+      if (event.stage !== "taken" || event.body.kind !== "child") return null;
+      return { ...event, body: { ...event.body, value: NOTHING } };
     case "ToolResultReconciled":
       return { ...event, answer: { ...event.answer, value: null } };
     case "HumanApprovalReceived":
@@ -103,6 +122,17 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
         attempts: entry.attempts + 1,
         evidence: `released in epoch ${event.epoch}`,
       };
+    case "ChildDispatched": {
+      const evidence = `dispatched child run ${event.child} in epoch ${event.epoch}`;
+      return { ...entry, status: "started", attempts: event.try, externalId: event.child, evidence, settledAt: null };
+    }
+    case "ChildSuperseded":
+      return { ...entry, evidence: `child run ${event.child} was too late: ${event.why}` };
+    case "ChildNeverMade": {
+      if (entry.settledAt !== null) return entry;
+      const evidence = `child run ${event.child} was never made`;
+      return { ...entry, status: "failed", evidence, settledAt: event.at };
+    }
     case "ToolResultRecorded": {
       const { outcome: status, externalId, evidence, at: settledAt } = event;
       return { ...entry, status, externalId, evidence, settledAt };

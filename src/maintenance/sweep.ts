@@ -8,8 +8,7 @@ import { newerBy } from "../codec/row.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Failure } from "../core/event.ts";
 import { TIMES } from "../protocol/limits.ts";
-import { type Trouble, decideRecovery, tooManyDeaths } from "../core/policy/recovery.ts";
-import { nextCompensationStep } from "../core/calls/saga.ts";
+import { type Trouble, forceEnd, tooManyDeaths } from "../core/policy/recovery.ts";
 import type { State } from "../core/state.ts";
 import type { Payload, Task, TaskResult } from "../protocol/chain.ts";
 import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
@@ -219,8 +218,8 @@ async function end(
   if (loaded === null) return false;
   const run = new ActiveRun({ world, invocation, loaded, segments, commits: new CommitCache() });
   recordRedrive(run);
-  if (run.state.ending === null || nextCompensationStep(run.state) !== null)
-    run.record(decideRecovery(run.state, trouble, run.now));
+  const forced = forceEnd(run.state, trouble, run.now);
+  if (forced !== null) run.record(forced);
   try {
     while (run.state.ending !== null) {
       await commitDecided(run, run.state.ending);

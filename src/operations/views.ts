@@ -22,6 +22,7 @@ import { stateAfterRedrive } from "../history/after-redrive.ts";
 import { type ModelOutage, labelOf, labelOfRow, outageIn, topologyIn } from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
+import { type ShownChild, shownChildren } from "./child-views.ts";
 import { ledgerOf } from "../history/call-ledger.ts";
 import { unlessGone } from "../history/damage.ts";
 import { type Loaded, SegmentCache, jsonOf } from "../history/load.ts";
@@ -113,6 +114,10 @@ export interface Shown extends Summary {
   readonly waitsFor: WaitsFor | null;
   /** The model's provider does not answer: since when, after how many calls, and when the next call is due. */
   readonly outage: ModelOutage | null;
+  /** The child runs that it waits for. */
+  readonly children: readonly ShownChild[];
+  /** The run that dispatched it; null if no run did. */
+  readonly parent: string | null;
   readonly unknown: readonly UnknownCall[];
   readonly gates: readonly OpenGate[];
   /** Where the topology stands, with its plan, cursor or round; null for a plain ReAct run. */
@@ -223,6 +228,8 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     agentVersion: state.agentVersion,
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
     outage: outageIn(state),
+    children: shownChildren(state),
+    parent: row.parent?.run ?? null,
     unknown,
     gates,
     ignoredDecision: ignored === undefined ? null : { ...ignored, call: callOf(ignored.gate) },

@@ -5,7 +5,7 @@
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type * as z from "zod";
-import type { Budget, Spent } from "../core/policy/budget.ts";
+import type { Budget, Grant, Spent } from "../core/policy/budget.ts";
 import type { Dial } from "../core/policy/dial.ts";
 import type { Effect } from "../core/calls/effects.ts";
 import type { OnUnknown } from "../core/event.ts";
@@ -112,6 +112,22 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
   readonly settleMs: number | null;
   /** The external service's name for the effect, for the ledger of calls. */
   readonly externalId: ((result: Json) => string | null) | null;
+  /** A call dispatches a child run of another agent, and `run` is never called. Absent for other tools. */
+  readonly child?: ChildRun;
+}
+
+/** The child runs that a child tool dispatches (`childTool`). */
+export interface ChildRun {
+  /** The name of the agent of the child. */
+  readonly agent: string;
+  /** What the parent reserves for each child: the child spends no more. */
+  readonly grant: Grant;
+  /** Milliseconds after which a child is too late. */
+  readonly deadlineMs: number;
+  /** How many children one call may have, one after the other. */
+  readonly tries: number;
+  /** False: the parent does not wait for the child, which works without a parent. */
+  readonly wait: boolean;
 }
 
 /** Retries of failed calls, with the same idempotency key, before the model gets the error. Not for unsafe tools. */

@@ -35,6 +35,7 @@ import type {
   RequestOutcome,
   Row,
 } from "../protocol/row.ts";
+import type { ChildrenCreation, ChildrenOutcome } from "../protocol/row-children.ts";
 import type { Park, ParkOutcome } from "../protocol/row-park.ts";
 import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
@@ -80,6 +81,11 @@ export interface RunTable {
    * no unexpired row, but an unexpired tombstone. It judges both atomically, and deletes an expired row first.
    */
   create(creation: Creation): Promise<CreateOutcome>;
+  /**
+   * One transaction. Condition: the parent has not ended, and the named epoch holds it. Each child is created unless
+   * its row or the ID of its report is there. A child that is left alone takes the ID of its report.
+   */
+  createChildren(creation: ChildrenCreation): Promise<ChildrenOutcome | Ambiguous>;
   claim(claim: Claim): Promise<ClaimOutcome | Ambiguous>;
   commit(commit: Commit): Promise<CommitOutcome | Ambiguous>;
   park(park: Park): Promise<ParkOutcome | Ambiguous>;

@@ -11,6 +11,18 @@ export function runId(hash: Hash, of: { tenant: string; agent: string; idempoten
   return `${of.tenant}-${base32(hash(joined("run", of.tenant, of.agent, of.idempotencyKey)), 26)}`;
 }
 
+/**
+ * The run ID of a child. It names the parent's incarnation, the restart number, the call and the try, so a child of one
+ * of them is never taken for that of another.
+ */
+export function childRunId(
+  hash: Hash,
+  of: { tenant: string; run: string; born: string; attempt: number; call: string; try: number },
+): string {
+  const child = joined("child", of.run, of.born, String(of.attempt), of.call, String(of.try));
+  return `${of.tenant}-${base32(hash(child), 26)}`;
+}
+
 /** An incarnation ID of ten characters, from 64 random hex digits. */
 export const bornFrom = (randomHex: string): string => base32(randomHex, 10);
 
@@ -52,6 +64,9 @@ export const decisionId = (gate: string): string => `gate#${gate}`;
 
 /** The ID of the one message in which a child run reports its end. */
 export const childEndId = (child: string): string => `child#${child}`;
+
+/** The message ID under which a parent wants the effects of its child compensated. */
+export const parentStopId = "cancel#parent";
 
 /** The message ID of a reconciliation of a call, for the question number `asked`. The first one counts. */
 export const reconcileId = (call: string, asked: number): string => `reconcile#${call}#${asked}`;

@@ -117,6 +117,8 @@ export interface Creation extends Incarnation {
   /** A row that expired before this time makes room; `now` if absent. */
   readonly earliest?: number;
   readonly deadline: number;
+  /** The level that the new run needs; absent: the lowest. */
+  readonly level?: number;
   /** The checksum of the resulting row. */
   readonly checksum?: string;
 }

@@ -10,9 +10,11 @@ import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Price } from "../core/policy/price.ts";
+import type { Budget } from "../core/policy/budget.ts";
 import type { UpgradePolicy } from "../core/state.ts";
 import { react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
+import { wrongWithChild } from "./child-tool.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
@@ -132,19 +134,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`,
   );
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
-  refuse(Object.keys(tools).length > SIZES.toolsMax, `agent ${name} has more than ${SIZES.toolsMax} tools`);
-  for (const tool of Object.keys(tools)) {
-    refuse(!isName(tool), `a tool's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(tool)}`);
-  }
-  for (const [tool, declared] of Object.entries(tools)) {
-    const { effect, probe } = declared;
-    const wrongEffect = wrongWithEffect(effect, declared);
-    refuse(wrongEffect !== null, `tool ${tool} of agent ${name}: ${wrongEffect}`);
-    const wrong = EFFECTS[effect].hasProbe !== (probe !== null && probe !== undefined);
-    refuse(wrong, `tool ${tool} of agent ${name}: a probed tool has a probe, and no other tool has one`);
-    const wrongRule = wrongWithRules(effect, declared);
-    refuse(wrongRule !== null, `tool ${tool} of agent ${name}: ${wrongRule}`);
-  }
+  validateTools(name, tools);
   const budget = budgetSchema.safeParse(options.budget ?? {});
   refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
   const secrets = secretNames.safeParse(options.secrets ?? []);
@@ -160,6 +150,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     hardIdleMs !== null && !(Number.isSafeInteger(hardIdleMs) && hardIdleMs > 0),
     `agent ${name} has hardIdleMs ${hardIdleMs}: write a positive whole number of milliseconds`,
   );
+  const limits = budgetFrom(budget.data ?? {}, topology.maxBeats);
+  validateChildTools(name, tools, limits);
   const saga = sagaOf(options.saga);
   if (typeof saga === "string") throw new AgentInvalid(`the saga of agent ${name}: ${saga}`);
   const context = contextSchema.safeParse(options.context ?? {});
@@ -179,7 +171,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     models,
     ...checkpointOf(name, options.checkpoint),
     upgrade,
-    budget: budgetFrom(budget.data ?? {}, topology.maxBeats),
+    budget: limits,
     ...priceOf(options),
     loops,
     dial,
@@ -191,6 +183,31 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     saga,
     secrets: secrets.data ?? [],
   };
+}
+
+/** Throws `AgentInvalid` with the first tool that the engine could not run as declared. */
+function validateTools(name: string, tools: Readonly<Record<string, AnyTool>>): void {
+  refuse(Object.keys(tools).length > SIZES.toolsMax, `agent ${name} has more than ${SIZES.toolsMax} tools`);
+  for (const tool of Object.keys(tools)) {
+    refuse(!isName(tool), `a tool's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(tool)}`);
+  }
+  for (const [tool, declared] of Object.entries(tools)) {
+    const { effect, probe } = declared;
+    const wrongEffect = wrongWithEffect(effect, declared);
+    refuse(wrongEffect !== null, `tool ${tool} of agent ${name}: ${wrongEffect}`);
+    const wrong = EFFECTS[effect].hasProbe !== (probe !== null && probe !== undefined);
+    refuse(wrong, `tool ${tool} of agent ${name}: a probed tool has a probe, and no other tool has one`);
+    const wrongRule = wrongWithRules(effect, declared);
+    refuse(wrongRule !== null, `tool ${tool} of agent ${name}: ${wrongRule}`);
+  }
+}
+
+/** Throws `AgentInvalid` with the first child tool that does not fit the budget of its agent. */
+function validateChildTools(name: string, tools: Readonly<Record<string, AnyTool>>, limits: Budget): void {
+  for (const [tool, { child }] of Object.entries(tools)) {
+    const wrong = child === undefined ? null : wrongWithChild(child, limits);
+    refuse(wrong !== null, `child tool ${tool} of agent ${name}: ${wrong}`);
+  }
 }
 
 function priceOf({ name, price, model }: Pick<AgentOptions<z.ZodType>, "name" | "price" | "model">): Priced {

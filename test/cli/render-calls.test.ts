@@ -1,7 +1,8 @@
 /** Calls as people read them: whose a key is, what follows without an answer, and what the other side said by itself. */
 import { expect, test } from "vitest";
 import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
-import { renderLedger, renderRun } from "../../src/cli/render/run.ts";
+import { renderRun } from "../../src/cli/render/run.ts";
+import { renderLedger } from "../../src/cli/render/ledger.ts";
 import { commandLine } from "../../src/cli/render/words.ts";
 import { inline } from "../../src/core/message.ts";
 import type { LedgerEntry, Shown, TimelineEntry, UnknownCall } from "../../src/operations/views.ts";
@@ -37,6 +38,7 @@ const blocked: Shown = {
     task: {},
     unknown: [call],
     gates: [],
+    ...{ children: [], parent: null },
   },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
   ...{

@@ -28,6 +28,7 @@ const waiting: Shown = {
     task: {},
     unknown: [],
     gates: [],
+    ...{ children: [], parent: null },
     result: null,
   },
   ...{ spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 }, agentVersion: "1", waitsFor: null, failure: null },

@@ -46,6 +46,7 @@ const waiting: Shown = {
     spent: { usd: 0, tokensIn: 0, tokensOut: 0 },
     unknown: [],
     gates: [],
+    ...{ children: [], parent: null },
     result: null,
     failure: null,
     waitsFor: null,

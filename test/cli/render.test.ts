@@ -5,7 +5,8 @@ import type { SupervisorEvent } from "../../src/ports/supervisor-events.ts";
 import { inline } from "../../src/core/message.ts";
 import type { LedgerEntry, Shown, TimelineEntry } from "../../src/operations/views.ts";
 import { type Paint, pairs, plain, table } from "../../src/cli/terminal/paint.ts";
-import { renderLedger, renderList, renderRun } from "../../src/cli/render/run.ts";
+import { renderList, renderRun } from "../../src/cli/render/run.ts";
+import { renderLedger } from "../../src/cli/render/ledger.ts";
 import { renderSupervision } from "../../src/cli/render/supervision.ts";
 import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
 import { commandLine } from "../../src/cli/render/words.ts";
@@ -34,8 +35,17 @@ const blocked: Shown = {
   task: { to: "Lisbon" },
   unknown: [{ call: "c6", tool: "chargeCard", key: "K6", args: { usd: 266 }, askFrom: NOW + 12_000, ...KNOWN }],
   ...{ agentVersion: "1", waitsFor: null, gates: [], result: null, failure: null, keptUntil: null, archive: null },
-  ignoredDecision: null,
-  ...{ topology: null, cracks: {}, granted: null, assigned: null, outage: null, redrivable: false },
+  ...{
+    ignoredDecision: null,
+    topology: null,
+    cracks: {},
+    granted: null,
+    assigned: null,
+    outage: null,
+    redrivable: false,
+    children: [],
+    parent: null,
+  },
 };
 
 describe("a run", () => {

@@ -105,12 +105,16 @@ describe("a parent and children with one damaged row", () => {
     const sound = rowOf(harness, one.run);
     damage(harness, one.run);
     expect(await sendRequest(harness.world, { run: parent.run, want: "cancel" })).toBe("requested");
-    expect(await drive(runnerOf(harness.world, scriptedAgent({})), payload)).toMatchObject({ route: "done" });
+    const waiting = await drive(runnerOf(harness.world, scriptedAgent({})), payload);
+    expect(waiting).toMatchObject({ route: "park" });
     expect(rowOf(harness, two.run)).toMatchObject({ cancel: true });
-    expect(rowOf(harness, parent.run)).toMatchObject({ status: "cancelled", endNotified: false });
+    expect(rowOf(harness, parent.run).status).toBe("running");
     harness.world.store.rows.set(one.run, sound);
-    await sweep(harness);
-    expect([rowOf(harness, one.run).cancel, rowOf(harness, parent.run).endNotified]).toEqual([true, true]);
+    await drive(runnerOf(harness.world, scriptedAgent({})), waiting);
+    expect(rowOf(harness, one.run).cancel).toBe(true);
+    for (const child of [one, two]) await drive(runnerOf(harness.world, scriptedAgent({})), child);
+    await drive(runnerOf(harness.world, scriptedAgent({})), { ...waiting, epoch: rowOf(harness, parent.run).epoch });
+    expect(rowOf(harness, parent.run)).toMatchObject({ status: "cancelled", endNotified: true });
   });
 });
 

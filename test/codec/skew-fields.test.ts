@@ -7,16 +7,19 @@ import { decodeRow } from "../../src/codec/row.ts";
 import { decodeJournal, decodeSnapshot, encodeJournal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
-import type { Event } from "../../src/core/event.ts";
+import type { Event, EventKind } from "../../src/core/event.ts";
 import { type Level, LEVEL, LEVELS, LOWEST_LEVEL, levelIn, neededLevel } from "../../src/core/levels.ts";
 import { switchModel, retryLater, retrySoon } from "../../src/core/policy/outage.ts";
-import { PHASE_NAMES } from "../../src/core/phases.ts";
+import { PHASE_NAMES, type Phase } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
-import { accepts, fold } from "../../src/core/transition.ts";
+import { accepts } from "../../src/core/accepts.ts";
+import { fold } from "../../src/core/transition.ts";
+import { CHILD_MOMENTS } from "../golden/children.ts";
 import { DECISION_MOMENTS } from "../golden/decisions.ts";
 import { OUTAGE_MOMENTS } from "../golden/outages.ts";
 import { SAGA_MOMENTS } from "../golden/sagas.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf, row, withCalls } from "../support/states/states-and-events.ts";
+import { withChildren } from "../support/states/child-events.ts";
 import {
   UNKNOWN_FIELD,
   withUnknownFields,
@@ -30,12 +33,26 @@ interface Moment {
   readonly events: readonly Event[];
 }
 
+/** Events that need children in the state. Their run does not end before. */
+const isOfChild = (kind: EventKind): boolean => /^Child(Superseded|AskedToStop|NeverMade)$/.test(kind);
+
+const kindsIn = (phase: Phase, when: (kind: EventKind) => boolean): readonly Event[] =>
+  EVENT_KINDS.filter(
+    (kind) => accepts(phase, kind) && when(kind) && !(kind === "RunEnded" && phase === "AwaitingChildren"),
+  ).map((kind) => eventOf(kind, phase));
+
 const MOMENTS: readonly Moment[] = [
   ...PHASE_NAMES.map((phase) => ({
     moment: phase,
     state: IN_PHASE[phase](),
-    events: EVENT_KINDS.filter((kind) => accepts(phase, kind)).map((kind) => eventOf(kind, phase)),
+    events: kindsIn(phase, (kind) => !isOfChild(kind)),
   })),
+  ...PHASE_NAMES.filter((phase) => phase !== "AwaitingChildren").map((phase) => ({
+    moment: `${phase} with children`,
+    state: withChildren(IN_PHASE[phase]()),
+    events: kindsIn(phase, isOfChild),
+  })),
+  ...CHILD_MOMENTS,
   ...[...SAGA_MOMENTS, ...DECISION_MOMENTS, ...OUTAGE_MOMENTS],
 ];
 

@@ -35,6 +35,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     Reflecting: [{ kind: "judge" }],
     ForceStop: [{ kind: "close" }],
     AwaitingReconcile: [{ kind: "wait", until: GATE_UNTIL }],
+    AwaitingChildren: [{ kind: "makeChildren", children: ["local-child-c2"] }],
     Paused: [{ kind: "resume" }],
     AwaitingAgent: [{ kind: "lookAgain" }],
     Completed: [],
@@ -49,7 +50,10 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
   test("an end that is decided comes before every other command, and after the end there is none", () => {
     const state = IN_PHASE[phase]();
     const ending = isTerminal(phase) ? state : fold(state, abortDecided);
-    expect(nextCommands(ending, view())).toEqual(isTerminal(phase) ? [] : [{ kind: "end" }]);
+    // C5: children are asked to stop first.
+    const children = state.children.map(({ id }) => id);
+    const first = children.length > 0 ? { kind: "stopChildren", children } : { kind: "end" };
+    expect(nextCommands(ending, view())).toEqual(isTerminal(phase) ? [] : [first]);
   });
 
   test("a cancel comes before every other command, a pause before every call that is not released", () => {

@@ -143,7 +143,7 @@ describe("a run that has to stop", () => {
   });
 
   test("makes no closing call when its processes died too often", () => {
-    const left = { kind: "abort", failure: FAILURE, next: "leave" };
+    const left = { kind: "abort", failure: FAILURE, next: "leave", forced: true };
     expect(decideRecovery(state(), deaths, AT).action).toEqual(left);
   });
 });

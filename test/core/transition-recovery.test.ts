@@ -23,6 +23,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     "compensate",
     "undo",
     "restart",
+    "force",
   ] as const)("recovery by %s leads to an allowed phase", (kind) => {
     const state = IN_PHASE[phase]();
     const actions: { readonly [K in Action["kind"]]: Action } = {
@@ -41,11 +42,17 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       compensate: { kind: "compensate" },
       undo: { kind: "undo", call: "c1" },
       restart: { kind: "restart", say: "Begin again." },
+      force: { kind: "force" },
     };
     const decide = () => fold(state, decided(actions[kind])).phase;
-    const hasCalls = ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile", "Paused", "AwaitingAgent"].includes(
-      phase,
-    );
+    const hasCalls = [
+      "ExecutingTools",
+      "AwaitingApproval",
+      "AwaitingReconcile",
+      "AwaitingChildren",
+      "Paused",
+      "AwaitingAgent",
+    ].includes(phase);
     const leads = {
       abort: phase,
       cancel: phase,
@@ -61,10 +68,15 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       toolBack: null,
       stop: ["AwaitingLLM", "RetryingLLM", "Compacting", "ForceStop"].includes(phase) ? "ForceStop" : null,
       // Calls of these states may be running: they are unknown before anything is undone.
-      compensate: ["ExecutingTools", "Preparing", "Paused", "AwaitingAgent"].includes(phase) ? null : "ExecutingTools",
+      compensate: ["ExecutingTools", "AwaitingChildren", "Preparing", "Paused", "AwaitingAgent"].includes(phase)
+        ? null
+        : "ExecutingTools",
       // Nothing of these states can be undone.
       undo: null,
-      restart: mayFollow(phase, "AwaitingLLM") && !isAside(phase) ? "AwaitingLLM" : null,
+      // No end is decided.
+      force: null,
+      restart:
+        phase !== "AwaitingChildren" && mayFollow(phase, "AwaitingLLM") && !isAside(phase) ? "AwaitingLLM" : null,
     }[kind];
     if (leads === null || isTerminal(phase)) expect(decide).toThrow(InvariantViolated);
     else expect(decide()).toBe(leads);

@@ -1,10 +1,12 @@
 /** Every pair of phase and event, and what each event does to the state and to the transcript. */
 import { describe, expect, test } from "vitest";
-import type { Event } from "../../src/core/event.ts";
+import type { Event, EventKind } from "../../src/core/event.ts";
+import type { State } from "../../src/core/state.ts";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { inline, wordsOf } from "../../src/core/message.ts";
-import { PHASE_NAMES, isAside, isTerminal, mayFollow, mayRedrive } from "../../src/core/phases.ts";
-import { ACCEPTS, accepts, fold, foldAll, transition } from "../../src/core/transition.ts";
+import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow, mayRedrive } from "../../src/core/phases.ts";
+import { ACCEPTS, accepts } from "../../src/core/accepts.ts";
+import { fold, foldAll, transition } from "../../src/core/transition.ts";
 import { deepFreeze } from "../support/walks/random-walks.ts";
 import {
   AT,
@@ -35,6 +37,15 @@ import {
   startedEvent,
   view,
 } from "../support/states/states-and-events.ts";
+import { withChildren } from "../support/states/child-events.ts";
+
+/** Events about children need some, and an end that does not wait for them is forced. */
+function stateOf(kind: EventKind, phase: Phase): State {
+  const state = IN_PHASE[phase]();
+  if (phase === "AwaitingChildren")
+    return kind === "RunEnded" ? { ...state, ending: { kind: "cancelled", forced: true } } : state;
+  return /^Child(Superseded|AskedToStop|NeverMade)$/.test(kind) ? withChildren(state) : state;
+}
 
 describe.each(PHASE_NAMES)("in %s", (phase) => {
   test("the state of this phase has it", () => {
@@ -42,7 +53,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
   });
 
   test.each(EVENT_KINDS)("%s is accepted or refused as the table states", (kind) => {
-    const state = deepFreeze(IN_PHASE[phase]());
+    const state = deepFreeze(stateOf(kind, phase));
     const event = deepFreeze(eventOf(kind, phase));
     if (!accepts(phase, kind)) {
       const refusal = new InvariantViolated(`${kind} does not happen in ${phase}`);

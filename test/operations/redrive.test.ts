@@ -1,4 +1,5 @@
 /** The one way out of an end: which ends have it, where a redriven run stands, and what the row says of it. */
+import { bareChild } from "../../src/core/calls/children.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { nextCommands } from "../../src/core/outstanding.ts";
@@ -127,7 +128,9 @@ describe("an end cannot be redriven", () => {
   });
 
   test("when the run had children, because they were cancelled", () => {
-    expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), children: ["local-child"] })).toBe("HasChildren");
+    expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), children: [bareChild("local-child")] })).toBe(
+      "HasChildren",
+    );
   });
 
   test("when older code recorded it without the phase of the run", () => {

@@ -4,26 +4,22 @@
  */
 import { expect, test } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
-import { runId } from "../../src/protocol/ids.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
-import type { Payload } from "../../src/protocol/chain.ts";
 import type { World } from "../../src/ports/world.ts";
 import { archiveKey } from "../../src/history/object-keys.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
-import { AT, startedEvent } from "../support/states/states-and-events.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
 import {
   FINAL_REPLY,
   type Harness,
   scriptedAgent,
-  callsThenFinal,
   createChainHarness,
   neverSettles,
   rowOf,
 } from "../support/harness/harness.ts";
+import { boss, worker } from "../support/agents/workers.ts";
 import {
-  beforeCall,
   crashAfterCall,
   freezeBeforeCall,
   endAttempt,
@@ -36,75 +32,51 @@ import {
   runAttempt,
   stopExecution,
   sweep,
-  claimAndLoad,
 } from "../support/harness/chain-steps.ts";
-
-/** A beat of the parent that says in its state, before it makes them, which runs it is about to start. */
-async function intendChildren(harness: Harness, payload: Payload, children: readonly string[]): Promise<void> {
-  const active = await claimAndLoad(harness, { payload, retry: 0, attempt: 1 });
-  active.record(startedEvent);
-  for (const child of children) active.record({ kind: "ChildStarted", at: AT, child });
-  await active.commit({ release: true });
-}
 
 test("schedule 41: a child ends and its process dies before it notifies; the row is kept past its expiry", async () => {
   const harness = createChainHarness();
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
-  const boss = await beginRun(harness.world, agent, {});
+  const parent = await beginRun(harness.world, agent, {});
   // The parent waits, as far as this schedule goes.
   startAttempt(harness);
-  const child = await startKeyedRun(harness.world, { agent, key: "child", parent: boss });
+  const child = await startKeyedRun(harness.world, { agent, key: "child", parent });
   await loseAttempt(harness, agent, crashAfterCall(harness.world, "commit"));
   stopExecution(harness, child);
   expect(rowOf(harness, child.run)).toMatchObject({ status: "completed", endNotified: false, expiresAtSec: null });
   harness.clock.moveTo(harness.clock.now() + harness.world.limits.retentionMs + 1_000);
   await sweep(harness.world);
   const now = harness.clock.now();
-  const [message] = await harness.world.inbox.unread({ ...boss, now, limit: 9 });
+  const [message] = await harness.world.inbox.unread({ ...parent, now, limit: 9 });
   expect(message?.body).toMatchObject({ kind: "child", child: child.run, status: "completed" });
   const expiresAtSec = rowOf(harness, child.run).expiresAtSec ?? 0;
   expect(expiresAtSec * 1_000).toBeGreaterThanOrEqual(now + harness.world.limits.retentionMs);
   expect(await harness.world.table.read(child.run, expiresAtSec * 1_000)).toBeNull();
 });
 
-test("schedule 44: a parent is cancelled while one child runs and another is just being made", async () => {
+test("schedule 44: a parent is cancelled while one child works and another is just being made", async () => {
   const harness = createChainHarness();
-  const agent = scriptedAgent({ reply: callsThenFinal(9) });
-  const nameOf = (idempotencyKey: string): string =>
-    runId(harness.world.hash, { tenant: "local", agent: agent.name, idempotencyKey });
-  const [one, other] = [nameOf("one"), nameOf("other")];
-  const boss = await beginRun(harness.world, agent, {});
+  const agents = [boss(), worker()];
+  const { run } = await beginRun(harness.world, agents[0] as Agent, {});
+  const slow = freezeBeforeCall(harness.world, "createChildren");
   const out = startAttempt(harness);
-  await intendChildren(harness, boss, [one, other]);
-  endAttempt(harness, out, { kind: "beat", reply: { ...boss, epoch: 1, route: "wait", seconds: 10 } });
-  await startKeyedRun(harness.world, { agent, key: "one", parent: boss });
-  const slow = freezeBeforeCall(crashAfterCall(harness.world, "create"), "create");
-  void startKeyedRun(slow.world, { agent, key: "other", parent: boss });
-  for (let beat = 0; beat < 3; beat += 1) await runAttempt(harness, agent);
-  const busy = startAttempt(harness);
-  expect(await sendRequest(harness.world, { run: boss.run, want: "cancel" })).toBe("requested");
-  harness.clock.moveTo(harness.clock.now() + 10_000);
-  // It ends, and dies before it tells anybody.
-  await loseAttempt(
-    harness,
-    agent,
-    crashAfterCall(harness.world, "commit", ({ unlessWoken }) => unlessWoken),
-  );
-  expect([rowOf(harness, boss.run).status, rowOf(harness, one).cancel]).toEqual(["cancelled", false]);
-  const telling = beforeCall(harness.world, "recordEndNotified", async () =>
-    expect(rowOf(harness, one).cancel).toBe(true),
-  );
-  await runAttempt(harness, agent, telling);
-  expect(rowOf(harness, boss.run).endNotified).toBe(true);
-  // Whoever was making the other one thaws, and dies before it starts it: the sweeper does.
-  slow.thaw();
+  const late = performTask(out.task, { world: slow.world, agent: agents });
   await flushPromises();
-  expect(rowOf(harness, other).status).toBe("queued");
-  await sweep(harness.world);
-  endAttempt(harness, busy, await performTask(busy.task, { world: harness.world, agent }));
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, one)).toMatchObject({ status: "cancelled", endNotified: true });
-  expect(rowOf(harness, other)).toMatchObject({ status: "cancelled", endNotified: true, spent: { beats: 0 } });
+  endAttempt(harness, out, null);
+  // The retry makes both, and parks; one of them works.
+  await runAttempt(harness, agents);
+  const children = [...harness.world.store.rows.values()].filter(({ parent }) => parent?.run === run);
+  expect(children).toHaveLength(2);
+  expect(await sendRequest(harness.world, { run, want: "cancel" })).toBe("requested");
+  slow.thaw();
+  await late;
+  await runUntilIdle(harness, agents);
+  const ended = children.map((child) => rowOf(harness, child.run));
+  expect(ended).toMatchObject([
+    { status: "cancelled", endNotified: true },
+    { status: "cancelled", endNotified: true },
+  ]);
+  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
 });
 
 const archiving: Agent = {

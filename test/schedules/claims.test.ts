@@ -9,7 +9,7 @@ import { ledger, transcript } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { callPart, replied, startedEvent } from "../support/states/states-and-events.ts";
-import { beginRun, cleanUpRemovedRuns } from "../support/harness/drive.ts";
+import { beginRun, cleanUpRemovedRuns, runnerOf } from "../support/harness/drive.ts";
 import { expireKey } from "../support/runs/leftover-objects.ts";
 import { BEAT_MS, SKEW_MS, scriptedAgent, createChainHarness, beatReply, rowOf } from "../support/harness/harness.ts";
 import {
@@ -103,7 +103,8 @@ test("schedule 21: a booking is cancelled, its run restarts, and the airline get
   for (const attempt of [1, 2]) {
     const active = await claimAndLoad(harness, { payload, retry: attempt, attempt });
     for (const event of [startedEvent, replied([callPart("act")])]) active.record(event);
-    await prepareCalls(active, agent, ["c1"]);
+    const { agentOf } = runnerOf(harness.world, agent);
+    await prepareCalls(active, { agent, agentOf }, ["c1"]);
     const key = openCall(active, "c1").intent?.key ?? "";
     expect(book(key)).toBe("booked");
     bookings.set(key, "cancelled");

@@ -1,4 +1,5 @@
 /** Model calls whose replies nobody has: they are counted however they were lost, and last words are asked for once. */
+import type { Agent } from "../../src/ports/agent.ts";
 import { expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import type { ScriptedReply } from "../../src/index.ts";
@@ -55,7 +56,7 @@ async function die(harness: Harness, agent: Parameters<typeof loseAttempt>[1]): 
   kill();
 }
 
-async function runUntilLoop(harness: Harness, agent: Parameters<typeof loseAttempt>[1]): Promise<string> {
+async function runUntilLoop(harness: Harness, agent: Agent): Promise<string> {
   const { run } = await beginRun(harness.world, agent, {});
   for (let beat = 0; beat < BOUNDS.loopRepeats; beat += 1) await runAttempt(harness, agent);
   expect(rowOf(harness, run)).toMatchObject({ phase: "AwaitingLLM" });

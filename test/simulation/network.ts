@@ -16,6 +16,7 @@ const CONDITIONAL = [...ANY, "answer lost", "not applied", "lands late", "thrott
 /** Which faults an operation can meet. Whoever adds one to a port says it here, and the reach table asks for it. */
 export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.create": CONDITIONAL,
+  "table.createChildren": [],
   "table.claim": CONDITIONAL,
   "table.commit": CONDITIONAL,
   "table.park": CONDITIONAL,

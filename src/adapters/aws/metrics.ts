@@ -73,6 +73,8 @@ export function countsOf({ level, what, detail }: TelemetryRecord): readonly Met
     case "RunClaimed":
       return detail["overtook"] === true ? ["Beats", "Takeovers"] : ["Beats"];
     case "StatusChanged":
+      // A run that waits for its children waits for no human.
+      if (detail["phase"] === "AwaitingChildren") return [];
       return changesOf(String(detail["to"]), String(detail["code"]));
     case "CrackSeen":
       return metricsOf("signals", ({ crack }) => crack === detail["crack"]);

@@ -15,6 +15,13 @@ import {
 } from "../../protocol/row.ts";
 import { decidePark } from "../../protocol/row-park.ts";
 import { decideClaim } from "../../protocol/row-claim.ts";
+import {
+  type ChildAnswer,
+  type ChildrenCreation,
+  type ChildrenOutcome,
+  decideChild,
+  mayMakeChildren,
+} from "../../protocol/row-children.ts";
 import type { Status } from "../../core/phases.ts";
 import { decideHandOver } from "../../protocol/row-hand-over.ts";
 import { decideRedrive } from "../../protocol/row-redrive.ts";
@@ -118,6 +125,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       }
       return { kind: outcome.kind, row: structuredClone(outcome.row) };
     },
+    createChildren: async (creation) => createChildren(store, creation),
     claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
     commit: async (commit) => decide(commit, (row) => decideCommit(row, structuredClone(commit))),
     park: async (park) => decide(park, (row) => decidePark(row, park)),
@@ -146,6 +154,25 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       pageOf(rows, query, (found) => found instanceof RowUnreadable || !(hasEnded(found) && found.endNotified)),
     storeId: async () => store.id,
   };
+}
+
+function createChildren(store: MemoryStore, of: ChildrenCreation): ChildrenOutcome {
+  const { rows, messages } = store;
+  const parent = presentIn(findIn(rows, of.run), of);
+  if ("kind" in parent) return parent;
+  if (!mayMakeChildren(parent, of)) return { kind: "fenced", row: structuredClone(parent) };
+  const children = of.children.map(({ creation, reportId, isLeft }): ChildAnswer => {
+    const found = findIn(rows, creation.run);
+    if (found instanceof RowUnreadable) return { kind: "unreadable", why: found.message };
+    const id = idOf(of, reportId);
+    const answer = decideChild(found, { isSeen: messages.has(id), creation });
+    if (answer.kind === "created") {
+      rows.set(creation.run, structuredClone(answer.row));
+      if (isLeft) messages.set(id, { of: { run: of.run, born: of.born }, message: null, digest: null });
+    }
+    return structuredClone(answer);
+  });
+  return { kind: "made", children };
 }
 
 export const memoryMutexLeases = ({ turns }: MemoryStore): MutexLeases => ({

@@ -1,13 +1,14 @@
-/** Renders a run, a list of runs and a ledger. */
+/** Renders a run and a list of runs. */
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { Crack } from "../../core/crack.ts";
 import { responseTo } from "../../core/topologies/cracks.ts";
 import type { Status } from "../../core/phases.ts";
 import type { Damaged } from "../../ports/run-table.ts";
-import type { LedgerEntry, OpenGate, Shown, Summary, UnknownCall } from "../../operations/views.ts";
+import type { OpenGate, Shown, Summary, UnknownCall } from "../../operations/views.ts";
 import { askedFor, grantWords } from "../commands/budget.ts";
 import { type Cell, type Ink, type Paint, type Style, pairs, table } from "../terminal/paint.ts";
 import { labelWords, noteWords } from "./outage.ts";
+import { renderChildren } from "./children.ts";
 import { waits } from "./waits.ts";
 import {
   type Command,
@@ -81,7 +82,15 @@ export const renderDamaged = (
 export function renderRun(run: Shown, of: Style & { readonly command: Command }): string {
   const calls = run.unknown.map((call) => renderUnknown(run.run, call, of));
   const gates = run.gates.map((gate) => renderGate(run.run, gate, of));
-  return [...head(run, of), ...gates, ...calls, ...waits(run, of), ...paused(run, of), ...end(run, of)].join("\n");
+  return [
+    ...head(run, of),
+    ...renderChildren(run, of),
+    ...gates,
+    ...calls,
+    ...waits(run, of),
+    ...paused(run, of),
+    ...end(run, of),
+  ].join("\n");
 }
 
 function head(run: Shown, { now, paint }: Style): string[] {
@@ -259,41 +268,6 @@ function answersTo(run: string, { call, undo }: UnknownCall, command: Command) {
     { type: answer("retry"), means: "it did not happen; run it now", waits: true },
     ...(undo ? [{ type: answer("compensate"), means: "undo it and all other effects of the run", waits: false }] : []),
   ];
-}
-
-export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): string {
-  const columns = [
-    { title: "CALL" },
-    { title: "TOOL" },
-    { title: "EFFECT" },
-    { title: "STATUS" },
-    { title: "TRIES", align: "right" },
-    { title: "TOOK", align: "right" },
-    { title: "EXTERNAL ID" },
-    { title: "KEY" },
-    { title: "OF" },
-    { title: "EVIDENCE" },
-  ] as const;
-  const rows = calls.map((entry): Cell[] => [
-    entry.call,
-    entry.tool,
-    entry.effect ?? "-",
-    { text: entry.status, ink: inkOf(entry) },
-    String(entry.attempts),
-    entry.intendedAt === null || entry.settledAt === null ? "-" : duration(entry.settledAt - entry.intendedAt),
-    entry.externalId ?? "-",
-    entry.key ?? "-",
-    entry.key === null ? "-" : entry.business ? "business" : "intent",
-    short(entry.evidence, 100),
-  ]);
-  return table(columns, rows, paint).join("\n");
-}
-
-/** The colour of a ledger entry. */
-function inkOf({ status }: LedgerEntry): Ink {
-  if (status === "succeeded" || status === "reconciled") return "green";
-  if (status === "failed") return "red";
-  return status === "unknown" ? "yellow" : "cyan";
 }
 
 export const spentOf = ({ spent }: Pick<Summary, "spent">): string => dollars(Math.round(spent.usd * 1e6));

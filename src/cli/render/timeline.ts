@@ -8,6 +8,7 @@ import type { Value } from "../../core/message.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import { grantWords } from "../commands/budget.ts";
 import type { Style } from "../terminal/paint.ts";
+import { childLine } from "./children.ts";
 import { decisionWords, messageWords } from "./message.ts";
 import { count, crackWords, dollars, duration, relative, short, shortValue } from "./words.ts";
 
@@ -128,8 +129,12 @@ function lineOf(context: Context): Line | null {
       return entry.stage === "taken" ? { says: messageWords(entry.body, name) } : null;
     case "DecisionIgnored":
       return { says: paint("yellow", `✖ ${decisionWords(entry, name)}`) };
+    case "ChildDispatched":
     case "ChildStarted":
-      return { says: `starts child run ${entry.child}` };
+    case "ChildSuperseded":
+    case "ChildAskedToStop":
+    case "ChildNeverMade":
+      return childLine(entry, { paint, name });
     case "RunPaused":
       return { says: paint("yellow", "paused") };
     case "RunResumed":
@@ -275,6 +280,7 @@ function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>
     case "stop":
       return `${paint("red", "✖")} has to stop (${rule}): ${why}`;
     case "abort":
+    case "force":
       return `${paint("red", "✖")} gives up (${rule}): ${why}`;
   }
 }

@@ -17,6 +17,7 @@ import type {
 } from "../../core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import { asksFor, debit, grant, price } from "./budget.ts";
+import { childEvents, childReport } from "./child.ts";
 import { crowded, json, replyPart, sha, value } from "./message.ts";
 
 const at = z.int().nonnegative();
@@ -41,7 +42,13 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("compact") }),
   z.looseObject({ kind: z.literal("nudge"), say: z.string() }),
   z.looseObject({ kind: z.literal("stop"), failure, say: z.string() }),
-  z.looseObject({ kind: z.literal("abort"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
+  z.looseObject({
+    kind: z.literal("abort"),
+    failure,
+    next: z.enum(["end", "leave"]).exactOptional(),
+    forced: z.literal(true).exactOptional(),
+  }),
+  z.looseObject({ kind: z.literal("force") }),
   z.looseObject({ kind: z.literal("compensate") }),
   z.looseObject({ kind: z.literal("undo"), call: name }),
   z.looseObject({ kind: z.literal("restart"), say: z.string() }),
@@ -90,7 +97,7 @@ export const compensate = z.looseObject({ next: z.enum(["cancel", "restart"]), b
 
 export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("decision"), gate: name, decision }),
-  z.looseObject({ kind: z.literal("child"), child: name, status: z.enum(["completed", "failed", "cancelled"]), value }),
+  childReport,
   z.looseObject({ kind: z.literal("reconcile"), call: name, asked: count, answer }),
   z.looseObject({ kind: z.literal("upgrade"), asked: count, to: name, by: z.string() }),
   assigned.extend({ kind: z.literal("assign") }),
@@ -138,7 +145,13 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     why: z.string(),
     closing: z.literal(true).exactOptional(),
   }),
-  BudgetDebited: z.looseObject({ kind: z.literal("BudgetDebited"), at, debit, for: z.string() }),
+  BudgetDebited: z.looseObject({
+    kind: z.literal("BudgetDebited"),
+    at,
+    debit,
+    for: z.string(),
+    child: name.exactOptional(),
+  }),
   Compacted: z.looseObject({
     kind: z.literal("Compacted"),
     at,
@@ -207,7 +220,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     }),
     z.looseObject({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
   ]),
-  ChildStarted: z.looseObject({ kind: z.literal("ChildStarted"), at, child: name }),
+  ...childEvents,
   RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
   RunResumed: z.looseObject({ kind: z.literal("RunResumed"), at }),
   CheckFailed: z.looseObject({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),

@@ -32,6 +32,7 @@ import {
   phase,
   window,
 } from "./event.ts";
+import { child, dispatched } from "./child.ts";
 import { json, message, sha, value } from "./message.ts";
 
 const at = z.int().nonnegative();
@@ -64,6 +65,7 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   askedAgain: count.exactOptional(),
   undoes: name.exactOptional(),
   otherwise: onUnknown.exactOptional(),
+  child: dispatched.exactOptional(),
 });
 
 const extension: z.ZodType<Extension> = z.looseObject({
@@ -88,10 +90,12 @@ const fallback: z.ZodType<ActiveFallback> = z.looseObject({ model: count, until:
 
 const redriven: z.ZodType<Redriven> = z.looseObject({ times: z.int().positive(), id: name });
 
+const forced = z.literal(true).exactOptional();
+
 const ending: z.ZodType<State["ending"]> = z
   .discriminatedUnion("kind", [
-    z.looseObject({ kind: z.literal("failed"), failure, next: z.enum(["end", "leave"]).exactOptional() }),
-    z.looseObject({ kind: z.literal("cancelled") }),
+    z.looseObject({ kind: z.literal("failed"), failure, next: z.enum(["end", "leave"]).exactOptional(), forced }),
+    z.looseObject({ kind: z.literal("cancelled"), forced }),
   ])
   .nullable();
 
@@ -139,7 +143,8 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   attempt: count,
   calls: count,
   open: z.array(openCall),
-  children: z.array(name),
+  children: z.array(child),
+  grant: grant.exactOptional(),
   spent,
   modelRetries: count,
   nudges: count,

@@ -97,6 +97,9 @@ export type Effect = keyof typeof ROWS;
 
 export const EFFECTS: Readonly<Record<Effect, EffectRow>> = ROWS;
 
+/** The class of a child run: its ID derives from its call, so the same call makes it once. */
+export const CHILD_EFFECT: Effect = "keyed";
+
 /** In the order of the table. */
 export const EFFECT_NAMES = Object.keys(ROWS) as readonly Effect[];
 

@@ -69,7 +69,7 @@ export function updateCall(state: State, call: string, change: (open: OpenCall) 
  * Keeps the content of a message until the run may apply it. A message that names nothing open changes nothing: the API
  * and CLI refuse it before any write (schedule 29). The first decision about a gate counts.
  */
-export function applyAnswer(state: State, body: Exclude<MessageBody, { readonly kind: "user" }>): State {
+export function applyAnswer(state: State, body: Exclude<MessageBody, { readonly kind: "user" | "child" }>): State {
   switch (body.kind) {
     case "reconcile":
       return withOpen(
@@ -94,8 +94,6 @@ export function applyAnswer(state: State, body: Exclude<MessageBody, { readonly 
       const { kind: _, ...assigned } = body;
       return assigned.asked > (state.assigned?.asked ?? 0) ? { ...state, assigned } : state;
     }
-    case "child":
-      return { ...state, children: state.children.filter((child) => child !== body.child) };
   }
 }
 
@@ -175,11 +173,21 @@ export function afterCalls(state: State): State {
   const isHeld = (call: OpenCall): boolean => call.status === "unknown" || call.status === "gated";
   // Calls that are not yet released wait for the budget as well.
   const waits = state.open.every(
-    (call) => isHeld(call) || waitsForEarlierCall(state.open, call) || (asksForMore && call.status !== "started"),
+    (call) =>
+      isHeld(call) ||
+      waitsForChild(call) ||
+      waitsForEarlierCall(state.open, call) ||
+      (asksForMore && call.status !== "started"),
   );
   if (!waits) return { ...state, phase: "ExecutingTools" };
-  return { ...state, phase: blocked ? "AwaitingReconcile" : "AwaitingApproval" };
+  if (blocked) return { ...state, phase: "AwaitingReconcile" };
+  const isGated = asksForMore || state.open.some(({ status }) => status === "gated");
+  return { ...state, phase: !isGated && state.open.some(waitsForChild) ? "AwaitingChildren" : "AwaitingApproval" };
 }
+
+/** The call waits for a child that has not reported. */
+export const waitsForChild = ({ status, child }: OpenCall): boolean =>
+  status === "started" && child !== undefined && child.report === undefined && child.over !== true;
 
 /** The call is next to get its intent and its release. */
 export const isNext = ({ status }: OpenCall): boolean => status === "proposed" || status === "permitted";

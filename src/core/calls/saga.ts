@@ -15,7 +15,7 @@ export type CompensationStep = "compensate" | "undo" | "calls" | "conclude";
 /** Null if nothing is to be undone before the end, or if no end is decided. */
 export function nextCompensationStep(state: State): CompensationStep | null {
   const { ending, saga, open, undo = [] } = state;
-  if (ending === null || (ending.kind === "failed" && ending.next === "leave")) return null;
+  if (ending === null || ending.forced === true || (ending.kind === "failed" && ending.next === "leave")) return null;
   if (ending.kind === "cancelled" && !asksToUndo(state)) return null;
   if (saga !== undefined)
     return open.length > 0 ? "calls" : undo.length > 0 ? "undo" : ending.kind === "failed" ? "conclude" : null;
@@ -69,6 +69,7 @@ export function beginUndo(state: State, call: string): State {
 
 /** Restarts the run: the task, the users' messages since, and the reason. Keys derive from `attempt` (schedule 21). */
 export function beginRestart(state: State, { say, at }: { readonly say: string; readonly at: number }): State {
+  ensure(state.children.length === 0, "no restart while a child may report");
   const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, outage: _outage, ...kept } = state;
   // The topology begins again as well. Its cap on beats does not: it is part of the budget.
   const { topology: _topology, ...rest } = kept;

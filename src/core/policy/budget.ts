@@ -56,6 +56,15 @@ export function add(spent: Spent, debit: Partial<Spent>): Spent {
   };
 }
 
+/** The limits, none of them above the grant. A meter that the grant does not name keeps its limit. */
+export function atMost(limits: Limits, grant: Grant | undefined): Limits {
+  const bounds = METERS.map((meter) => {
+    const [limit, most] = [limits[meter], grant?.[meter]];
+    return [meter, most === undefined ? limit : Math.min(limit ?? most, most)] as const;
+  });
+  return Object.fromEntries(bounds) as Limits;
+}
+
 export function addGrant(one: Grant, other: Grant): Grant {
   const sums = METERS.map((meter) => [meter, (one[meter] ?? 0) + (other[meter] ?? 0)] as const);
   return { ...one, ...Object.fromEntries(sums.filter(([, sum]) => sum > 0)) };

@@ -3,6 +3,8 @@
  * decision is an event that names its rule.
  */
 import type { EventOf, Failure, Action } from "../event.ts";
+import { waitsForChildren } from "../calls/children.ts";
+import { nextCompensationStep } from "../calls/saga.ts";
 import { ensure } from "../ensure.ts";
 import { BOUNDS } from "../limits.ts";
 import {
@@ -49,8 +51,8 @@ interface Rule {
 }
 
 const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure });
-/** No code of the agent runs any more, so nothing is undone. */
-const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave" });
+/** No code of the agent runs any more, so nothing is undone, and the end waits for no child. */
+const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave", forced: true });
 const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, say: farewell(failure) });
 const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", say: "say" in trouble ? trouble.say : "" });
 /** Applies `judge` to a model failure that may be retried. */
@@ -132,6 +134,23 @@ export function decideRecovery(state: State, trouble: Trouble, now: number): Eve
   const rule = RECOVERY.find((each) => each.when(state, trouble, now)) as Rule; // The last rule always matches.
   const why = `${trouble.failure.code}: ${trouble.failure.message}`;
   return { kind: "RecoveryDecided", at: now, rule: rule.name, why, action: rule.action(state, trouble, now) };
+}
+
+/**
+ * Ends a run that cannot recover. A decided end that only waits for children stays what it is, and waits no longer.
+ * Null: the decided end needs nothing to be forced.
+ */
+export function forceEnd(state: State, trouble: Trouble, now: number): EventOf<"RecoveryDecided"> | null {
+  if (state.ending === null || nextCompensationStep(state) !== null) return decideRecovery(state, trouble, now);
+  if (!waitsForChildren(state)) return null;
+  const why = `${trouble.failure.code}: ${trouble.failure.message}`;
+  return {
+    kind: "RecoveryDecided",
+    at: now,
+    rule: "end waits for no child any longer",
+    why,
+    action: { kind: "force" },
+  };
 }
 
 const farewell = ({ message }: Failure): string =>

@@ -30,6 +30,17 @@ export function exhaustedMeters(spent: Spent, limits: Limits, calls: number): re
   });
 }
 
+/** The first meter that has no room for the grant, as text; null if it fits. */
+export function missingGrant(spent: Spent, limits: Limits, grant: Grant): string | null {
+  const used = usedOf(spent);
+  for (const meter of METERS) {
+    const [limit, wanted] = [limits[meter] ?? null, grant[meter] ?? 0];
+    const free = limit === null ? Infinity : Math.max(0, limit - used[meter]);
+    if (wanted > free) return `it takes ${wanted} of ${meter}, and ${free} are free`;
+  }
+  return null;
+}
+
 const usedOf = ({ beats, microUsd, tokensIn, tokensOut, toolCalls, wallMs = 0 }: Spent) => ({
   beats,
   microUsd,

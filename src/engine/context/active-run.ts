@@ -94,6 +94,8 @@ export class ActiveRun implements RunParts {
       cancel,
       pause,
       looked: this.noticed.hasCheckedDeployment,
+      lacksChild: this.noticed.lacksChild,
+      cannotAskChild: this.noticed.cannotAskChild,
     };
   }
 
@@ -164,7 +166,8 @@ export class ActiveRun implements RunParts {
 
 /**
  * Whether the event debits a cost that stays due when other events are dropped. A tool call that was not released costs
- * nothing.
+ * nothing. What a child spent is debited again with its report, which is read again.
  */
 const isCost = (event: Event): boolean =>
-  event.kind === "ModelCallLost" || (event.kind === "BudgetDebited" && event.debit.toolCalls === undefined);
+  event.kind === "ModelCallLost" ||
+  (event.kind === "BudgetDebited" && event.debit.toolCalls === undefined && event.child === undefined);

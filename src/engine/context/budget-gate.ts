@@ -5,7 +5,8 @@
 import type { Agent } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { exhaustedMeter, withGrants, exhaustedMeters } from "../../core/policy/spending.ts";
-import type { Grant, Limits } from "../../core/policy/budget.ts";
+import { type Grant, type Limits, atMost } from "../../core/policy/budget.ts";
+import { reservedBy, withoutReserved } from "../../core/calls/children.ts";
 import type { Decision, EventOf } from "../../core/event.ts";
 import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
 import { gateId } from "../../protocol/ids.ts";
@@ -21,10 +22,12 @@ import { debitTime } from "./debits.ts";
  */
 export function hasBudget(run: ActiveRun, agent: Agent, calls = 0): boolean {
   debitTime(run);
-  const limits = withGrants(agent.budget, extensionOf(run.state));
+  const limits = limitsOf(run.state, agent);
   const over = exhaustedMeter(run.state.spent, limits, calls);
   if (over === null) return true;
-  if (agent.budget.onExhausted === "ask") run.record(question(run, { over, limits, calls }));
+  // What a child may spend is its parent's money, and only the parent can ask for more.
+  if (agent.budget.onExhausted === "ask" && run.state.grant === undefined)
+    run.record(question(run, { over, limits, calls }));
   else run.record(endOverBudget(run, over));
   return false;
 }
@@ -32,7 +35,15 @@ export function hasBudget(run: ActiveRun, agent: Agent, calls = 0): boolean {
 /** Whether any time at work is left, if the agent limits it. Another attempt of a call spends nothing else. */
 export function hasTime(run: ActiveRun, agent: Agent): boolean {
   debitTime(run);
-  return !exhaustedMeters(run.state.spent, withGrants(agent.budget, extensionOf(run.state)), 0).includes("wallMs");
+  return !exhaustedMeters(run.state.spent, limitsOf(run.state, agent), 0).includes("wallMs");
+}
+
+/**
+ * What the run may spend itself: the agent's budget, at most the grant of its parent, with what operators granted, and
+ * without what is reserved for its children.
+ */
+export function limitsOf(state: State, { budget }: Pick<Agent, "budget">): Limits {
+  return withoutReserved(withGrants(atMost(budget, state.grant), extensionOf(state)), reservedBy(state));
 }
 
 /**

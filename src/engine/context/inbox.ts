@@ -22,7 +22,9 @@ import { learnSecrets, redactionIn } from "../../history/secrets.ts";
 export async function openInbox(run: ActiveRun): Promise<void> {
   await clearAbsorbed(run);
   // The inbox of a paused run stays unread. Resuming raises the wake-up counter, so that the next invocation reads it.
-  if (run.row.pause && !run.row.cancel) run.noticed.noteInboxRead(run.row.wakeCount);
+  // An end that is decided waits for the reports of children, paused or not.
+  const isEnding = run.state.ending !== null && run.state.children.length > 0;
+  if (run.row.pause && !run.row.cancel && !isEnding) run.noticed.noteInboxRead(run.row.wakeCount);
   else if (run.row.wakeCount !== run.noticed.wakeCountRead) await absorbInbox(run);
 }
 
@@ -43,7 +45,12 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
   if (found.length > 0) await learnSecrets(run.world);
   for (const { id: message, body } of found) {
     if (run.state.absorbed.includes(message)) continue;
+    // C4: only a report whose entry stands counts, and it is debited in the commit that absorbs it.
+    const isAwaited = body.kind === "child" && run.state.children.some(({ id }) => id === body.child);
     run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
+    if (isAwaited && body.spent !== undefined) {
+      run.record({ kind: "BudgetDebited", at: run.now, debit: body.spent, for: "a child run", child: body.child });
+    }
     recordIgnoredDecision(run, body);
   }
   if (found.length === limit) return false;

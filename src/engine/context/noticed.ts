@@ -21,6 +21,8 @@ export class Noticed {
   #checkpoint: Checkpoint | null = null;
   #hasCheckedDeployment = false;
   #countsTime = false;
+  #lacksChild = false;
+  #cannotAskChild = false;
   #price: Price | null = null;
   #wakeCountRead: number;
   readonly #unanswered = new Set<string>();
@@ -107,6 +109,24 @@ export class Noticed {
 
   noteDeploymentChecked(): void {
     this.#hasCheckedDeployment = true;
+  }
+
+  /** Whether this invocation found that a child cannot be made now. */
+  get lacksChild(): boolean {
+    return this.#lacksChild;
+  }
+
+  noteChildLacking(): void {
+    this.#lacksChild = true;
+  }
+
+  /** Whether this invocation could not ask a child to stop, because the child cannot be read now. */
+  get cannotAskChild(): boolean {
+    return this.#cannotAskChild;
+  }
+
+  noteChildUnreachable(): void {
+    this.#cannotAskChild = true;
   }
 
   /** Notes the price, the budget and the checkpoints of the agent that this invocation uses now. */

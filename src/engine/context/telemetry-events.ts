@@ -28,9 +28,10 @@ export function noteEvent({ telemetry }: Telling, of: { row: Row; event: Event; 
 
 /** Reports a status change and the money spent after an applied commit. `code` is the failure code of a failed run. */
 export function noteCommit(world: Telling, of: { from: Row; to: Row; code: string | null }): void {
-  const { run, epoch, version, status: to, spent } = of.to;
+  const { run, epoch, version, status: to, phase, spent } = of.to;
   const from = of.from.status;
-  if (from !== to) note(world, { run, what: "StatusChanged", detail: { epoch, version, from, to, code: of.code } });
+  const changed = { epoch, version, from, to, phase, code: of.code };
+  if (from !== to) note(world, { run, what: "StatusChanged", detail: changed });
   const microUsd = spent.microUsd - of.from.spent.microUsd;
   if (microUsd > 0) note(world, { run, what: "Spent", detail: { epoch, version, microUsd } });
 }
@@ -62,10 +63,12 @@ export interface Waits {
 export const NO_WAITS: Waits = { oldestQueuedMs: 0, oldestGateMs: 0 };
 
 /** Adds one run to the waits. */
-export function includeWait(waits: Waits, { status, statusSince }: Row, now: number): Waits {
+export function includeWait(waits: Waits, { status, phase, statusSince }: Row, now: number): Waits {
   const ms = now - statusSince;
   if (status === "queued") return { ...waits, oldestQueuedMs: Math.max(waits.oldestQueuedMs, ms) };
-  if (status === "waiting") return { ...waits, oldestGateMs: Math.max(waits.oldestGateMs, ms) };
+  // A run that waits for its children waits for no human.
+  if (status === "waiting" && phase !== "AwaitingChildren")
+    return { ...waits, oldestGateMs: Math.max(waits.oldestGateMs, ms) };
   return waits;
 }
 

@@ -11,8 +11,8 @@ import { waitsForCode } from "../../core/outstanding.ts";
 import { LEVEL } from "../../core/levels.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import { PHASES } from "../../core/phases.ts";
-import { type Trouble, decideRecovery, tooManyDeaths } from "../../core/policy/recovery.ts";
-import { nextCompensationStep } from "../../core/calls/saga.ts";
+import { type Trouble, decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
+import { waitsForChildren } from "../../core/calls/children.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
 import type { Invocation } from "../../ports/tasks.ts";
@@ -146,9 +146,10 @@ function claim(
 async function drive(runner: Runner, run: ActiveRun, cause: string | null): Promise<BeatResult> {
   const { deaths } = run.row;
   // This includes a run that compensates: an undo that kills its process would do so each time.
-  if (deaths > run.state.takeoversMax && (run.state.ending === null || nextCompensationStep(run.state) !== null)) {
+  if (deaths > run.state.takeoversMax) {
     const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause });
-    run.record(decideRecovery(run.state, trouble, run.now));
+    const forced = forceEnd(run.state, trouble, run.now);
+    if (forced !== null) run.record(forced);
   }
   // Whether a message or a resume has come since the last beat. Read before any commit, because a commit clears it.
   let isWoken = run.row.wakeCount !== run.row.wakeCountSeen;
@@ -186,7 +187,7 @@ const isTooLate = (run: ActiveRun): boolean =>
 async function expire(run: ActiveRun): Promise<"continue" | "woken"> {
   const { row } = run;
   const before = run.mark();
-  run.record(decideRecovery(run.state, EXPIRED, run.now));
+  run.record(forceEnd(run.state, EXPIRED, run.now) ?? decideRecovery(run.state, EXPIRED, run.now));
   // Before `effectsSettleAt` the end cannot be committed yet. The decision alone is committed then, and nothing reverts it.
   if (run.state.ending === null || run.owed()[0]?.kind !== "end") return "continue";
   await commitDecided(run, run.state.ending);
@@ -218,7 +219,7 @@ type LetGo =
 
 /** Commits what is pending, releases the run, and tells the chain what to do next. */
 async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
-  const looks = waitsForCode(run.state);
+  const looks = waitsForCode(run.state) || run.noticed.cannotAskChild;
   // Schedule 57: a poll without news moves no deadline. Otherwise a run whose agent never returns would never end.
   const isIdle = looks && !run.moved && !run.hasPending;
   // Schedule 104: the deadline has passed by this clock only. The deadline stays, and the run polls again.
@@ -236,8 +237,9 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   if (nextChain) return mayEnd(run, answer(payload, "renew"));
   if (how.kind === "beat" || outcome === "continue") return mayEnd(run, answer(payload, "beat"));
   const seconds = Math.max(1, Math.ceil((until - run.now) / 1_000));
-  // A chain that waits cannot be woken. A run that waits for code has to be, so it parks.
-  const route = how.kind === "wait" && !looks && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
+  // A chain that waits cannot be woken. A run that waits for code or for children has to be, so it parks.
+  const mustPark = looks || waitsForChildren(run.state);
+  const route = how.kind === "wait" && !mustPark && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
   return mayEnd(run, answer(payload, route, Math.min(seconds, TIMES.parkSecondsMax)));
 }
 

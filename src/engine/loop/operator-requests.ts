@@ -10,8 +10,9 @@ import type { Next } from "../context/next.ts";
  */
 export function cancel(run: ActiveRun): Next {
   const { epoch } = run.row;
-  for (const { call, status, releasedBy, probeAt, tries, undoes } of run.state.open) {
-    const isMine = undoes === undefined && status === "started" && releasedBy === epoch && probeAt === null;
+  for (const { call, status, releasedBy, probeAt, tries, undoes, child } of run.state.open) {
+    const isMine =
+      undoes === undefined && child === undefined && status === "started" && releasedBy === epoch && probeAt === null;
     if (!isMine || tries > 0 || run.noticed.isUnanswered(call)) continue;
     const value = inline("NotStarted: the run was cancelled before it began; it did not happen");
     recordResult(run, call, { outcome: "failed", value, evidence: "it was never started" });

@@ -15,6 +15,8 @@ import { findRow } from "../../history/damage.ts";
 import { checkMissingTools, matchAgentVersion } from "./agent-version.ts";
 import { commitDecided } from "./terminal-commit.ts";
 import { applyDecision, expireGate } from "../tools/gate.ts";
+import { childTooLate, takeReports } from "../tools/reports.ts";
+import { makeChildren, stopChildren } from "./children.ts";
 import { absorbInbox } from "../context/inbox.ts";
 import { prepareCalls } from "../tools/prepare-calls.ts";
 import { openCall } from "../tools/tools.ts";
@@ -58,6 +60,8 @@ export async function step(runner: Runner, run: ActiveRun, command: Step): Promi
       return expireGate(run, command.call);
     case "giveUp":
       return giveUpCall(run, command.call);
+    case "stopChildren":
+      return stopChildren(run, command.children);
     default:
       return stepOfAgent(runner, run, command);
   }
@@ -76,7 +80,8 @@ type AgentStep = Exclude<
       | "reconcile"
       | "decide"
       | "expireGate"
-      | "giveUp";
+      | "giveUp"
+      | "stopChildren";
   }
 >;
 
@@ -112,7 +117,13 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
       run.record({ kind: "RunStarted", at: run.now, agentVersion: agent.version });
       return "continue";
     case "intend":
-      return prepareCalls(run, agentInRole(run.state, agent), command.calls);
+      return prepareCalls(run, { agent: agentInRole(run.state, agent), agentOf: runner.agentOf }, command.calls);
+    case "makeChildren":
+      return makeChildren(runner, run, command.children);
+    case "takeReports":
+      return takeReports(run, agent, command.calls);
+    case "childTooLate":
+      return childTooLate(run, agent, command.child);
     case "recover":
       return recoverCalls(run, agent, command.calls);
     case "probe":

@@ -1,6 +1,6 @@
 /** How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated. */
 import { Unreadable } from "../../codec/canonical.ts";
-import { RowNewer, newerBy } from "../../codec/row.ts";
+import { newerBy } from "../../codec/row.ts";
 import type { Failure } from "../../core/event.ts";
 import { childEndId } from "../../protocol/ids.ts";
 import type { Json } from "../../core/json.ts";
@@ -21,7 +21,8 @@ import { ignoreUnappliedDecisions } from "../context/ignored-decisions.ts";
 import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, jsonOf } from "../../history/load.ts";
 import { loadVouched } from "../../history/vouch.ts";
-import { sendRequest } from "./request.ts";
+import { askChildToStop } from "./children.ts";
+import { chargeReserved } from "../tools/dispatch.ts";
 import type { Next } from "../context/next.ts";
 import { debitOtherInvocations, debitTime } from "../context/debits.ts";
 
@@ -52,6 +53,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
     run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
   }
   debitOtherInvocations(run);
+  chargeReserved(run);
   ignoreUnappliedDecisions(run);
   debitTime(run);
   const mayGoOn = end.status === "failed" && from !== null;
@@ -118,10 +120,12 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
     if (state.absorbed.length > 0) {
       await world.inbox.clear({ run, born, now: world.clock.now(), ids: state.absorbed });
     }
-    const stopped = state.phase === "Completed" ? [] : state.children;
+    // C6: only a forced end leaves children behind. It counts as delivered when each of them has ended.
     let isHeard = true;
-    for (const child of stopped) {
-      if (!(await askToStop(world, child))) isHeard = false;
+    for (const { id: child, left } of state.children) {
+      if (left === true) continue;
+      const asked = await askChildToStop(world, { child, undoneBy: null });
+      if (asked !== "ended" && asked !== "missing") isHeard = false;
     }
     const told = parent === null ? "delivered" : await tellParent(world, { row, state, parent });
     if (!isHeard || told === "unreadable") return null;
@@ -131,19 +135,6 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
     if (!(error instanceof Unreadable)) throw error;
     alarm(world, run, { what: "Unreadable", why: `its end cannot be delivered: ${error.message}` });
     return null;
-  }
-}
-
-/**
- * Asks a child to stop. Returns false if the child's row cannot be read, or if the child needs a newer version of
- * cairn.
- */
-async function askToStop(world: World, child: string): Promise<boolean> {
-  try {
-    return (await sendRequest(world, { run: child, want: "cancel" })) !== "unreadable";
-  } catch (error) {
-    if (error instanceof RowNewer) return false;
-    throw error;
   }
 }
 
@@ -160,7 +151,7 @@ async function tellParent(
   const json: Json = result === null ? failure && { ...failure } : await jsonOf(world.objects, row, result);
   const value = await keepValue(world, parent, { json, inlineMax: SIZES.stateValueBytesMax });
   const status = phase === "Completed" ? "completed" : phase === "Failed" ? "failed" : "cancelled";
-  const body = { kind: "child", child: row.run, status, value } as const;
+  const body = { kind: "child", child: row.run, status, value, spent: state.spent } as const;
   const message = { id: childEndId(row.run), sentAt: world.clock.now(), body };
   return deliver(world, { ...parent, message });
 }

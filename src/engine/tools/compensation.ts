@@ -5,15 +5,15 @@
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
-import { exhaustedMeter, withGrants } from "../../core/policy/spending.ts";
+import { exhaustedMeter } from "../../core/policy/spending.ts";
 import type { Failure } from "../../core/event.ts";
-import { extensionOf } from "../../core/policy/extension.ts";
 import { isInfrastructureFailure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
 import { wantsRestart } from "../../core/calls/saga.ts";
 import { type CallFacts, effectsThatStand } from "../../core/calls/standing.ts";
 import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { limitsOf } from "../context/budget-gate.ts";
 import { ignoreUnappliedDecisions } from "../context/ignored-decisions.ts";
 import { toolFor } from "./tools.ts";
 import type { Next } from "../context/next.ts";
@@ -100,14 +100,15 @@ export function conclude(run: ActiveRun, agent: Agent): Next {
 
 /** Why the run may not restart, or null if it may. */
 function reasonToEnd(
-  { ending, stopsFor, attempt, spent, ...state }: State,
+  state: State,
   { agent, standing }: { readonly agent: Agent; readonly standing: readonly string[] },
 ): string | null {
+  const { ending, stopsFor, attempt, spent } = state;
   const { restarts, leaving } = agent.saga;
   if (ending?.kind === "failed" && ending.next === "end") return "it failed for good";
   if (stopsFor !== undefined) return "it had to stop";
   if (attempt > restarts) return `attempt ${attempt} was the last one that its agent allows`;
-  const over = exhaustedMeter(spent, withGrants(agent.budget, extensionOf({ ending, attempt, spent, ...state })));
+  const over = exhaustedMeter(spent, limitsOf(state, agent));
   if (over !== null) return over;
   if (leaving === "nothing" && standing.length > 0)
     return `a restart would repeat effects that were not undone: ${standing.join(", ")}`;

@@ -40,7 +40,8 @@ export function mayDeferCommit(run: ActiveRun, agent: Agent): boolean {
 /** Whether a reply that was paid for is not committed. The next model call then needs a commit first (schedule 71). */
 export const holdsReply = ({ pending }: ActiveRun): boolean => pending.events.some(isReply);
 
-const isReply = (event: Event): boolean => event.kind === "BudgetDebited" && (event.debit.beats ?? 0) > 0;
+const isReply = (event: Event): boolean =>
+  event.kind === "BudgetDebited" && (event.debit.beats ?? 0) > 0 && event.child === undefined;
 
 function isFirstTry({ row, state }: ActiveRun, open: OpenCall): boolean {
   const isMine = open.status === "started" && open.releasedBy === row.epoch;

@@ -15,15 +15,25 @@ import { type Value, inline } from "../../core/message.ts";
 import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import type { Runner } from "../context/runner.ts";
 import { keyOf } from "./call-key.ts";
+import { dispatchFirst, reasonAgainstChild } from "./dispatch.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
 import { misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 
+/** The call may be released. */
+interface Fits {
+  readonly kind: "fits";
+  readonly open: OpenCall;
+  readonly tool: Tool;
+  readonly args: Json;
+}
+
 /** What the check of one call decided. */
 type Judged =
-  | { readonly kind: "fits"; readonly open: OpenCall; readonly tool: Tool; readonly args: Json }
+  | Fits
   /** A human has to approve the call, for this reason. */
   | {
       readonly kind: "gated";
@@ -43,8 +53,13 @@ type Judged =
  * others get an intent, and the next commit releases them. A call that could not end within this invocation is not
  * released.
  */
-export async function prepareCalls(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
-  const judged = await Promise.all(calls.map((call) => judgeCall(run, agent, openCall(run, call))));
+export async function prepareCalls(
+  run: ActiveRun,
+  by: { readonly agent: Agent; readonly agentOf: Runner["agentOf"] },
+  calls: readonly string[],
+): Promise<Next> {
+  const { agent } = by;
+  const judged = await Promise.all(calls.map((call) => judgeCall(run, by, openCall(run, call))));
   const fitting = judged.filter((each) => each.kind === "fits");
   const longest = Math.max(0, ...fitting.map(({ tool }) => timeoutOf(run, tool)));
   if (longest > run.leftMs && run.moved) return "release";
@@ -63,9 +78,8 @@ export async function prepareCalls(run: ActiveRun, agent: Agent, calls: readonly
       recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
     } else if (each.kind === "gated") {
       openGate(run, each);
-    } else if (!waitsForEarlierCall(run.state.open, openCall(run, call))) {
-      run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
-      released += 1;
+    } else if (each.kind === "fits" && !waitsForEarlierCall(run.state.open, openCall(run, call))) {
+      if (release(run, agent, each)) released += 1;
     }
   }
   if (released > 0) {
@@ -73,6 +87,19 @@ export async function prepareCalls(run: ActiveRun, agent: Agent, calls: readonly
     run.record({ kind: "BudgetDebited", at: run.now, debit, for: "tool calls" });
   }
   return "continue";
+}
+
+/** Releases the call, or dispatches its child run. Returns false if there is no room for the child. */
+function release(run: ActiveRun, agent: Agent, { open, tool }: Fits): boolean {
+  const { call } = open;
+  if (tool.child === undefined) {
+    run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
+    return true;
+  }
+  const against = dispatchFirst(run, agent, { call, child: tool.child });
+  if (against === null) return true;
+  recordResult(run, call, { outcome: "failed", value: inline(against), evidence: "refused before it was started" });
+  return false;
 }
 
 /**
@@ -120,7 +147,11 @@ function planOf({ messages }: State, call: string): Json {
   return calls.map(({ tool, args }) => ({ tool, args: args.kind === "inline" ? args.json : { blob: args.sha256 } }));
 }
 
-async function judgeCall(run: ActiveRun, agent: Agent, open: OpenCall): Promise<Judged> {
+async function judgeCall(
+  run: ActiveRun,
+  { agent, agentOf }: { readonly agent: Agent; readonly agentOf: Runner["agentOf"] },
+  open: OpenCall,
+): Promise<Judged> {
   const tool = toolFor(agent, open);
   if (tool === null) {
     const known = Object.keys(agent.tools).join(", ");
@@ -134,6 +165,9 @@ async function judgeCall(run: ActiveRun, agent: Agent, open: OpenCall): Promise<
   const wrong = misfit(tool, args);
   if (wrong !== null && open.edited !== null) return askAgain(run, { open, tool, wrong });
   if (wrong !== null) return { kind: "refused", open, why: bounded(`InvalidArguments: ${unreadable(args) ?? wrong}`) };
+  const { child } = tool;
+  const against = child === undefined ? null : await reasonAgainstChild(run, { agentOf, child, args });
+  if (against !== null) return { kind: "refused", open, why: against };
   const reason = open.status === "permitted" ? null : reasonToAsk(tool, args);
   return reason === null ? { kind: "fits", open, tool, args } : { kind: "gated", open, tool, args, reason };
 }

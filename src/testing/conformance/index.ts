@@ -5,6 +5,7 @@
  * @example
  *   test.each(runTableCases)("RunTable: $name", ({ run }) => run(freshRunTableWorld()));
  */
+import { childCases } from "./children.ts";
 import { claimCases, createCases } from "./claims.ts";
 import { commitCases, endCases } from "./commits.ts";
 import { messageCases, requestCases } from "./messages.ts";
@@ -23,7 +24,7 @@ export const runTableCases: readonly Case<RunTableWorld>[] = [
   ...[...createCases, ...claimCases, ...commitCases, ...endCases],
   ...[...messageCases, ...requestCases, ...parkCases, ...handOverCases, ...listCases],
   ...[...turnCases, ...removalCases, ...forgetCases, ...damageCases, ...keyCases, ...redriveCases],
-  ...levelCases,
+  ...[...levelCases, ...childCases],
 ];
 export { chainCases, type ChainWorld } from "./chain.ts";
 export { objectStoreCases, type ObjectStoreWorld } from "./object-store.ts";

@@ -141,6 +141,13 @@ test.each([
   expect(countsOf(record)).toEqual(names);
 });
 
+test("a run that waits for its children does not count as one that waits for a human", () => {
+  const changed = (phase: string) =>
+    ({ at: 1, run: "lane-x", level: "trace", what: "StatusChanged", detail: { to: "waiting", phase } }) as const;
+  expect(countsOf(changed("AwaitingChildren"))).toEqual([]);
+  expect(countsOf(changed("AwaitingApproval"))).toEqual(["RunsWaiting"]);
+});
+
 test("an alarm that nobody knows is counted as another one", () => {
   const alarm = (what: string) => countsOf({ at: 1, run: "", level: "alarm", what, detail: {} });
   expect(alarm("Unreadable")).toEqual(["Unreadable"]);

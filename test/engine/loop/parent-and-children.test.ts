@@ -13,44 +13,14 @@ import { timeline } from "../../../src/operations/views.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { attemptBeat, drive, runnerOf } from "../../support/harness/drive.ts";
-import { recordChildren, createIdleRun, inboxOf } from "../../support/runs/parent-and-children.ts";
-import { type SupervisedHarness, changeRow } from "../../support/harness/supervised-harness.ts";
-import { createSupervisedHarness, sweep } from "../../support/harness/supervised-harness.ts";
+import { recordChildren, createIdleRun, inboxOf, noted } from "../../support/runs/parent-and-children.ts";
+import {
+  type SupervisedHarness,
+  changeRow,
+  createSupervisedHarness,
+  sweep,
+} from "../../support/harness/supervised-harness.ts";
 import { FINAL_REPLY, scriptedAgent, beatReply, rowOf } from "../../support/harness/harness.ts";
-
-/** Which writes of rows somebody makes, and to whom. */
-function noted(harness: SupervisedHarness) {
-  const calls: string[] = [];
-  const { table, inbox } = harness.world;
-  const names = new Map<string, string>();
-  const note = (what: string, run: string): void => void calls.push(`${what} ${names.get(run) ?? "?"}`);
-  const world: World = {
-    ...harness.world,
-    table: {
-      ...table,
-      commit: (of) => {
-        note(of.unlessWoken ? "end" : "commit", of.run);
-        return table.commit(of);
-      },
-      request: (of) => {
-        note(of.want, of.run);
-        return table.request(of);
-      },
-      recordEndNotified: (of) => {
-        note("told", of.run);
-        return table.recordEndNotified(of);
-      },
-    },
-    inbox: {
-      ...inbox,
-      deliver: (of) => {
-        note("tell the end to", of.run);
-        return inbox.deliver(of);
-      },
-    },
-  };
-  return { calls, names, world };
-}
 
 /** A run with a parent and two children, which a person wants to end. */
 async function threeGenerations(
@@ -74,8 +44,16 @@ describe("the end of a run", () => {
     const { calls, names, world } = noted(harness);
     for (const [name, of] of Object.entries({ boss, run: payload, one, two })) names.set(of.run, name);
     await sendRequest(harness.world, { run, want: "cancel" });
-    expect(await beatReply(attemptBeat(runnerOf(world, agent), payload))).toMatchObject({ route: "done" });
-    expect(calls).toEqual(["end run", "cancel one", "cancel two", "tell the end to boss", "told run"]);
+    const runner = runnerOf(world, agent);
+    const waiting = await drive(runner, payload);
+    expect(waiting).toMatchObject({ route: "park" });
+    expect(calls).toEqual(["commit run", "cancel one", "cancel two", "commit run"]);
+    for (const child of [one, two]) expect(await drive(runner, child)).toMatchObject({ route: "done" });
+    expect(calls.slice(4)).toEqual(
+      ["one", "two"].flatMap((child) => [`end ${child}`, "tell the end to run", `told ${child}`]),
+    );
+    expect(await drive(runner, waiting)).toMatchObject({ route: "done" });
+    expect(calls.slice(10)).toEqual(["end run", "tell the end to boss", "told run"]);
     expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
     expect([rowOf(harness, one.run).cancel, rowOf(harness, two.run).cancel]).toEqual([true, true]);
     expect(await inboxOf(harness, boss)).toMatchObject([
@@ -83,23 +61,30 @@ describe("the end of a run", () => {
     ]);
   });
 
-  test("as completed does not affect its children", async () => {
+  test("as completed waits for its children, and leaves them alone", async () => {
     const harness = createSupervisedHarness();
-    const { boss, payload, run, one, agent } = await threeGenerations(harness);
-    expect(await drive(runnerOf(harness.world, agent), payload)).toMatchObject({ route: "done" });
-    expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+    const { boss, payload, run, one, two, agent } = await threeGenerations(harness);
+    const runner = runnerOf(harness.world, agent);
+    const waiting = await drive(runner, payload);
+    expect(waiting).toMatchObject({ route: "park" });
     expect(rowOf(harness, one.run)).toMatchObject({ cancel: false, wakeCount: 0 });
+    for (const child of [one, two]) await drive(runner, child);
+    expect(await drive(runner, waiting)).toMatchObject({ route: "done" });
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
     expect(await inboxOf(harness, boss)).toMatchObject([{ body: { status: "completed", value: { json: "over" } } }]);
   });
 
   test("as failed sends the reason to its parent and cancels its children", async () => {
     const harness = createSupervisedHarness();
     const agent = scriptedAgent({ reply: () => ({}) });
-    const { boss, payload, run, one } = await threeGenerations(harness, agent);
-    expect(await drive(runnerOf(harness.world, agent), payload)).toMatchObject({ route: "failed" });
+    const { boss, payload, run, one, two } = await threeGenerations(harness, agent);
+    const runner = runnerOf(harness.world, agent);
+    const waiting = await drive(runner, payload);
+    expect(rowOf(harness, one.run).cancel).toBe(true);
+    for (const child of [one, two]) await drive(runner, child);
+    expect(await drive(runner, waiting)).toMatchObject({ route: "failed" });
     const failure = { code: "EmptyReply", message: expect.any(String) };
     expect(await inboxOf(harness, boss)).toMatchObject([{ body: { status: "failed", value: { json: failure } } }]);
-    expect(rowOf(harness, one.run).cancel).toBe(true);
     expect(rowOf(harness, run).endNotified).toBe(true);
   });
 
@@ -139,10 +124,16 @@ test("a crash at any moment of the end is recovered by the retry or the sweeper,
       attemptBeat(runnerOf(world, agent), payload),
     );
     harness.clock.moveTo(harness.clock.now() + 10_000);
-    // Every second time nobody tries again, and only a sweeper comes by.
+    const runner = runnerOf(harness.world, agent);
+    await attemptBeat(runner, payload, 1);
+    for (const child of [one, two]) await drive(runner, child);
+    const last = { ...payload, epoch: rowOf(harness, run).epoch };
+    // It dies once more where it ends.
+    await crashAtCall(harness.world, crash).survives((world) => attemptBeat(runnerOf(world, agent), last));
+    harness.clock.moveTo(harness.clock.now() + 10_000);
+    // Every second time no process tries again, and only a sweeper comes by.
     const byRetry = crash.at % 2 === 0;
-    if (byRetry || rowOf(harness, run).status !== "cancelled")
-      await attemptBeat(runnerOf(harness.world, agent), payload, 1);
+    if (byRetry || rowOf(harness, run).status !== "cancelled") await attemptBeat(runner, last, 1);
     await sweep(harness);
     expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
     expect((await inboxOf(harness, boss)).map(({ id }) => id)).toEqual([childEndId(run)]);
@@ -232,12 +223,16 @@ describe("a child", () => {
     const { payload, run, one, two, agent } = await threeGenerations(harness);
     changeRow(harness, one, { format: FORMAT + 1 });
     await sendRequest(harness.world, { run, want: "cancel" });
-    await attemptBeat(runnerOf(harness.world, agent), payload);
-    expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: false, expiresAtSec: null });
+    const runner = runnerOf(harness.world, agent);
+    const waiting = await drive(runner, payload);
+    expect(rowOf(harness, run)).toMatchObject({ status: "running", endNotified: false });
     expect([rowOf(harness, one.run).cancel, rowOf(harness, two.run).cancel]).toEqual([false, true]);
     changeRow(harness, one, { format: FORMAT });
-    await sweep(harness);
-    expect([rowOf(harness, one.run).cancel, rowOf(harness, run).endNotified]).toEqual([true, true]);
+    const again = await drive(runner, waiting);
+    expect(rowOf(harness, one.run).cancel).toBe(true);
+    for (const child of [one, two]) await drive(runner, child);
+    await drive(runner, again);
+    expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
   });
 
   test("that is removed, or was never created, does not prevent the notification of others", async () => {

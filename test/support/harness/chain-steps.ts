@@ -14,7 +14,7 @@ import { SegmentCache, load } from "../../../src/history/load.ts";
 import { timeline } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import type { Ports } from "./ports.ts";
-import { killableWorld, runnerOf } from "./drive.ts";
+import { type Agents, killableWorld, runnerOf } from "./drive.ts";
 import { type Harness, scriptedAgent, neverSettles, advanceUntilSettled, rowOf } from "./harness.ts";
 
 /** A running attempt: the chain waits for its reply. */
@@ -41,7 +41,7 @@ export function stopExecution(harness: Harness, of: Incarnation): void {
 }
 
 /** Runs a task in one invocation, with its agent and in its world. */
-export function performTask(task: Task, by: { readonly world: World; readonly agent: Agent }): Promise<TaskResult> {
+export function performTask(task: Task, by: { readonly world: World; readonly agent: Agents }): Promise<TaskResult> {
   const { clock, limits } = by.world;
   const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
   return runTask(runnerOf(by.world, by.agent))(task, invocation);
@@ -53,7 +53,7 @@ export function endAttempt({ world: { chain } }: Harness, out: StartedAttempt, r
 }
 
 /** An attempt starts, completes, and the chain gets its reply. */
-export async function runAttempt(harness: Harness, agent: Agent, world: World = harness.world): Promise<TaskResult> {
+export async function runAttempt(harness: Harness, agent: Agents, world: World = harness.world): Promise<TaskResult> {
   const out = startAttempt(harness);
   const result = await advanceUntilSettled(harness, performTask(out.task, { world, agent }));
   endAttempt(harness, out, result);
@@ -61,7 +61,7 @@ export async function runAttempt(harness: Harness, agent: Agent, world: World = 
 }
 
 /** An attempt starts and dies without a reply, at the latest when it could continue only with passing time. */
-export async function loseAttempt(harness: Harness, agent: Agent, world: World): Promise<void> {
+export async function loseAttempt(harness: Harness, agent: Agents, world: World): Promise<void> {
   const out = startAttempt(harness);
   performTask(out.task, { world, agent }).catch(() => undefined);
   await flushPromises();
@@ -69,13 +69,13 @@ export async function loseAttempt(harness: Harness, agent: Agent, world: World):
 }
 
 /** Runs attempts without faults until there is no work for an hour; returns how many there were. */
-export async function runUntilIdle(harness: Harness, agent: Agent): Promise<number> {
-  for (let count = 0; count < TASKS_MAX; count += 1) {
+export async function runUntilIdle(harness: Harness, agent: Agents, tasksMax = TASKS_MAX): Promise<number> {
+  for (let count = 0; count < tasksMax; count += 1) {
     const readyAt = harness.world.chain.next();
     if (readyAt === null || readyAt > harness.clock.now() + HORIZON_MS) return count;
     await runAttempt(harness, agent);
   }
-  throw new Error(`it goes on after ${TASKS_MAX} tasks`);
+  throw new Error(`it goes on after ${tasksMax} tasks`);
 }
 
 const TASKS_MAX = 40;

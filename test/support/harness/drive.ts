@@ -43,9 +43,19 @@ export function createLocalHarness(change: Partial<Limits> = {}, beatMs = 3_000)
   return { dir, world: localWorld({ store, limits, telemetry }), records };
 }
 
-export const runnerOf = (world: World, agent: Agent): Runner => ({
+/** The agents of a process: one agent for every name, or several by their names. */
+export type Agents = Agent | readonly Agent[];
+
+const found = (agents: Agents, name: string): Agent | undefined =>
+  "length" in agents ? agents.find((each) => each.name === name) : agents;
+
+export const runnerOf = (world: World, agents: Agents): Runner => ({
   world,
-  agentOf: async () => ({ kind: "agent", agent, ...modelsOf(agent) }),
+  agentOf: async (name) => {
+    const agent = found(agents, name);
+    if (agent === undefined) return { kind: "absent", why: `there is no agent ${name}` };
+    return { kind: "agent", agent, ...modelsOf(agent) };
+  },
   segments: new SegmentCache(),
   commits: new CommitCache(),
 });

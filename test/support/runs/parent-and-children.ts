@@ -4,6 +4,7 @@ import type { Payload } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import type { Incarnation } from "../../../src/protocol/row.ts";
 import type { Message } from "../../../src/ports/inbox.ts";
+import type { World } from "../../../src/ports/world.ts";
 import { ActiveRun } from "../../../src/engine/context/active-run.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
@@ -50,3 +51,37 @@ export async function recordChildren(
 
 export const inboxOf = (harness: SupervisedHarness, of: Incarnation): Promise<readonly Message[]> =>
   harness.world.inbox.unread({ run: of.run, born: of.born, now: harness.clock.now(), limit: 99 });
+
+/** Which writes of rows a process makes, and to which run. */
+export function noted(harness: SupervisedHarness) {
+  const calls: string[] = [];
+  const { table, inbox } = harness.world;
+  const names = new Map<string, string>();
+  const note = (what: string, run: string): void => void calls.push(`${what} ${names.get(run) ?? "?"}`);
+  const world: World = {
+    ...harness.world,
+    table: {
+      ...table,
+      commit: (of) => {
+        note(of.unlessWoken ? "end" : "commit", of.run);
+        return table.commit(of);
+      },
+      request: (of) => {
+        note(of.want, of.run);
+        return table.request(of);
+      },
+      recordEndNotified: (of) => {
+        note("told", of.run);
+        return table.recordEndNotified(of);
+      },
+    },
+    inbox: {
+      ...inbox,
+      deliver: (of) => {
+        note("tell the end to", of.run);
+        return inbox.deliver(of);
+      },
+    },
+  };
+  return { calls, names, world };
+}

@@ -1,4 +1,7 @@
-/** States, events and rows for tests: complete and valid, with changes only where a test needs them. */
+/**
+ * States, events and rows for tests: complete and valid, with changes only where a test needs them.
+ * More than 300 lines: an example of each event and phase.
+ */
 import { createHash } from "node:crypto";
 import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart, Action } from "../../../src/core/event.ts";
 import type { Hash } from "../../../src/core/ids.ts";
@@ -8,8 +11,10 @@ import type { View } from "../../../src/core/outstanding.ts";
 import { type Phase, isAside } from "../../../src/core/phases.ts";
 import { type Row, newRow } from "../../../src/protocol/row.ts";
 import type { OpenCall, State } from "../../../src/core/state.ts";
-import { initialState } from "../../../src/operations/new-run.ts";
-import { ACCEPTS, foldAll } from "../../../src/core/transition.ts";
+import { initialState } from "../../../src/engine/context/new-run.ts";
+import { ACCEPTS } from "../../../src/core/accepts.ts";
+import { foldAll } from "../../../src/core/transition.ts";
+import { childEvent, dispatched } from "../states/child-events.ts";
 
 export const AT = 1_700_000_000_000;
 export const RUN = `local-${"a".repeat(26)}`;
@@ -218,6 +223,13 @@ const blocked = (): State =>
 const approving = (): State =>
   stateAfter(startedEvent, replied([callPart("book"), callPart("pay")]), alone("c1"), gateOpened("c1"), intended("c2"));
 
+/** c1 and c2 wait for children, and that of c1 exists. */
+const dispatching = (): State =>
+  stateAfter(
+    ...[startedEvent, replied([callPart("ask"), callPart("ask")]), intended("c1"), intended("c2")],
+    ...[dispatched("c1"), dispatched("c2"), childEvent("ChildStarted")],
+  );
+
 /** A state of each phase, reached by events. */
 export const IN_PHASE: { readonly [P in Phase]: () => State } = {
   Preparing: () => newState(),
@@ -235,6 +247,7 @@ export const IN_PHASE: { readonly [P in Phase]: () => State } = {
     ]),
   ForceStop: () => stateAfter(startedEvent, stopDecided),
   AwaitingReconcile: blocked,
+  AwaitingChildren: dispatching,
   Paused: () => foldAll(withCalls(), [paused]),
   AwaitingAgent: () => foldAll(withCalls(), [holdDecided("2")]),
   Completed: () => stateAfter(startedEvent, replied([textPart("done")]), completed),
@@ -266,10 +279,14 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
       value: inline(null),
       evidence: "the undo returned",
     },
-    ToolOutcomeUnknown: outcomeLost("c3"),
+    ToolOutcomeUnknown: outcomeLost(isMany ? "c3" : phase === "AwaitingApproval" ? "c2" : "c1"),
     ToolResultReconciled: reconciled(unknown),
     MessageAbsorbed: answerTaken(unknown),
-    ChildStarted: { kind: "ChildStarted", at: AT, child: "local-child" },
+    ChildDispatched: dispatched("c2"),
+    ChildStarted: childEvent("ChildStarted"),
+    ChildSuperseded: childEvent("ChildSuperseded"),
+    ChildAskedToStop: childEvent("ChildAskedToStop"),
+    ChildNeverMade: childEvent("ChildNeverMade"),
     RunPaused: paused,
     RunResumed: resumed,
     CheckFailed: { kind: "CheckFailed", at: AT, check: "has-ticket", why: "none" },

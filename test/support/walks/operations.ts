@@ -4,7 +4,8 @@ import { inline } from "../../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";
 import { waitsForEarlierCall } from "../../../src/core/calls/open-calls.ts";
-import { accepts, foldAll } from "../../../src/core/transition.ts";
+import { accepts } from "../../../src/core/accepts.ts";
+import { foldAll } from "../../../src/core/transition.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { canCompact, compactionEvent } from "../states/compactions.ts";
@@ -33,6 +34,7 @@ import { retryOf } from "./outages.ts";
 import { failedEnd, failureIn } from "./redrives.ts";
 import { finished, sections } from "./topology-operations.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
+import { type ChildCommand, childMoves, dispatchOf, isOfChildren } from "./child-operations.ts";
 import { type SagaCommand, isOfSaga, undoOutcomes, undoEvents } from "./compensations.ts";
 
 export function operationsFor(command: Command, state: State, view: View): readonly WalkOperation[] {
@@ -41,6 +43,7 @@ export function operationsFor(command: Command, state: State, view: View): reado
     const ways = undoEvents(command, state, view).map((events) => operation(...events));
     return Array.from({ length: 4 }, () => ways).flat();
   }
+  if (isOfChildren(command)) return childMoves(command, state, view);
   return runnerOperations(command, state, view);
 }
 
@@ -50,7 +53,19 @@ const closingOperations = (state: State): readonly WalkOperation[] => [
   operation(...LOST, decided({ kind: "abort", failure: failureIn(state) })),
 ];
 
-function runnerOperations(command: Exclude<Command, SagaCommand>, state: State, view: View): readonly WalkOperation[] {
+const verdictOperations = (state: State): readonly WalkOperation[] => [
+  operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
+  operation({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", say: "go on" })),
+  operation(decided({ kind: "nudge", say: "go on" })),
+  ...sections(state),
+  ...(state.messages.length % 3 === 0 ? [finished(state)] : []),
+];
+
+function runnerOperations(
+  command: Exclude<Command, SagaCommand | ChildCommand>,
+  state: State,
+  view: View,
+): readonly WalkOperation[] {
   switch (command.kind) {
     case "prepare":
       return [
@@ -96,16 +111,7 @@ function runnerOperations(command: Exclude<Command, SagaCommand>, state: State, 
     case "close":
       return closingOperations(state);
     case "judge":
-      return [
-        operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
-        operation(
-          { kind: "CheckFailed", at: AT, check: "c", why: "not yet" },
-          decided({ kind: "nudge", say: "go on" }),
-        ),
-        operation(decided({ kind: "nudge", say: "go on" })),
-        ...sections(state),
-        ...(state.messages.length % 3 === 0 ? [finished(state)] : []),
-      ];
+      return verdictOperations(state);
     case "wait":
       return [{ events: () => [], waitsUntil: command.until }];
     case "reconcile": {
@@ -234,9 +240,18 @@ function intentsOf(call: string, state: State, view: View): readonly WalkOperati
     ...(isJudged ? [] : [released("keyed", { alone: true, business: true }), released("keyed", { undo: true })]),
     ...(isJudged ? [] : [released("unsafe", { undo: true })]),
     ...(mayGate ? [operation(intended(call, "unsafe"), gatedUntil(call, view.now + 40))] : []),
+    ...(isJudged || waitsFirst(call, state)
+      ? []
+      : [operation(intended(call, "keyed"), dispatchOf(call, 1, state, view), debit(0, 1))]),
     ...(isNew ? [operation({ ...resulted(call, "refused"), outcome: "failed" } as Event)] : []),
   ];
 }
+
+/** The call may not be released before another one. */
+const waitsFirst = (call: string, state: State): boolean => {
+  const after = foldAll(state, [intended(call, "keyed")]).open;
+  return after.some((each) => each.call === call && waitsForEarlierCall(after, each));
+};
 
 function endsOf(call: string, state: State, view: View): readonly WalkOperation[] {
   const effect = effectOf(call, state);

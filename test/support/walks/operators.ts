@@ -3,9 +3,10 @@ import type { Event } from "../../../src/core/event.ts";
 import type { View } from "../../../src/core/outstanding.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
 import type { State } from "../../../src/core/state.ts";
-import { accepts } from "../../../src/core/transition.ts";
+import { accepts } from "../../../src/core/accepts.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
 import { AT, answer, decided, decision, messageReceived } from "../states/states-and-events.ts";
+import { childAsides } from "./child-operations.ts";
 import { undoRequests } from "./compensations.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { failureIn } from "./redrives.ts";
@@ -29,9 +30,7 @@ export function operatorOperations(state: State, { pause }: View): readonly Walk
         messageReceived(multibyteText(size, pick), `${state.messages.length}-${state.absorbed.length}`),
       ],
     },
-    ...(state.children.length < 2
-      ? [operation({ kind: "ChildStarted", at: AT, child: `local-child${state.children.length}` })]
-      : []),
+    ...childAsides(state),
     ...(state.messages.length % 8 === 5 ? [operation(ignored)] : []),
     { events: () => [], asks: { pause: !pause } },
     ...undoRequests(state),

@@ -14,6 +14,7 @@ import { expiryThreshold, decideCreate } from "../../../protocol/row-removal.ts"
 import { RowUnreadable, undamaged } from "../../../codec/row.ts";
 import type { CreateOutcome, RunTable } from "../../../ports/run-table.ts";
 import type { Dynamo } from "./dynamo.ts";
+import { createChildren } from "./children.ts";
 import * as is from "./fragments.ts";
 import { rowItem, rowOf } from "./item.ts";
 import { tenantOf } from "./keys.ts";
@@ -27,6 +28,7 @@ export function dynamoRunTable({ dynamo, table }: { readonly dynamo: Dynamo; rea
   const rows = new Rows(dynamo);
   return {
     create: (creation) => create({ dynamo, rows }, creation),
+    createChildren: (of) => createChildren(dynamo, of),
     claim: (claim) => rows.decide(claim, (row) => decideClaim(row, claim)),
     commit: (commit) =>
       rows.decide(commit, (row) => decideCommit(row, commit), {

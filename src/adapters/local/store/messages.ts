@@ -24,6 +24,10 @@ export function messagesOf(db: DatabaseSync) {
   return {
     seen: ({ run, born }: Incarnation, id: string) =>
       (find.get(run, born, id) as { readonly digest: string | null } | undefined) ?? null,
+    /** Takes the ID without a message. */
+    see: ({ run, born }: Incarnation, id: string): void => {
+      see.run(run, born, id, null);
+    },
     add: ({ run, born, message, digest = null }: Delivery): void => {
       see.run(run, born, message.id, digest);
       const { id, sentAt } = message;

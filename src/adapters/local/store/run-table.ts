@@ -15,6 +15,13 @@ import {
   decideRequest,
   wokenRow,
 } from "../../../protocol/row.ts";
+import {
+  type ChildAnswer,
+  type ChildrenCreation,
+  type ChildrenOutcome,
+  decideChild,
+  mayMakeChildren,
+} from "../../../protocol/row-children.ts";
 import { decidePark } from "../../../protocol/row-park.ts";
 import { decideClaim } from "../../../protocol/row-claim.ts";
 import { decideHandOver } from "../../../protocol/row-hand-over.ts";
@@ -36,12 +43,14 @@ import { type Tombstones, tombstonesOf } from "./tombstones.ts";
 export function sqliteRunTable(store: Store): RunTable {
   const rows = rowsOf(store.rows);
   const pages = pagesOf(store.rows);
+  const messages = messagesOf(store.rows);
   const tombstones = tombstonesOf(store);
 
   const decide = decider(store, rows);
 
   return {
     create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
+    createChildren: async (creation) => atomically(store, () => createChildren(creation, { rows, messages })),
     claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
     commit: async (commit) => decide(commit, (row) => decideCommit(row, commit)),
     park: async (park) => decide(park, (row) => decidePark(row, park)),
@@ -119,6 +128,27 @@ function create(creation: Creation, of: { readonly rows: Rows; readonly tombston
     rows.insert(row);
   }
   return { kind, row };
+}
+
+function createChildren(
+  of: ChildrenCreation,
+  on: { readonly rows: Rows; readonly messages: Messages },
+): ChildrenOutcome {
+  const { rows, messages } = on;
+  const parent = presentIn(rows.find(of.run), of);
+  if ("kind" in parent) return parent;
+  if (!mayMakeChildren(parent, of)) return { kind: "fenced", row: parent };
+  const children = of.children.map(({ creation, reportId, isLeft }): ChildAnswer => {
+    const found = rows.find(creation.run);
+    if (found instanceof RowUnreadable) return { kind: "unreadable", why: found.message };
+    const answer = decideChild(found, { isSeen: messages.seen(of, reportId) !== null, creation });
+    if (answer.kind === "created") {
+      rows.insert(answer.row);
+      if (isLeft) messages.see(of, reportId);
+    }
+    return answer;
+  });
+  return { kind: "made", children };
 }
 
 function purge(of: RunRef, rows: Rows): PurgeOutcome {

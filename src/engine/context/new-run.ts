@@ -1,9 +1,9 @@
 /** The initial state of a run. */
-import { NOTHING_SPENT } from "../core/policy/budget.ts";
-import { type Message, type Value, text } from "../core/message.ts";
-import type { Price } from "../core/policy/price.ts";
-import type { Retention } from "../core/policy/retention.ts";
-import { FOLLOWS, type State, type UpgradePolicy } from "../core/state.ts";
+import { type Grant, NOTHING_SPENT } from "../../core/policy/budget.ts";
+import { type Message, type Value, text } from "../../core/message.ts";
+import type { Price } from "../../core/policy/price.ts";
+import type { Retention } from "../../core/policy/retention.ts";
+import { FOLLOWS, type State, type UpgradePolicy } from "../../core/state.ts";
 
 /** The state in snapshot 0: the task, which is also the first user message. `at`: epoch milliseconds. */
 export function initialState(of: {
@@ -18,6 +18,7 @@ export function initialState(of: {
   retention?: Retention | null;
   upgrade: UpgradePolicy;
   startedBy?: string;
+  grant?: Grant;
   at: number;
 }): State {
   const { taskText, retention, upgrade, at, ...given } = of;

@@ -1,0 +1,101 @@
+/**
+ * The fenced creation of child runs in one transaction (`protocol/row-children.ts`): a check of the parent's row, and
+ * for each child a check of its report's ID and the put of its row. That is 1 + 2n of the 100 actions that a
+ * transaction may have, and each action is charged twice.
+ *
+ * A transaction is refused as a whole. Children whose rows or reports are there get their answer, and the others are
+ * sent again without them. A conflict with another transaction is no answer: the caller sends the same write again.
+ */
+import { ensure } from "../../../core/ensure.ts";
+import { isRunId } from "../../../core/ids.ts";
+import { RowUnreadable, presentIn } from "../../../codec/row.ts";
+import {
+  type ChildAnswer,
+  type ChildCreation,
+  type ChildrenCreation,
+  type ChildrenOutcome,
+  decideChild,
+  mayMakeChildren,
+} from "../../../protocol/row-children.ts";
+import { type Refused, type Row, newRow } from "../../../protocol/row.ts";
+import type { Ambiguous } from "../../../ports/run-table.ts";
+import type { Dynamo, Part } from "./dynamo.ts";
+import { all, number } from "./expression.ts";
+import * as is from "./fragments.ts";
+import { type Item, itemOf, keyOf, rowItem, rowOf } from "./item.ts";
+import { ROW_ITEM, seenItem, tenantOf } from "./keys.ts";
+
+/** The actions that DynamoDB takes in one transaction. */
+const ACTIONS_MAX = 100;
+/** Each refusal answers for at least one child, or names the parent. */
+const GUESSES_MAX = 4;
+
+export async function createChildren(dynamo: Dynamo, of: ChildrenCreation): Promise<ChildrenOutcome | Ambiguous> {
+  if (!isRunId(of.run)) return { kind: "missing" };
+  const actions = 1 + 2 * of.children.length;
+  ensure(actions <= ACTIONS_MAX, `${actions} actions do not fit into one transaction, ${ACTIONS_MAX} do`);
+  for (const { creation } of of.children) {
+    const { run, tenant } = creation;
+    ensure(isRunId(run) && tenantOf(run) === tenant, `${run} is no run of the tenant ${tenant}`);
+  }
+  const answers = new Map<ChildCreation, ChildAnswer>();
+  for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
+    const left = of.children.filter((child) => !answers.has(child));
+    const sent = await dynamo.transact([parentCheck(of), ...left.flatMap((child) => partsOf(of, child))]);
+    if (sent.kind === "ambiguous") return sent;
+    if (sent.kind === "written") {
+      for (const child of left) answers.set(child, { kind: "created", row: newRow(child.creation) });
+      return { kind: "made", children: of.children.map((child) => answers.get(child) as ChildAnswer) };
+    }
+    const [parent, ...items] = sent.items;
+    if (parent !== undefined) {
+      const refused = await refusedParent(dynamo, of, parent);
+      if (refused !== null) return refused;
+      continue;
+    }
+    for (const [index, child] of left.entries()) {
+      const answer = answerIn(child, items[2 * index], items[2 * index + 1]);
+      if (answer !== null) answers.set(child, answer);
+    }
+  }
+  return { kind: "ambiguous", why: `the children of ${of.run} changed ${GUESSES_MAX} times while they were created` };
+}
+
+const parentCheck = (of: ChildrenCreation): Part => ({
+  kind: "check",
+  key: keyOf(of.run, ROW_ITEM),
+  condition: all(is.present(of), is.epochIs(of.epoch), is.notTerminal(of)),
+});
+
+function partsOf(of: ChildrenCreation, { creation, reportId, isLeft }: ChildCreation): readonly Part[] {
+  const key = keyOf(of.run, seenItem(of, reportId));
+  const seen: Part = isLeft
+    ? { kind: "put", item: { ...key, ...itemOf({ sentAt: number(of.now) }) }, condition: is.absent }
+    : { kind: "check", key, condition: is.absent };
+  return [seen, { kind: "put", item: rowItem(newRow(creation)), condition: is.absent }];
+}
+
+/** Null: the parent may make children, so another part was the reason. */
+async function refusedParent(
+  dynamo: Dynamo,
+  of: ChildrenCreation,
+  item: Item | null,
+): Promise<Refused | { readonly kind: "fenced"; readonly row: Row } | null> {
+  const stored = item ?? (await dynamo.get(keyOf(of.run, ROW_ITEM)));
+  const row = presentIn(stored === null ? null : rowOf(stored), of);
+  if ("kind" in row) return row;
+  return mayMakeChildren(row, of) ? null : { kind: "fenced", row };
+}
+
+/** What the refused parts of a child say; null: none of them was refused. */
+function answerIn(
+  { creation }: ChildCreation,
+  seen: Item | null | undefined,
+  stored: Item | null | undefined,
+): ChildAnswer | null {
+  if (seen !== undefined) return { kind: "reported" };
+  if (stored == null) return null;
+  const found = rowOf(stored);
+  if (found instanceof RowUnreadable) return { kind: "unreadable", why: found.message };
+  return decideChild(found, { isSeen: false, creation });
+}

@@ -1,0 +1,39 @@
+/** Renders the ledger of a run: its calls with their effects, outcomes and idempotency keys. */
+import type { LedgerEntry } from "../../operations/views.ts";
+import { type Cell, type Ink, type Style, table } from "../terminal/paint.ts";
+import { duration, short } from "./words.ts";
+
+export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): string {
+  const columns = [
+    { title: "CALL" },
+    { title: "TOOL" },
+    { title: "EFFECT" },
+    { title: "STATUS" },
+    { title: "TRIES", align: "right" },
+    { title: "TOOK", align: "right" },
+    { title: "EXTERNAL ID" },
+    { title: "KEY" },
+    { title: "OF" },
+    { title: "EVIDENCE" },
+  ] as const;
+  const rows = calls.map((entry): Cell[] => [
+    entry.call,
+    entry.tool,
+    entry.effect ?? "-",
+    { text: entry.status, ink: inkOf(entry) },
+    String(entry.attempts),
+    entry.intendedAt === null || entry.settledAt === null ? "-" : duration(entry.settledAt - entry.intendedAt),
+    entry.externalId ?? "-",
+    entry.key ?? "-",
+    entry.key === null ? "-" : entry.business ? "business" : "intent",
+    short(entry.evidence, 100),
+  ]);
+  return table(columns, rows, paint).join("\n");
+}
+
+/** The colour of a ledger entry. */
+function inkOf({ status }: LedgerEntry): Ink {
+  if (status === "succeeded" || status === "reconciled") return "green";
+  if (status === "failed") return "red";
+  return status === "unknown" ? "yellow" : "cyan";
+}

@@ -1,0 +1,61 @@
+/** The schema of child runs in states, events and messages, as `core/child.ts` has them; see `state.ts`. */
+import * as z from "zod";
+import { bareChild } from "../../core/calls/children.ts";
+import type { Child, ChildEvents, ChildReport, Dispatched } from "../../core/child.ts";
+import type { EventOf } from "../../core/event.ts";
+import { grant, spent } from "./budget.ts";
+import { value } from "./message.ts";
+
+const at = z.int().nonnegative();
+const count = z.int().nonnegative();
+const name = z.string().min(1);
+
+const end = { status: z.enum(["completed", "failed", "cancelled"]), value };
+
+const entry = {
+  call: z.string(),
+  try: z.int().positive(),
+  agent: z.string(),
+  grant,
+  deadline: at.nullable(),
+  left: z.literal(true).exactOptional(),
+};
+
+/** Older versions of cairn stored the ID alone. */
+export const child: z.ZodType<Child> = z.union([
+  z.looseObject({
+    id: name,
+    ...entry,
+    superseded: z.boolean(),
+    made: z.literal(true).exactOptional(),
+    asked: z.literal(true).exactOptional(),
+  }),
+  name.transform(bareChild),
+]);
+
+export const dispatched: z.ZodType<Dispatched> = z.looseObject({
+  try: z.int().positive(),
+  report: z.looseObject(end).exactOptional(),
+  over: z.literal(true).exactOptional(),
+});
+
+export const childReport = z.looseObject({
+  kind: z.literal("child"),
+  child: name,
+  ...end,
+  spent: spent.exactOptional(),
+}) satisfies z.ZodType<ChildReport>;
+
+export const childEvents: { readonly [K in keyof ChildEvents]: z.ZodType<EventOf<K>> } = {
+  ChildDispatched: z.looseObject({ kind: z.literal("ChildDispatched"), at, child: name, epoch: count, ...entry }),
+  ChildStarted: z.looseObject({ kind: z.literal("ChildStarted"), at, child: name }),
+  ChildSuperseded: z.looseObject({
+    kind: z.literal("ChildSuperseded"),
+    at,
+    call: name,
+    child: name,
+    why: z.string(),
+  }),
+  ChildAskedToStop: z.looseObject({ kind: z.literal("ChildAskedToStop"), at, child: name }),
+  ChildNeverMade: z.looseObject({ kind: z.literal("ChildNeverMade"), at, call: z.string(), child: name }),
+};

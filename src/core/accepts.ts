@@ -1,0 +1,46 @@
+/** Which events may happen in which phases. An event in another phase is a bug of cairn and stops the run. */
+import type { EventKind } from "./event.ts";
+import { PHASE_NAMES, type Phase, isAside, isTerminal, mayFollow } from "./phases.ts";
+
+/** The phases in which a run with open calls waits. */
+const WAITING: readonly Phase[] = ["AwaitingApproval", "AwaitingReconcile", "AwaitingChildren"];
+
+/** The phases in which each event may happen. `live`: every phase that is not terminal. */
+export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } = {
+  RunStarted: ["Preparing"],
+  AgentChanged: "live",
+  ModelCallCompleted: ["AwaitingLLM", "RetryingLLM", "ForceStop"],
+  ModelCallLost: "live",
+  BudgetDebited: "live",
+  Compacted: ["Compacting"],
+  ToolIntended: ["ExecutingTools"],
+  // Also in AwaitingApproval: the intent of a call behind another gate may leave the run nothing to do but to wait.
+  ApprovalRequested: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", "RetryingLLM", "Compacting"],
+  HumanApprovalReceived: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"],
+  DecisionIgnored: "live",
+  ToolInvoked: ["ExecutingTools"],
+  ToolResultRecorded: ["ExecutingTools"],
+  ToolCompensated: ["ExecutingTools"],
+  // A call that waits for its child is open in each phase of waiting, and its run may be ended there.
+  ToolOutcomeUnknown: ["ExecutingTools", ...WAITING, ...PHASE_NAMES.filter(isAside)],
+  ToolResultReconciled: ["ExecutingTools", "AwaitingReconcile"],
+  MessageAbsorbed: "live",
+  ChildDispatched: ["ExecutingTools"],
+  ChildStarted: "live",
+  ChildSuperseded: ["ExecutingTools", ...WAITING],
+  ChildAskedToStop: "live",
+  ChildNeverMade: "live",
+  RunPaused: PHASE_NAMES.filter((phase) => phase !== "Paused" && mayFollow(phase, "Paused")),
+  RunResumed: PHASE_NAMES.filter(isAside),
+  CheckFailed: ["Reflecting"],
+  CrackSignalled: "live",
+  TopologyMoved: ["AwaitingLLM", "RetryingLLM", "Reflecting"],
+  RecoveryDecided: "live",
+  RunEnded: "live",
+  RunRedriven: ["Failed"],
+};
+
+export const accepts = (phase: Phase, kind: EventKind): boolean => {
+  const phases = ACCEPTS[kind];
+  return phases === "live" ? !isTerminal(phase) : phases.includes(phase);
+};

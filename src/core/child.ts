@@ -1,0 +1,73 @@
+/**
+ * Child runs, as types: runs that a run dispatches by a call of a child tool. The entry of a child stands in the state
+ * of its parent from the commit that decides to make it until its end is absorbed (`calls/children.ts`).
+ */
+import type { Grant, Spent } from "./policy/budget.ts";
+import type { Value } from "./message.ts";
+
+/** A child whose end the parent has not absorbed. */
+export interface Child {
+  /** The run ID of the child. It derives from the parent's incarnation, the restart number, the call and the try. */
+  readonly id: string;
+  /** The call that waits for the child. */
+  readonly call: string;
+  /** Which try of that call this child is, from 1. */
+  readonly try: number;
+  readonly agent: string;
+  /** What the parent reserves for the child until its report. */
+  readonly grant: Grant;
+  /** When the child is too late, in epoch milliseconds; null: never. */
+  readonly deadline: number | null;
+  /** It was too late: its answer is not taken, and what it spends still counts. */
+  readonly superseded: boolean;
+  /** Its row exists, and its execution was started. */
+  readonly made?: true;
+  /** It was asked to stop. */
+  readonly asked?: true;
+  /** It works without a parent: nothing waits for it, and its grant was spent when it was dispatched. */
+  readonly left?: true;
+}
+
+/** What an open call of a child tool knows about its newest child. */
+export interface Dispatched {
+  /** The newest try. */
+  readonly try: number;
+  /** How the child ended, until the result of the call is recorded. */
+  readonly report?: ChildEnd;
+  /** The child was too late, or was never made: the call waits for no child. */
+  readonly over?: true;
+}
+
+/** How a child ended, and its result or failure. */
+export interface ChildEnd {
+  readonly status: "completed" | "failed" | "cancelled";
+  readonly value: Value;
+}
+
+/** The message in which a child reports its end. Its message ID derives from the child, so it is delivered once. */
+export interface ChildReport extends ChildEnd {
+  readonly kind: "child";
+  readonly child: string;
+  /** What the child spent; absent in messages of older versions. */
+  readonly spent?: Spent;
+}
+
+/** The bodies of the events about children. */
+export interface ChildEvents {
+  /**
+   * The decision to make a child, before it is made: intent, entry and reservation in one commit. `epoch`: the
+   * invocation that may make it.
+   */
+  ChildDispatched: Pick<Child, "call" | "try" | "agent" | "grant" | "deadline" | "left"> & {
+    readonly child: string;
+    readonly epoch: number;
+  };
+  /** The child exists, and its execution was started. Versions before child runs recorded it as the intent. */
+  ChildStarted: { readonly child: string };
+  /** The child missed its deadline. Its entry and its reservation stay until it reports. */
+  ChildSuperseded: { readonly call: string; readonly child: string; readonly why: string };
+  /** The child was asked to stop. */
+  ChildAskedToStop: { readonly child: string };
+  /** The child was never made, and can not be made any more. */
+  ChildNeverMade: { readonly call: string; readonly child: string };
+}

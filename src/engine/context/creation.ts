@@ -1,0 +1,115 @@
+/**
+ * What the creation of a run needs: the task that its agent accepts, and the objects that have to be durable before a
+ * row names them. A start from outside and the dispatch of a child run use the same.
+ */
+import * as z from "zod";
+import type { Agent } from "../../ports/agent.ts";
+import { fit } from "../../codec/fit.ts";
+import { digestOf } from "../../codec/canonical.ts";
+import { checksumOf } from "../../codec/checksum.ts";
+import { NOTHING_SEALED, encodeSnapshot } from "../../codec/snapshot.ts";
+import { asJson } from "../../codec/value.ts";
+import { bornFrom } from "../../protocol/ids.ts";
+import type { Json } from "../../core/json.ts";
+import { LOWEST_LEVEL, neededLevel } from "../../core/levels.ts";
+import type { Grant } from "../../core/policy/budget.ts";
+import { SIZES } from "../../codec/limits.ts";
+import { type Creation, type Incarnation, newRow } from "../../protocol/row.ts";
+import type { World } from "../../ports/world.ts";
+import { signIn } from "../../history/vouch.ts";
+import { keepValue, putSegments, putSnapshot } from "../../history/write-objects.ts";
+import { snapshotKey } from "../../history/object-keys.ts";
+import { redactionIn } from "../../history/secrets.ts";
+import { senderOf } from "./inbox.ts";
+import { initialState } from "./new-run.ts";
+
+/** One problem of an input, and its path. */
+export interface Issue {
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** The task as the agent's schema parsed it, or why it is refused. */
+export type Task =
+  | { readonly ok: true; readonly json: Json }
+  | { readonly ok: false; readonly why: string; readonly issues: readonly Issue[] };
+
+/** Stores everything that has to be durable before the row names it. */
+export async function prepareCreation(
+  world: World,
+  of: {
+    readonly agent: Agent;
+    readonly tenant: string;
+    readonly run: string;
+    readonly task: Json;
+    readonly parent: Incarnation | null;
+    /** Who starts the run; null where nothing is known. */
+    readonly by: string | null;
+    /** What the parent reserved for the run; absent for a run that no run dispatched. */
+    readonly grant?: Grant;
+  },
+): Promise<Creation> {
+  const { agent, tenant, run, parent, by, grant } = of;
+  const now = world.clock.now();
+  const born = bornFrom(world.random.hex());
+  const state = initialState({
+    ...{ run, born, agent: agent.name, agentVersion: agent.version, at: now },
+    takeoversMax: agent.budget.takeovers,
+    price: agent.price,
+    retention: agent.retention,
+    upgrade: agent.upgrade,
+    ...(grant === undefined ? {} : { grant }),
+    ...(by === null ? {} : { startedBy: redactionIn(world).text(senderOf(by)) }),
+    task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
+    taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
+  });
+  const sign = await signIn(world);
+  const level = neededLevel({ state, events: [] });
+  const needs = level > LOWEST_LEVEL ? { level } : {};
+  const first = { version: 0, previous: null, seal: NOTHING_SEALED, commits: [], state, sign, ...needs };
+  const { digest, bytes, segments } = encodeSnapshot(first);
+  await putSegments(world.objects, { run, born }, segments);
+  const key = snapshotKey({ run, born }, { version: 0, epoch: 0, put: 1 });
+  await putSnapshot(world.objects, { key, bytes });
+  const inputDigest = digestOf(of.task);
+  const identity = { run, born, parent, tenant, agent: agent.name, agentVersion: agent.version, inputDigest };
+  const snapshot = { version: 0, key, digest };
+  const creation = {
+    ...identity,
+    ...needs,
+    snapshot,
+    now,
+    earliest: world.clock.earliest(),
+    deadline: now + world.limits.idleRunMs,
+  };
+  return { ...creation, checksum: checksumOf(newRow(creation)) };
+}
+
+/** Parses the input with the agent's schema. The secrets of the agent have to be known, since a task must hold none. */
+export function taskOf(world: World, agent: Pick<Agent, "task">, input: Json): Task {
+  const refused = (why: string): Task => ({ ok: false, why, issues: [{ path: [], message: why }] });
+  const given = asJson(input);
+  if (!given.ok) return refused(given.why);
+  const parsed = fit(agent.task, given.json);
+  if (parsed.kind === "threw") return refused(parsed.why);
+  if (parsed.kind === "misfits") {
+    const issues = parsed.issues.slice(0, SIZES.issuesMax);
+    return { ok: false, why: z.prettifyError({ issues: [...issues] }), issues };
+  }
+  const task = asJson(parsed.output);
+  if (!task.ok) return refused(task.why);
+  const issues = secretsIn(world, task.json);
+  return issues.length === 0 ? task : { ok: false, why: z.prettifyError({ issues }), issues };
+}
+
+/** A secret in an input is refused, not redacted: with one key, inputs with different secrets would look the same. */
+function secretsIn(world: World, json: Json): z.core.$ZodIssue[] {
+  const issues: z.core.$ZodIssue[] = [];
+  redactionIn(world).json(json, ({ path, reference }) => {
+    const message =
+      `it holds ${reference}, and an input is kept with its run: leave it out, declare it in the agent's secrets, ` +
+      "and let the tool that needs it ask for it with secrets.get";
+    if (issues.length < SIZES.issuesMax) issues.push({ code: "custom", path: [...path], message, input: undefined });
+  });
+  return issues;
+}

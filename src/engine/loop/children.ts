@@ -1,0 +1,180 @@
+/**
+ * Makes child runs that are dispatched, and asks children to stop whose answers are not wanted any more. The decision
+ * for either is committed before. The rules C1 to C8 are those of `docs/protocol.md` (child runs).
+ */
+import { Unreadable } from "../../codec/canonical.ts";
+import { RowNewer, RowUnreadable } from "../../codec/row.ts";
+import type { Child } from "../../core/child.ts";
+import { argsOf } from "../../core/calls/ledger.ts";
+import { childEndId, parentStopId } from "../../protocol/ids.ts";
+import { hasEnded } from "../../protocol/row.ts";
+import type { ChildAnswer, ChildCreation, ChildrenOutcome } from "../../protocol/row-children.ts";
+import type { World } from "../../ports/world.ts";
+import { alarm } from "../../history/alarm.ts";
+import { findRow } from "../../history/damage.ts";
+import { patient, resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { prepareCreation, taskOf } from "../context/creation.ts";
+import { Fenced } from "../context/fenced.ts";
+import { absorbInbox, deliver } from "../context/inbox.ts";
+import type { Next } from "../context/next.ts";
+import type { Runner } from "../context/runner.ts";
+import { startExecution } from "./executions.ts";
+import { sendRequest } from "./request.ts";
+
+/**
+ * Makes the children, and starts their executions (C1, C2). A process that dies in between leaves their entries: the
+ * next invocation makes them again and finds what is there. The sweeper starts a child that was made and not started.
+ */
+export async function makeChildren(runner: Runner, run: ActiveRun, ids: readonly string[]): Promise<Next> {
+  if (run.hasPending) {
+    // The intent is durable first. The commit may also bring news, such as a cancel.
+    await run.commitPending();
+    return "continue";
+  }
+  if (run.leftMs <= 0 && run.moved) return "release";
+  const children: { readonly entry: Child; readonly made: ChildCreation }[] = [];
+  for (const entry of entriesOf(run, ids)) {
+    const made = await creationOf(runner, run, entry);
+    if (made !== null) children.push({ entry, made });
+  }
+  if (children.length === 0) return "continue";
+  const answers = await create(
+    run,
+    children.map(({ made }) => made),
+  );
+  let hasReported = false;
+  for (const [index, { entry }] of children.entries()) {
+    const answer = answers[index] as ChildAnswer;
+    if (answer.kind === "unreadable") {
+      cannotMake(run, entry, { what: "Unreadable", why: `its row cannot be read: ${answer.why}` });
+      continue;
+    }
+    if (answer.kind === "reported") hasReported = true;
+    else if (answer.row.status === "queued") await startExecution(run.world, answer.row);
+    run.record({ kind: "ChildStarted", at: run.now, child: entry.id });
+  }
+  if (hasReported) await absorbInbox(run);
+  return "continue";
+}
+
+const entriesOf = (run: ActiveRun, ids: readonly string[]): readonly Child[] =>
+  run.state.children.filter(({ id }) => ids.includes(id));
+
+/** Stores what the child's row will name. Null: its agent cannot be loaded or does not take the task now. */
+async function creationOf(runner: Runner, run: ActiveRun, entry: Child): Promise<ChildCreation | null> {
+  const { world, row, state } = run;
+  const found = await runner.agentOf(entry.agent);
+  const absent = (why: string): null =>
+    cannotMake(run, entry, { what: "AgentAbsent", why: `agent ${entry.agent} ${why}` });
+  if (found.kind === "absent") return absent(`cannot be loaded: ${found.why}`);
+  const { agent } = found;
+  const task = taskOf(world, agent, await run.json(argsOf(state, entry.call)));
+  if (!task.ok) return absent(`does not take its task: ${task.why}`);
+  const isLeft = entry.left === true;
+  const creation = await prepareCreation(world, {
+    ...{ agent, tenant: row.tenant, run: entry.id, task: task.json, grant: entry.grant },
+    parent: isLeft ? null : { run: row.run, born: row.born },
+    by: `run ${row.run}`,
+  });
+  return { creation, reportId: childEndId(entry.id), isLeft };
+}
+
+/** The run looks again later, until the child is too late. */
+function cannotMake(run: ActiveRun, entry: Child, { what, why }: Parameters<typeof alarm>[2]): null {
+  alarm(run.world, run.row.run, { what, why: `child run ${entry.id} cannot be made: ${why}` });
+  run.noticed.noteChildLacking();
+  return null;
+}
+
+/** C2: the creation names this epoch of the parent, so a process that lost the parent makes no child. */
+async function create(run: ActiveRun, children: readonly ChildCreation[]): Promise<readonly ChildAnswer[]> {
+  const { world, row, invocation } = run;
+  const { clock, random, limits, table } = world;
+  const { run: id, born, epoch } = row;
+  const outcome = await resolveAmbiguousWrite<ChildrenOutcome>(
+    () => table.createChildren({ run: id, born, epoch, now: clock.now(), children }),
+    () => null,
+    patient({ clock, random, until: invocation.deadline - limits.drainMs }),
+  );
+  if (outcome.kind === "missing") throw new Fenced("the run is gone");
+  if (outcome.kind === "fenced") throw new Fenced(`epoch ${epoch} is over, epoch ${outcome.row.epoch} has it`);
+  if (outcome.kind === "unreadable") throw new Unreadable(`run ${id}: ${outcome.why}`);
+  if (outcome.kind === "newer") throw new RowNewer(id, outcome);
+  return outcome.children;
+}
+
+/**
+ * Asks children to stop (C5, C7). A child without a row was never made, and cannot be made any more: this epoch fences
+ * every older creation. It may also have reported and be gone, so the inbox is read before, and the commit that drops
+ * the entry is conditional on the wake-up counter.
+ */
+export async function stopChildren(run: ActiveRun, ids: readonly string[]): Promise<Next> {
+  if (run.hasPending) {
+    await run.commitPending();
+    return "continue";
+  }
+  if (!(await absorbInbox(run))) return "continue";
+  const gone: Child[] = [];
+  for (const entry of entriesOf(run, ids)) {
+    const asked =
+      entry.left === true ? await stateOfLeft(run, entry) : await askChildToStop(run.world, askOf(run, entry));
+    if (asked === "missing") gone.push(entry);
+    else if (asked === "unreadable") run.noticed.noteChildUnreachable();
+    else if (asked === "works") run.record({ kind: "ChildStarted", at: run.now, child: entry.id });
+    else run.record({ kind: "ChildAskedToStop", at: run.now, child: entry.id });
+  }
+  if (gone.length === 0) return "continue";
+  const before = run.mark();
+  for (const { id, call } of gone) run.record({ kind: "ChildNeverMade", at: run.now, call, child: id });
+  const outcome = await run.commit({ release: false, unlessWoken: true });
+  if (outcome === "woken") run.restore(before);
+  return "continue";
+}
+
+const askOf = ({ state }: ActiveRun, { id }: Child) => ({ child: id, undoneBy: state.compensate?.by ?? null });
+
+/** A child that is left alone goes on without its parent. */
+async function stateOfLeft({ world }: ActiveRun, { id }: Child): Promise<"works" | "missing" | "unreadable"> {
+  const row = await findRow(world, id, world.clock.now());
+  if (row instanceof RowUnreadable) return "unreadable";
+  if (row === null) return "missing";
+  if (row.status === "queued") await startExecution(world, row);
+  return "works";
+}
+
+/**
+ * Asks a child to stop. `undoneBy`: who wants the effects of the parent compensated; then those of the child are, too.
+ * That request is delivered first, since an end that absorbs it is decided again (schedule 75).
+ */
+export async function askChildToStop(
+  world: World,
+  of: { readonly child: string; readonly undoneBy: string | null },
+): Promise<"asked" | "ended" | "missing" | "unreadable"> {
+  try {
+    return await ask(world, of);
+  } catch (error) {
+    // A newer version of cairn wrote the child.
+    if (error instanceof RowNewer) return "unreadable";
+    throw error;
+  }
+}
+
+async function ask(
+  world: World,
+  { child, undoneBy }: Parameters<typeof askChildToStop>[1],
+): ReturnType<typeof askChildToStop> {
+  const row = await findRow(world, child, world.clock.now());
+  if (row === null) return "missing";
+  if (row instanceof RowUnreadable) return "unreadable";
+  if (hasEnded(row)) return "ended";
+  if (undoneBy !== null) {
+    const body = { kind: "compensate", next: "cancel", by: undoneBy } as const;
+    const message = { id: parentStopId, sentAt: world.clock.now(), body };
+    const delivered = await deliver(world, { run: child, born: row.born, message });
+    if (delivered === "unreadable") return "unreadable";
+  }
+  if (row.cancel) return "asked";
+  const asked = await sendRequest(world, { run: child, want: "cancel" });
+  return asked === "requested" ? "asked" : asked === "late" ? "ended" : asked;
+}

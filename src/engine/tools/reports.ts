@@ -1,0 +1,103 @@
+/**
+ * What the report of a child run means for the call that waits for it, and what follows when the child is too late. A
+ * hand-off that failed is tried again with another child, a bounded number of times (seed 4: lost handoff, worker
+ * silence).
+ */
+import type { Agent, Tool } from "../../ports/agent.ts";
+import { canonical } from "../../codec/canonical.ts";
+import { bounded } from "../../codec/value.ts";
+import { argsOf } from "../../core/calls/ledger.ts";
+import type { Crack } from "../../core/crack.ts";
+import type { Json } from "../../core/json.ts";
+import { inline } from "../../core/message.ts";
+import type { OpenCall } from "../../core/state.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { absorbInbox } from "../context/inbox.ts";
+import type { Next } from "../context/next.ts";
+import { dispatch, reasonAgainstDispatch } from "./dispatch.ts";
+import { recordable } from "./outcome-evidence.ts";
+import { recordResult } from "./prepare-calls.ts";
+import { readResult } from "./tool-result.ts";
+import { openCall, toolFor } from "./tools.ts";
+
+/** Judges what the children of these calls reported. A child may be dispatched again, a bounded number of times. */
+export async function takeReports(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  for (const call of calls) await takeReport(run, agent, openCall(run, call));
+  // The result has to be durable before the model sees it.
+  run.noticed.requireCommit();
+  return "continue";
+}
+
+async function takeReport(run: ActiveRun, agent: Agent, open: OpenCall): Promise<void> {
+  const report = open.child?.report;
+  if (report === undefined) return;
+  const tool = toolFor(agent, open);
+  const evidence = `child run ${report.status}`;
+  if (report.status !== "completed") {
+    const why = inline({ status: report.status, why: await run.json(report.value) });
+    return recordResult(run, open.call, { outcome: "failed", value: why, evidence });
+  }
+  const json = await run.json(report.value);
+  const read = tool === null ? ({ ok: true, json } as const) : readResult(tool, json);
+  const lost = read.ok ? await echoOf(run, open, json) : `its answer does not fit: ${read.why}`;
+  if (lost !== null)
+    return handOffFailed(run, agent, { open, tool, crack: "lostHandoff", code: "HandoffLost", why: lost });
+  const value = await run.keep(tool === null || !read.ok ? json : recordable(tool, read.json, "result"));
+  recordResult(run, open.call, { outcome: "succeeded", value, evidence });
+}
+
+/** A worker that answers nothing, or gives the task back, has lost it. */
+async function echoOf(run: ActiveRun, open: OpenCall, answer: Json): Promise<string | null> {
+  if (answer === null || answer === "") return "it gave no answer";
+  const args = await run.json(argsOf(run.state, open.call));
+  const asked = typeof args === "object" && args !== null && !Array.isArray(args) ? Object.values(args) : [];
+  const isEcho =
+    canonical(answer) === canonical(args) ||
+    (typeof answer === "string" && asked.some((each) => typeof each === "string" && each.trim() === answer.trim()));
+  return isEcho ? "it gave its task back" : null;
+}
+
+/** Signals the failure, then dispatches another child, or lets the call fail. */
+function handOffFailed(
+  run: ActiveRun,
+  agent: Agent,
+  of: {
+    readonly open: OpenCall;
+    readonly tool: Tool | null;
+    readonly crack: Crack;
+    readonly code: string;
+    readonly why: string;
+  },
+): void {
+  const { open, tool, crack, code } = of;
+  const number = open.child?.try ?? 1;
+  const why = bounded(`${open.tool} (${open.call}), try ${number}: ${of.why}`);
+  run.record({ kind: "CrackSignalled", at: run.now, crack, why });
+  const child = tool?.child;
+  const against = child === undefined ? null : reasonAgainstDispatch(run, agent, child.grant);
+  if (child !== undefined && number < child.tries && against === null) {
+    return dispatch(run, { call: open.call, child, try: number + 1 });
+  }
+  const rest = against === null ? "" : `; ${against}`;
+  const value = inline(bounded(`${code}: ${of.why}, after ${number} of ${child?.tries ?? number} tries${rest}`));
+  recordResult(run, open.call, { outcome: "failed", value, evidence: "the hand-off failed" });
+}
+
+/**
+ * C7: a child is too late. An answer that is there wins over the clock, so the inbox is read first, and the commit is
+ * conditional on the wake-up counter.
+ */
+export async function childTooLate(run: ActiveRun, agent: Agent, child: string): Promise<Next> {
+  if (!(await absorbInbox(run))) return "continue";
+  const entry = run.state.children.find(({ id }) => id === child);
+  if (entry === undefined || entry.superseded) return "continue";
+  const before = run.mark();
+  const open = openCall(run, entry.call);
+  const why = `child run ${child} gave no answer by its deadline`;
+  run.record({ kind: "ChildSuperseded", at: run.now, call: entry.call, child, why });
+  const crack = "workerSilence";
+  handOffFailed(run, agent, { open, tool: toolFor(agent, open), crack, code: "ChildTimedOut", why });
+  const outcome = await run.commit({ release: false, unlessWoken: true });
+  if (outcome === "woken") run.restore(before);
+  return "continue";
+}

@@ -1,0 +1,255 @@
+/** The ends of runs with children: what waits for what, what is charged, and whose answer counts. */
+import { expect, test } from "vitest";
+import { reservedBy } from "../../src/core/calls/children.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
+import { requestCompensation } from "../../src/operations/compensate.ts";
+import { purge } from "../../src/operations/purge.ts";
+import { show, timeline } from "../../src/operations/views.ts";
+import type { World } from "../../src/ports/world.ts";
+import {
+  beatOf,
+  childrenOf,
+  household,
+  leaveOf,
+  playAll,
+  playOf,
+  remove,
+  stateOf,
+} from "../support/runs/parent-steps.ts";
+import { neverSettles, advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
+import {
+  crashAfterCall,
+  endAttempt,
+  performTask,
+  flushPromises,
+  sweep,
+  withTakeovers,
+} from "../support/harness/chain-steps.ts";
+import { OVER, boss, worker } from "../support/agents/workers.ts";
+
+type House = Awaited<ReturnType<typeof household>>;
+
+const kindsOf = async (house: House, run = house.run): Promise<readonly string[]> =>
+  ((await timeline(house.harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
+
+/** A worker whose first model call never returns, while it is the only one. */
+function slowFirst() {
+  const state = { asked: 0 };
+  return worker({
+    reply: () => ((state.asked += 1) === 1 ? neverSettles() : OVER),
+    result: () => ({ memo: "second" }),
+  });
+}
+
+/** Runs `act` once, right before that call of the table whose argument fits. */
+function before(
+  world: World,
+  call: keyof World["table"],
+  of: { readonly when: (asked: never) => boolean; readonly act: () => Promise<unknown> },
+): World {
+  let isDone = false;
+  const made = world.table[call] as (...asked: unknown[]) => Promise<unknown>;
+  const instead = async (...asked: unknown[]): Promise<unknown> => {
+    if (!isDone && of.when(asked[0] as never)) {
+      isDone = true;
+      await of.act();
+    }
+    return made(...asked);
+  };
+  return { ...world, table: { ...world.table, [call]: instead } };
+}
+
+test("schedule 130: a child answers after another one took its place; the answer is not taken, its cost is", async () => {
+  const memos = ["late", "second"];
+  const answering = worker({ result: () => ({ memo: memos.shift() }) });
+  const house = await household([boss({ children: 1, child: { deadlineMs: 1_000 } }), answering]);
+  const { harness, run } = house;
+  await beatOf(house, run);
+  await beatOf(house, run);
+  const [first] = childrenOf(house);
+  harness.clock.moveTo(harness.clock.now() + 1_000);
+  // It ends after the commit that supersedes it, and before it is asked to stop.
+  const late = before(harness.world, "request", {
+    when: ({ run: asked }: { readonly run: string }) => asked === first?.run,
+    act: () => playOf(house, first?.run ?? ""),
+  });
+  await beatOf(house, run, late);
+  await playAll(house);
+  expect(childrenOf(house).map(({ status }) => status)).toEqual(["completed", "completed"]);
+  const total = childrenOf(house).reduce((sum, { spent }) => sum + spent.beats, 2);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", spent: { beats: total } });
+  expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "second" } }]);
+});
+
+test("schedule 131: a boss is done while a child that was too late still works; its end waits for that child", async () => {
+  const house = await household([boss({ children: 1, child: { deadlineMs: 1_000, tries: 1 } }), slowFirst()]);
+  const { harness, run } = house;
+  await beatOf(house, run);
+  const [child] = childrenOf(house);
+  for (let beat = 0; beat < 3; beat += 1) await beatOf(house, run);
+  expect(await kindsOf(house)).toContain("ChildSuperseded");
+  expect(rowOf(harness, run)).toMatchObject({ phase: "Reflecting", owner: null });
+  expect(rowOf(harness, child?.run ?? "")).toMatchObject({ cancel: true });
+  await playAll(house);
+  expect(rowOf(harness, child?.run ?? "").status).toBe("cancelled");
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
+  expect(await stateOf(house, run)).toMatchObject({ children: [] });
+});
+
+test("schedule 132: a child is asked to stop, and its boss dies; the end was decided before", async () => {
+  const house = await household([boss(), worker()]);
+  const { harness, agents, run } = house;
+  await beatOf(house, run);
+  await beatOf(house, run);
+  await sendRequest(harness.world, { run, want: "cancel" });
+  const out = leaveOf(house, run);
+  performTask(out.task, { world: crashAfterCall(harness.world, "request"), agent: agents }).catch(() => undefined);
+  await flushPromises();
+  await flushPromises();
+  expect(childrenOf(house).filter(({ cancel }) => cancel)).toHaveLength(1);
+  expect((await stateOf(house, run)).ending).toEqual({ kind: "cancelled" });
+  endAttempt(harness, out, null);
+  await playAll(house);
+  expect([rowOf(harness, run), ...childrenOf(house)]).toMatchObject([1, 2, 3].map(() => ({ status: "cancelled" })));
+});
+
+test("schedule 133: the inbox is read, a child reports and is removed, and then it is missing; its cost is counted", async () => {
+  const house = await household([boss({ children: 1 }), worker()]);
+  const { harness, agents, run } = house;
+  await beatOf(house, run);
+  await beatOf(house, run);
+  const [child] = childrenOf(house);
+  const name = child?.run ?? "";
+  await sendRequest(harness.world, { run, want: "cancel" });
+  let spent = 0;
+  const removing = before(harness.world, "read", {
+    when: (asked: string) => asked === name,
+    act: async () => {
+      await playOf(house, name);
+      spent = rowOf(harness, name).spent.beats;
+      remove(house, { run: name });
+    },
+  });
+  await beatOf(house, run, removing);
+  await playAll({ ...house, agents });
+  expect(spent).toBeGreaterThan(0);
+  expect(await kindsOf(house)).not.toContain("ChildNeverMade");
+  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", spent: { beats: 1 + spent } });
+});
+
+/** A boss whose processes die while a child is out, until it is given up. */
+async function crashing(): Promise<House & { readonly child: string }> {
+  const house = await household([withTakeovers(boss({ children: 1 }), 1), worker()]);
+  const { harness, agents, run } = house;
+  await beatOf(house, run);
+  await beatOf(house, run);
+  const child = childrenOf(house)[0]?.run ?? "";
+  for (let death = 0; death < 2; death += 1) {
+    await sendRequest(harness.world, { run, want: "resume" });
+    const token = rowOf(harness, run).park?.token;
+    if (token !== undefined) await harness.world.chain.wake(token);
+    const out = leaveOf(house, run);
+    performTask(out.task, { world: crashAfterCall(harness.world, "claim"), agent: agents }).catch(() => undefined);
+    await flushPromises();
+    endAttempt(harness, out, null);
+  }
+  harness.clock.moveTo(harness.clock.now() + 10_000);
+  return { ...house, child };
+}
+
+test("schedule 134: a boss ends in a crash loop while a child is out; what is reserved for it counts as spent", async () => {
+  const house = await crashing();
+  await beatOf(house, house.run);
+  const row = rowOf(house.harness, house.run);
+  expect(row).toMatchObject({ status: "failed" });
+  expect(row.spent.beats).toBe(1 + 5);
+});
+
+test("schedule 135: a boss ends without its child; it is not delivered or purged before the child has stopped", async () => {
+  const house = await crashing();
+  const { harness, run, child } = house;
+  await beatOf(house, run);
+  expect(rowOf(harness, child)).toMatchObject({ cancel: true });
+  expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: false, expiresAtSec: null });
+  expect(await purge(harness.world, run)).toMatchObject({ kind: "live" });
+  await playOf(house, child);
+  expect(rowOf(harness, child).status).toBe("cancelled");
+  await sweep(harness.world);
+  expect(rowOf(harness, run).endNotified).toBe(true);
+  expect(await purge(harness.world, run)).toMatchObject({ kind: "purged" });
+});
+
+test("schedule 136: a child is too late by the clock, and its answer comes before that is committed; the answer counts", async () => {
+  const house = await household([boss({ children: 1, child: { deadlineMs: 1_000 } }), worker()]);
+  const { harness, run } = house;
+  await beatOf(house, run);
+  await beatOf(house, run);
+  const [child] = childrenOf(house);
+  const answering = before(harness.world, "commit", {
+    when: ({ run: of, unlessWoken }: { run: string; unlessWoken: boolean }) => of === run && unlessWoken,
+    act: () => playOf(house, child?.run ?? ""),
+  });
+  harness.clock.moveTo(harness.clock.now() + 1_000);
+  const out = leaveOf(house, run);
+  endAttempt(
+    harness,
+    out,
+    await advanceUntilSettled(harness, performTask(out.task, { world: answering, agent: house.agents })),
+  );
+  await playAll(house);
+  expect(await kindsOf(house)).not.toContain("ChildSuperseded");
+  expect(childrenOf(house)).toHaveLength(1);
+  expect((await show(harness.world, run))?.result).toMatchObject([{ outcome: "succeeded" }]);
+});
+
+test("schedule 137: a child is given up and still spends; what is reserved for it is not free before it reports", async () => {
+  const agents = [boss({ children: 1, child: { deadlineMs: 1_000, tries: 1 } }), slowFirst()];
+  const house = await household(agents);
+  await beatOf(house, house.run);
+  for (let beat = 0; beat < 3; beat += 1) await beatOf(house, house.run);
+  const state = await stateOf(house, house.run);
+  expect(state.children).toMatchObject([{ superseded: true, asked: true }]);
+  expect(reservedBy(state)).toEqual({ beats: 5 });
+  await playAll(house);
+  expect(reservedBy(await stateOf(house, house.run))).toEqual({});
+});
+
+test("schedule 138: a child that is left alone ends and is removed before its boss knows that it was made; it is made once", async () => {
+  const asked: number[] = [];
+  const alone = boss({ children: 1, child: { wait: false } });
+  const house = await household([alone, worker({ onReply: (part) => asked.push(part) })]);
+  const { harness, agents, run } = house;
+  const out = leaveOf(house, run);
+  performTask(out.task, { world: crashAfterCall(harness.world, "createChildren"), agent: agents }).catch(
+    () => undefined,
+  );
+  await flushPromises();
+  await flushPromises();
+  const child = [...harness.world.store.rows.values()].find((row) => row.run !== run);
+  await sweep(harness.world);
+  await playOf(house, child?.run ?? "");
+  remove(house, { run: child?.run ?? "" });
+  endAttempt(harness, out, null);
+  await playAll(house);
+  expect(asked).toEqual([0, 0]);
+  expect(harness.world.store.rows.size).toBe(1);
+  expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { run: child?.run } }]);
+});
+
+test("schedule 139: a boss is cancelled with compensation; the wish reaches its children before the cancel does", async () => {
+  const house = await household([boss({ children: 1 }), worker({ reply: actThenWait() })]);
+  const { harness, run } = house;
+  await beatOf(house, run);
+  const [child] = childrenOf(house);
+  await beatOf(house, child?.run ?? "");
+  await beatOf(house, child?.run ?? "");
+  expect(await kindsOf(house, child?.run)).toContain("ToolResultRecorded");
+  expect(await requestCompensation(harness.world, { run, next: "cancel", by: "ada" })).toBe("accepted");
+  await playAll(house);
+  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+  expect(rowOf(harness, child?.run ?? "").status).toBe("cancelled");
+  expect(await kindsOf(house, child?.run)).toContain("ToolCompensated");
+});
+
+/** It acts, then acts again and again. */
+const actThenWait = () => () => ({ calls: [{ tool: "act", args: {} }] });

@@ -1,0 +1,165 @@
+/** Child runs on the embedded world: real processes, one of which is killed while its children are out. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  type CliFolder,
+  runCairn,
+  spawnCairn,
+  createCliFolder,
+  runCairnJson,
+  parseJsonLines,
+  waitUntil,
+} from "../../support/processes/cli-process.ts";
+
+const TEAM = `
+import { appendFileSync, existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import { childTool, defineAgent, scriptedModel, tool } from "cairn";
+import { z } from "zod";
+
+const here = (name: string) => join(process.env.CAIRN_STORE ?? ".", name);
+const opened = async (signal: AbortSignal) => {
+  while (!existsSync(here("open"))) await wait(10, undefined, { signal });
+};
+const part = z.object({ part: z.int() });
+
+export const worker = defineAgent({
+  name: "worker",
+  version: "1",
+  instructions: "Do the part.",
+  task: part,
+  model: scriptedModel({
+    name: "worker-model",
+    reply: ({ task, calls }) =>
+      calls.length === 0 ? { calls: [{ tool: "work", args: task.json }] } : { text: "done" },
+  }),
+  tools: {
+    work: tool({
+      effect: "keyed",
+      input: part,
+      run: async ({ input, key, signal }) => {
+        appendFileSync(here("worked"), input.part + " " + key + "\\n");
+        await opened(signal);
+        return "worked";
+      },
+    }),
+  },
+  result: ({ task }) => ({ memo: "part " + task.part }),
+});
+
+export const boss = defineAgent({
+  name: "boss",
+  version: "1",
+  instructions: "Ask three workers.",
+  task: z.object({}),
+  budget: { beats: 40 },
+  model: scriptedModel({
+    name: "boss-model",
+    reply: ({ calls }) =>
+      calls.length > 0
+        ? { text: "over" }
+        : {
+            calls: [
+              ...[1, 2, 3].map((part) => ({ tool: "ask", args: { part } })),
+              { tool: "watch", args: {} },
+            ],
+          },
+  }),
+  tools: {
+    ask: childTool({
+      agent: "worker",
+      description: "asks a worker",
+      input: part,
+      output: z.object({ memo: z.string() }),
+      budget: { beats: 5 },
+    }),
+    watch: tool({
+      effect: "none",
+      input: z.object({}),
+      run: async ({ signal }) => {
+        writeFileSync(here("boss"), String(process.pid));
+        await opened(signal);
+        return "watched";
+      },
+    }),
+  },
+  result: ({ calls }) => calls.map(({ result }) => result),
+});
+`;
+
+const PATIENT = { CAIRN_BEAT_SECONDS: "60", CAIRN_LIMITS: '{"settleMs":500,"skewMs":100,"toolMs":40000}' };
+
+function team(at: CliFolder): void {
+  writeFileSync(join(at.dir, "team.ts"), TEAM);
+  writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./team.ts"] };\n');
+}
+
+const linesIn = (at: CliFolder, name: string): readonly string[] =>
+  existsSync(join(at.store, name)) ? readFileSync(join(at.store, name), "utf8").trim().split("\n") : [];
+
+/** In the order in which the calls were settled. */
+function mustBeRight({ result }: Record<string, unknown>): void {
+  const all = [{ memo: "part 1" }, { memo: "part 2" }, { memo: "part 3" }, "watched"];
+  expect(result).toHaveLength(all.length);
+  expect(result).toEqual(expect.arrayContaining(all));
+}
+
+async function runsOf(at: CliFolder): Promise<readonly Record<string, unknown>[]> {
+  return parseJsonLines((await runCairn(at, ["list", "--json"])).out);
+}
+
+describe.concurrent("a boss with three workers", () => {
+  it("is killed (SIGKILL) with its workers out: the result is right, and each worker ran once", async ({
+    onTestFinished,
+  }) => {
+    const at = createCliFolder(PATIENT, onTestFinished);
+    team(at);
+    const waiting = spawnCairn(at, ["start", "boss", "--key", "k", "--input", "{}", "--wait"]);
+    await waitUntil(async () => expect(linesIn(at, "worked")).toHaveLength(3));
+    await waitUntil(async () => expect(linesIn(at, "boss")).toHaveLength(1));
+    const pid = Number(linesIn(at, "boss")[0]);
+    process.kill(pid, "SIGKILL");
+    // Its successor watches again, and dispatches nobody.
+    await waitUntil(async () => expect(linesIn(at, "boss")[0]).not.toBe(String(pid)));
+    const boss = (await runsOf(at)).find(({ agent }) => agent === "boss");
+    const shown = await runCairn(at, ["show", String(boss?.["run"])]);
+    expect(shown.out).toMatch(/waits for\n.*CHILD RUN.*\n.*worker .*c1/);
+    writeFileSync(join(at.store, "open"), "");
+    const { exit, err } = await waiting.ended;
+    expect([exit, err]).toEqual([0, expect.any(String)]);
+    const ended = await runCairnJson(at, ["show", String(boss?.["run"])]);
+    expect(ended).toMatchObject({ status: "completed", takeovers: 1 });
+    mustBeRight(ended);
+    expect(linesIn(at, "worked")).toHaveLength(3);
+    const workers = (await runsOf(at)).filter(({ agent }) => agent === "worker");
+    expect(workers).toMatchObject([1, 2, 3].map(() => ({ status: "completed", takeovers: 0 })));
+    const told = (await runCairn(at, ["timeline", String(boss?.["run"])])).out;
+    expect(told.match(/dispatches worker as local-/g)).toHaveLength(3);
+    expect((await runCairnJson(at, ["verify", String(boss?.["run"])]))["findings"]).toEqual([]);
+  });
+
+  it("is killed with its supervisor and its workers: the next supervisor goes on with all four", async ({
+    onTestFinished,
+  }) => {
+    const at = createCliFolder(PATIENT, onTestFinished);
+    team(at);
+    const start = ["start", "boss", "--key", "k", "--input", "{}", "--wait"];
+    const first = spawnCairn(at, start);
+    await waitUntil(async () => expect(linesIn(at, "worked")).toHaveLength(3));
+    first.child.kill("SIGKILL");
+    await first.ended;
+    writeFileSync(join(at.store, "open"), "");
+    const { exit } = await runCairn(at, start);
+    expect(exit).toBe(0);
+    const runs = await runsOf(at);
+    expect(runs.filter(({ agent }) => agent === "worker")).toHaveLength(3);
+    const boss = runs.find(({ agent }) => agent === "boss");
+    const ended = await runCairnJson(at, ["show", String(boss?.["run"])]);
+    expect(ended).toMatchObject({ status: "completed" });
+    mustBeRight(ended);
+    // A worker that was killed in its work did it again under the same key.
+    expect(new Set(linesIn(at, "worked")).size).toBe(3);
+  });
+});

@@ -1,0 +1,66 @@
+/** The steps of schedules with a boss and its children: attempts of one run, whichever runs wait beside it. */
+import type { Agent } from "../../../src/ports/agent.ts";
+import type { TaskResult } from "../../../src/protocol/chain.ts";
+import type { Incarnation, Row } from "../../../src/protocol/row.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { loadVouched } from "../../../src/history/vouch.ts";
+import { SegmentCache } from "../../../src/history/load.ts";
+import type { State } from "../../../src/core/state.ts";
+import { beginRun } from "../harness/drive.ts";
+import { type Harness, createChainHarness, advanceUntilSettled, rowOf } from "../harness/harness.ts";
+import { type StartedAttempt, endAttempt, performTask, runUntilIdle } from "../harness/chain-steps.ts";
+
+export interface Household {
+  readonly harness: Harness;
+  readonly agents: readonly Agent[];
+  /** The run of the boss, the first of the agents. */
+  readonly run: string;
+}
+
+export async function household(agents: readonly Agent[], harness: Harness = createChainHarness()): Promise<Household> {
+  const { run } = await beginRun(harness.world, agents[0] as Agent, {});
+  return { harness, agents, run };
+}
+
+/** Every child of that run, in the order in which they were made. */
+export const childrenOf = ({ harness, run }: Household, of = run): readonly Row[] =>
+  [...harness.world.store.rows.values()].filter(({ parent }) => parent?.run === of);
+
+/** Starts the next attempt of that run, once it is due. */
+export function leaveOf({ harness }: Household, run: string): StartedAttempt {
+  const { chain } = harness.world;
+  for (let wait = 0; wait < 100; wait += 1) {
+    const name = chain.ready(harness.clock.now()).find((each) => each.startsWith(run));
+    if (name !== undefined) return { name, ...chain.begin(name) };
+    const times = [...chain.executions.values()].flatMap(({ readyAt }) => readyAt ?? []);
+    const later = times.filter((time) => time > harness.clock.now());
+    if (later.length === 0) break;
+    harness.clock.moveTo(Math.min(...later));
+  }
+  throw new Error(`no execution of ${run} goes on by itself`);
+}
+
+/** One attempt of that run, whose result the chain gets. */
+export async function beatOf(house: Household, run: string, world: World = house.harness.world): Promise<TaskResult> {
+  const { harness, agents } = house;
+  const out = leaveOf(house, run);
+  const result = await advanceUntilSettled(harness, performTask(out.task, { world, agent: agents }));
+  endAttempt(harness, out, result);
+  return result;
+}
+
+/** Attempts of that run until it has ended and is delivered. */
+export async function playOf(house: Household, run: string): Promise<void> {
+  for (let beat = 0; beat < 40 && !rowOf(house.harness, run).endNotified; beat += 1) await beatOf(house, run);
+}
+
+/** Everything that is due, without faults. */
+export const playAll = ({ harness, agents }: Household): Promise<number> => runUntilIdle(harness, agents, 400);
+
+/** The row is removed, as its retention or a purge does it. */
+export const remove = ({ harness }: Household, { run }: Pick<Incarnation, "run">): void => {
+  harness.world.store.rows.delete(run);
+};
+
+export const stateOf = async ({ harness }: Household, run: string): Promise<State> =>
+  (await loadVouched(harness.world, rowOf(harness, run), new SegmentCache())).state;

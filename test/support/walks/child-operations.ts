@@ -1,0 +1,88 @@
+/** The moves of an invocation that dispatches children, and of the children; see `moves.ts`. */
+import type { Event } from "../../../src/core/event.ts";
+import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
+import type { Command, View } from "../../../src/core/outstanding.ts";
+import { inline } from "../../../src/core/message.ts";
+import type { State } from "../../../src/core/state.ts";
+import { AT, resulted } from "../states/states-and-events.ts";
+import type { WalkOperation } from "./operation.ts";
+
+export type ChildCommand = Extract<
+  Command,
+  { readonly kind: "makeChildren" | "takeReports" | "childTooLate" | "stopChildren" }
+>;
+
+export const isOfChildren = (command: Command): command is ChildCommand =>
+  ["makeChildren", "takeReports", "childTooLate", "stopChildren"].includes(command.kind);
+
+/** A child of that call: every dispatch has a number of its own. */
+export const dispatchOf = (call: string, number: number, state: State, view: View): Event => ({
+  ...{ kind: "ChildDispatched", at: AT, child: `local-${state.attempt}-${call}-${number}`, call, try: number },
+  ...{ agent: "worker", grant: { beats: 2 }, deadline: view.now + 60, epoch: view.epoch },
+  ...(call.endsWith("4") ? ({ left: true, deadline: null } as const) : {}),
+});
+
+const started = (child: string): Event => ({ kind: "ChildStarted", at: AT, child });
+
+/** Either another child is dispatched, or the call fails. */
+function nextOf(call: string, state: State, view: View): readonly (readonly Event[])[] {
+  const number = state.open.find((open) => open.call === call)?.child?.try ?? 0;
+  const failed = { ...resulted(call, "gone"), outcome: "failed" } as Event;
+  return number < 3 ? [[dispatchOf(call, number + 1, state, view)], [failed]] : [[failed]];
+}
+
+export function childMoves(command: ChildCommand, state: State, view: View): readonly WalkOperation[] {
+  const plain = (...events: readonly Event[]): WalkOperation => ({ events: () => events });
+  switch (command.kind) {
+    case "makeChildren":
+      return [{ performs: true, events: () => command.children.map(started) }];
+    case "takeReports":
+      return command.calls.flatMap((call) => [
+        ...nextOf(call, state, view).map((events) => plain(...events)),
+        plain(resulted(call, "a memo")),
+      ]);
+    case "childTooLate": {
+      const { call = "" } = state.children.find(({ id }) => id === command.child) ?? {};
+      const late: Event = { kind: "ChildSuperseded", at: AT, call, child: command.child, why: "too late" };
+      return nextOf(call, state, view).map((events) => ({ performs: true, events: () => [late, ...events] }));
+    }
+    case "stopChildren":
+      return [
+        {
+          performs: true,
+          events: () => command.children.map((child) => ({ kind: "ChildAskedToStop", at: AT, child })),
+        },
+        ...command.children.map((child): WalkOperation => {
+          const { call = "" } = state.children.find(({ id }) => id === child) ?? {};
+          return { performs: true, events: () => [{ kind: "ChildNeverMade", at: AT, call, child }] };
+        }),
+      ];
+  }
+}
+
+/** Children report in any order, at any time; a second report of a child is an unknown one. */
+export function childAsides(state: State): readonly WalkOperation[] {
+  const made = state.children.filter((child) => child.made === true && child.left !== true).map(({ id }) => id);
+  return [...made, ...made, ...(state.messages.length % 9 === 4 ? ["local-other"] : [])].flatMap(
+    (child): WalkOperation[] => {
+      const message = `child#${child}`;
+      if (state.absorbed.includes(message)) return [];
+      return [
+        {
+          events: (_, pick) => {
+            const spent = { ...NOTHING_SPENT, beats: 1 + (pick % 3) };
+            const status = pick % 4 === 0 ? "failed" : "completed";
+            const body = { kind: "child", child, status, value: inline("a memo"), spent } as const;
+            const isAwaited = state.children.some(({ id }) => id === child);
+            return [
+              { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body },
+              ...(isAwaited
+                ? [{ kind: "BudgetDebited", at: AT, debit: spent, for: "a child run", child } as const]
+                : []),
+            ];
+          },
+        },
+      ];
+    },
+  );
+}
