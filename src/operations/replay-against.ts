@@ -69,9 +69,10 @@ export class RequestComparison {
 
   #whys(was: RequestDigests, state: State): readonly string[] {
     const messages = visibleMessages(state);
-    const is = requestDigests(agentInRole(state, this.#agent), messages);
+    const agent = agentInRole(state, this.#agent);
+    const is = requestDigests(agent, messages);
     const instructions = is.instructions === was.instructions ? [] : ["the instructions are different"];
-    const tools = toolWhys({ was: was.tools, is: is.tools, agent: this.#agent, messages });
+    const tools = toolWhys({ was: was.tools, is: is.tools, agent, messages });
     const words = is.messages === was.messages ? [] : [transcriptWhy(messages, this.#alike)];
     return [...instructions, ...tools, ...words];
   }

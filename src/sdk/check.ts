@@ -6,13 +6,19 @@ import type { Limits } from "../protocol/limits.ts";
 import type { Agent, Tool } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { modelsOf } from "../providers/model.ts";
+import { checkTopology } from "./topology.ts";
 import { describeTools, isZod } from "../engine/model/tool-schema.ts";
 
 /** The checked part of an agent, independent of its task type. */
-type Checked = Pick<Agent, "name" | "task" | "model" | "tools" | "budget" | "priceFrom" | "fallbacks" | "models">;
+type Checked = Pick<
+  Agent,
+  "name" | "task" | "model" | "tools" | "budget" | "priceFrom" | "fallbacks" | "models" | "topology"
+>;
 
 /** Throws `AgentInvalid` with the first problem. */
 export function checkAgent(agent: Checked, limits: Limits): void {
+  // An agent that another copy of cairn defined may have a topology that this one does not know.
+  checkTopology(agent.name, agent);
   try {
     if (!isZod(agent.task)) throw new AgentInvalid("its task is not a zod 4 schema: write task: z.object({ ... })");
     modelsOf(agent);

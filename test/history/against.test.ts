@@ -4,13 +4,14 @@ import { z } from "zod";
 import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { requestDigests } from "../../src/engine/model/request-digests.ts";
 import type { Message } from "../../src/core/message.ts";
-import { scriptedModel, tool } from "../../src/index.ts";
+import { pipeline, scriptedModel, tool } from "../../src/index.ts";
 import { type Comparison, RequestComparison } from "../../src/operations/replay-against.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { type Recording, recordingIn } from "../../src/history/recording.ts";
 import { replay } from "../../src/history/replay.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import { scriptedAgent, callsThenFinal, createHarness } from "../support/harness/harness.ts";
+import { scriptedAgent, callsThenFinal, rowOf, createHarness } from "../support/harness/harness.ts";
+import { playRun, roleAgent } from "../support/topology-run.ts";
 
 const fail = (): never => {
   throw new Error("nobody is asked");
@@ -171,5 +172,24 @@ describe("the digest of a request", () => {
     const more = requestDigests({ instructions: "", tools: {} }, [...messages, text("m3")]);
     expect(more.messages).not.toBe(first.messages);
     expect(looks).toBe(after + after / 2);
+  });
+});
+
+describe("a run of a pipeline against", () => {
+  const stages = (tools: readonly string[]) =>
+    pipeline({
+      stages: [
+        { name: "read", instructions: "Read." },
+        { name: "tell", instructions: "Tell.", tools },
+      ],
+    });
+  const agentOf = (tools: readonly string[]) =>
+    roleAgent(stages(tools), { reply: () => ({ text: "read" }), tools: { look: other() } }).agent;
+
+  test("its own agent has no difference, and against another stage says which request differs", async () => {
+    const { harness, run } = await playRun(agentOf(["look"]));
+    const recorded = (await recordingIn(harness.world, rowOf(harness, run))) as Recording;
+    expect(await against(agentOf(["look"]), recorded)).toMatchObject({ compared: 2, differing: 0 });
+    expect(await against(agentOf([]), recorded)).toMatchObject({ differing: 1, first: { reply: 2 } });
   });
 });

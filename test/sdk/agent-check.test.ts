@@ -45,6 +45,15 @@ describe("checkAgent", () => {
     expect(() => check(toolOf(change))).toThrow(expect.objectContaining({ code: "AgentInvalid" }) as Error);
   });
 
+  test("refuses a topology of another copy of cairn that this one does not know", () => {
+    const task = z.object({});
+    const options = { name: "travel", version: "1", model: script, instructions: "", task, tools: {} };
+    const agent = { ...defineAgent(options), topology: { kind: "ring", maxBeats: 3 } };
+    expect(() => checkAgent(agent, limits)).toThrow(
+      /^agent travel has the unknown topology "ring": write topology: react\(/,
+    );
+  });
+
   test("refuses a model that it does not understand", () => {
     expect(() => check(toolOf(), "gpt-5")).toThrow(/^agent travel: the model "gpt-5" is not understood/);
   });

@@ -17,6 +17,7 @@ import { REDRIVE_CELLS, redriveCells } from "./redrives.ts";
 import { replay } from "./replay.ts";
 import { STORES } from "./sim.ts";
 import { sagaCells } from "./saga-cells.ts";
+import { TOPOLOGY_CELLS, topologyCells } from "./topology-cells.ts";
 import { observeHistory } from "./observed-history.ts";
 import { SHOWN_ELSEWHERE, WITNESSES } from "./witnesses.ts";
 
@@ -97,6 +98,7 @@ export const CELLS: readonly string[] = [
   ...DECISIONS,
   ...UPGRADES,
   ...SAGAS,
+  ...TOPOLOGY_CELLS,
   ...MODEL_OUTAGE_CELLS,
   ...JUMP_CELLS,
   ...REDRIVE_CELLS,
@@ -127,6 +129,7 @@ export class Reach {
     const reached = [
       ...history.reached,
       ...sagaCells(seen),
+      ...topologyCells(seen),
       ...modelOutageCells(seen),
       ...redriveCells(seen),
       `mode ${plan.mode.name}`,
@@ -158,6 +161,7 @@ export class Reach {
       ...DECISIONS,
       ...UPGRADES,
       ...SAGAS,
+      ...TOPOLOGY_CELLS,
       ...ENDS.map((end) => `ends ${end}`),
       ...SCHEDULES,
     ];

@@ -5,6 +5,7 @@
 import type { Conversation, ScriptedReply } from "../../src/index.ts";
 import { isForSummary, tooLong, afterTwoReplies } from "../support/agents/small-context-agent.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
+import { inRole, saidIn } from "./topologies.ts";
 
 export const TOOLS = ["look", "keyed", "probed", "unsafe"] as const;
 export type ToolName = (typeof TOOLS)[number];
@@ -66,12 +67,14 @@ export function replyOf({ steps, isCircling, isNarrow }: Script, conversation: C
   if (isForSummary(conversation)) return { text: "so far", tokensIn: 5, tokensOut: 1 };
   if (isNarrow && afterTwoReplies(conversation)) throw tooLong();
   if (messages.at(-1)?.text.startsWith("You have to stop now")) return { text: "open", tokensIn: 1, tokensOut: 1 };
+  const role = inRole(conversation);
+  if (role !== null) return role;
   const last = made.at(-1);
   const step = last === undefined ? 0 : (last.args as unknown as Asked["args"]).step + 1;
   const calls = steps[step];
   if (calls === undefined && isCircling) {
     return { calls: [{ tool: "look", args: { step: steps.length, index: 0 } }], tokensIn: 10, tokensOut: 1 };
   }
-  if (calls === undefined) return { text: "over", tokensIn: 1, tokensOut: 1 };
+  if (calls === undefined) return { text: saidIn(conversation), tokensIn: 1, tokensOut: 1 };
   return { calls, tokensIn: 10, tokensOut: 1 };
 }

@@ -16,6 +16,7 @@ import { type ModelOutagePlan, Provider } from "./provider.ts";
 import type { SagaPlan } from "./saga-plan.ts";
 import { lateEnough, sagaOfAgent, undoRules } from "./sagas.ts";
 import { type Process, Services, type ServicesOptions, later } from "./services.ts";
+import { topologyOf } from "./topologies.ts";
 import { type Script, TOOLS, type ToolName, harmlessIn, replyOf, scriptOf } from "./script.ts";
 
 export interface SimulatedAgents {
@@ -62,6 +63,7 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
   // In some histories what throws is tried again with its key, by whoever has the run by then.
   const retry = chance.child("retrying").oneIn(4) ? { attempts: 3, backoffMs: 20 } : null;
   const counts = { paid: 0, givenUp: 0 };
+  const topology = topologyOf(chance.child("topology"), { undoes: options.saga !== null });
   const moodOf = (): ModelFault | undefined => (isCalm() ? undefined : MODEL_FAULTS[moods.below(MODEL_FAULTS_ONE_IN)]);
   const provider = new Provider(options.away, options.clock);
   const modelIn = (here: Process, isFallback: boolean): ReturnType<typeof scriptedModel> => {
@@ -97,6 +99,7 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
       ],
       ...(options.saga === null ? {} : { saga: sagaOfAgent(options.saga) }),
       budget,
+      ...(topology === null ? {} : { topology }),
       ...(options.isArchived ? { retention: { archive: "cold" } } : {}),
     }) as Agent;
   return { services, agentIn, paid: () => counts.paid, givenUp: () => counts.givenUp };

@@ -53,6 +53,7 @@ async function answerOf(run: ActiveRun, agent: Agent): Promise<Done> {
   const seen = { kind: "reply", message: last.id, text: wordsOf(last.parts) } as const;
   const followed = await observe(run, agent, seen);
   if (followed.kind === "finished") return { kind: "done", message: followed.message };
+  if (followed.kind === "late") return { kind: "not", next: "release" };
   ensure(followed.kind !== "none", "a topology decides about each reply");
   return { kind: "not", next: followed.kind === "section" && run.noticed.releasesAtUnit ? "release" : "continue" };
 }

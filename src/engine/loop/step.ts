@@ -149,6 +149,7 @@ async function askInRole(
 ): Promise<Next> {
   if (command.kind === "askModel") {
     const { kind } = await beforeModelCall(run, met.agent);
+    if (kind === "late") return "release";
     if (kind === "section" && run.noticed.releasesAtUnit && run.moved) return "release";
     if (kind !== "none") return "continue";
   }

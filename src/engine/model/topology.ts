@@ -37,11 +37,12 @@ export function progressIn({ topology }: State, agent: Agent): Json {
 }
 
 /**
- * What followed from an observation. `none`: the run goes on as it is. `moved`: something was recorded that changes what
+ * What followed from an observation. `late`: no time is left for the functions of the user, and the next invocation
+ * observes again. `none`: the run goes on as it is. `moved`: something was recorded that changes what
  * is due. `section`: a new section begins. `finished`: the run is done, and this message is its answer; null: the last reply.
  */
 export type Followed =
-  | { readonly kind: "none" | "moved" | "section" }
+  | { readonly kind: "none" | "moved" | "section" | "late" }
   | { readonly kind: "finished"; readonly message: string | null };
 
 const NONE: Followed = { kind: "none" };
@@ -65,6 +66,8 @@ function begin(run: ActiveRun, agent: Agent): Followed | null {
   if (begun === null) return null;
   const { progress, note, say } = begun;
   recordMove(run, agent, { progress, note, ...(say === undefined ? {} : { say, section: true }) });
+  // Otherwise it would begin again for ever.
+  ensure(progressIn(run.state, agent) !== null, "a topology fits its own first progress");
   return { kind: "section" };
 }
 
@@ -77,12 +80,17 @@ export async function observe(run: ActiveRun, agent: Agent, seen: Observation): 
   let move = decide(progressIn(run.state, agent), seen);
   for (let rounds = 0; move?.kind === "verify"; rounds += 1) {
     ensure(rounds < VERIFIED_MAX, "a topology verifies without end");
+    // Without time a function gives no verdict, and that would count as a refusal.
+    if (run.leftMs < VERDICT_MS_MIN && run.moved) return { kind: "late" };
     signal(run, move.cracks);
     const verdicts = await verdictsOf(run, agent, move);
     move = decide(move.progress, { kind: "verdicts", verdicts });
   }
   return move === null ? NONE : apply(run, agent, move);
 }
+
+/** The least time for functions of the user, in milliseconds. */
+const VERDICT_MS_MIN = 1_000;
 
 /** More functions in a row than any topology needs. */
 const VERIFIED_MAX = 100;

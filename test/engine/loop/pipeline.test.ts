@@ -4,6 +4,7 @@ import { z } from "zod";
 import { type Conversation, type ScriptedReply, check, judge, pipeline, react, tool } from "../../../src/index.ts";
 import type { TopologyFunction } from "../../../src/ports/agent.ts";
 import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { createChainHarness } from "../../support/harness/harness.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
 
 /** The reader looks something up and writes JSON; the writer writes of it; the judge likes it. */
@@ -158,4 +159,27 @@ test("checks of done send the run back to the last stage, and a checkpoint may w
   expect(shown).toMatchObject({ status: "completed" });
   expect(cracks).toEqual(["prematureStop"]);
   expect(moves.map(({ note }) => note)[2]).toContain("the definition of done does not hold");
+});
+
+test("the agent sets how often a snapshot is stored: each beat, some beats, or each stage", async () => {
+  const epochsOf = async (checkpoint?: number | "unit"): Promise<number | undefined> => {
+    const { agent } = agentWith({});
+    return (await playRun(checkpoint === undefined ? agent : { ...agent, checkpoint })).shown?.epoch;
+  };
+  // Four beats in three sections: two beats to read, one to write, one to judge.
+  expect([await epochsOf(), await epochsOf("unit"), await epochsOf(2), await epochsOf(9)]).toEqual([4, 3, 2, 1]);
+});
+
+test("a gate for which no time is left is asked by the next invocation, and no retry is lost", async () => {
+  const harness = createChainHarness();
+  const slow = () => new Promise<boolean>((resolve) => harness.clock.after(500, () => resolve(true)));
+  const topology = pipeline({ stages: [{ name: "write", instructions: "Write.", gate: slow }], retriesPerStage: 0 });
+  const { agent } = roleAgent(topology, {
+    reply: () => {
+      harness.clock.moveTo(harness.clock.now() + harness.world.limits.beatMs - harness.world.limits.drainMs - 100);
+      return { text: "written" };
+    },
+  });
+  const { shown } = await playRun(agent, { harness });
+  expect(shown).toMatchObject({ status: "completed", result: "written", beats: 1, epoch: 2 });
 });

@@ -1,8 +1,10 @@
 /** Whole runs of plan-execute: a world that moves, failed steps, and crashes at every moment. */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Conversation, type ScriptedReply, planExecute, tool } from "../../../src/index.ts";
+import { type Conversation, type ScriptedReply, planExecute, type scriptedModel, tool } from "../../../src/index.ts";
 import type { Tool } from "../../../src/ports/agent.ts";
+import { stateOf } from "../../support/agents/approval-agent.ts";
+import { createChainHarness } from "../../support/harness/harness.ts";
 import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { playRun, roleAgent } from "../../support/runs/topology-run.ts";
 
@@ -107,6 +109,21 @@ function slowOnce(): () => unknown {
   };
 }
 
+test.each([
+  ["stop", "failed"],
+  ["skip", "completed"],
+] as const)("a failed step is signalled before anything else acts: %s", async (onFailedStep, status) => {
+  const { agent, booked } = traveller({ onFailedStep });
+  const look = { ...(agent.tools["look"] as Tool), run: () => Promise.reject(new Error("503 busy")) };
+  const { shown, events, cracks } = await playRun({ ...agent, tools: { ...agent.tools, look } });
+  expect(cracks).toEqual(["partialExecution"]);
+  expect(shown).toMatchObject({ status });
+  expect(booked).toHaveLength(onFailedStep === "stop" ? 0 : 1);
+  const at = events.findIndex(({ kind }) => kind === "CrackSignalled");
+  const acted = events.findIndex((event) => event.kind === "ToolIntended" && event.effect === "keyed");
+  expect(acted === -1 || at < acted).toBe(true);
+});
+
 test("whoever dies where, each step acts once, and no run gets another replan", async () => {
   const calm = await playRun(traveller({}, { flights: new Set(["B2"]) }).agent);
   const crashes = await forEachCrashPoint(async (crash) => {
@@ -128,4 +145,22 @@ test("whoever dies where, each step acts once, and no run gets another replan", 
     expect(cracks).toHaveLength(2);
     return lives;
   });
+});
+
+test("a section is durable before its first reply is paid for, also where one invocation makes many beats", async () => {
+  const harness = createChainHarness();
+  const { agent } = traveller({}, { flights: new Set(["B2"]) });
+  const scripted = agent.model as ReturnType<typeof scriptedModel>;
+  const seen: string[] = [];
+  const model = {
+    ...scripted,
+    doGenerate: async (call: Parameters<typeof scripted.doGenerate>[0]) => {
+      const [run = ""] = harness.world.store.rows.keys();
+      seen.push((await stateOf(harness.world, run)).topology?.where ?? "");
+      return scripted.doGenerate(call);
+    },
+  };
+  const { shown, moves } = await playRun({ ...agent, model, checkpoint: 50 }, { harness });
+  expect(shown).toMatchObject({ status: "completed", epoch: 1 });
+  expect(new Set(seen)).toEqual(new Set(moves.map(({ where }) => where)));
 });

@@ -61,6 +61,12 @@ const verdictOperations = (state: State): readonly WalkOperation[] => [
   ...(state.messages.length % 3 === 0 ? [finished(state)] : []),
 ];
 
+const probeOperations = (call: string, view: View): readonly WalkOperation[] => [
+  operation(reconciled(call, answer("succeeded"))),
+  operation(invoked(call, view.epoch)),
+  operation(outcomeLost(call, view.now + 30)),
+];
+
 function runnerOperations(
   command: Exclude<Command, SagaCommand | ChildCommand>,
   state: State,
@@ -86,11 +92,7 @@ function runnerOperations(
     case "lookAgain":
       return [{ events: () => [], looks: true }, ...found(state)];
     case "probe":
-      return command.calls.flatMap((call) => [
-        operation(reconciled(call, answer("succeeded"))),
-        operation(invoked(call, view.epoch)),
-        operation(outcomeLost(call, view.now + 30)),
-      ]);
+      return command.calls.flatMap((call) => probeOperations(call, view));
     case "askModel":
       return [
         ...replies(),
