@@ -11,7 +11,7 @@ import { type Recording, recordingIn } from "../../src/history/recording.ts";
 import { replay } from "../../src/history/replay.ts";
 import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { scriptedAgent, callsThenFinal, rowOf, createHarness } from "../support/harness/harness.ts";
-import { playRun, roleAgent } from "../support/topology-run.ts";
+import { playRun, roleAgent } from "../support/runs/topology-run.ts";
 
 const fail = (): never => {
   throw new Error("nobody is asked");

@@ -59,7 +59,7 @@ function before(
   return { ...world, table: { ...world.table, [call]: instead } };
 }
 
-test("schedule 130: a child answers after another one took its place; the answer is not taken, its cost is", async () => {
+test("schedule 123: a child answers after another one took its place; the answer is not taken, its cost is", async () => {
   const memos = ["late", "second"];
   const answering = worker({ result: () => ({ memo: memos.shift() }) });
   const house = await household([boss({ children: 1, child: { deadlineMs: 1_000 } }), answering]);
@@ -81,7 +81,7 @@ test("schedule 130: a child answers after another one took its place; the answer
   expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "second" } }]);
 });
 
-test("schedule 131: a boss is done while a child that was too late still works; its end waits for that child", async () => {
+test("schedule 124: a boss is done while a child that was too late still works; its end waits for that child", async () => {
   const house = await household([boss({ children: 1, child: { deadlineMs: 1_000, tries: 1 } }), slowFirst()]);
   const { harness, run } = house;
   await beatOf(house, run);
@@ -96,7 +96,7 @@ test("schedule 131: a boss is done while a child that was too late still works; 
   expect(await stateOf(house, run)).toMatchObject({ children: [] });
 });
 
-test("schedule 132: a child is asked to stop, and its boss dies; the end was decided before", async () => {
+test("schedule 125: a child is asked to stop, and its boss dies; the end was decided before", async () => {
   const house = await household([boss(), worker()]);
   const { harness, agents, run } = house;
   await beatOf(house, run);
@@ -113,7 +113,7 @@ test("schedule 132: a child is asked to stop, and its boss dies; the end was dec
   expect([rowOf(harness, run), ...childrenOf(house)]).toMatchObject([1, 2, 3].map(() => ({ status: "cancelled" })));
 });
 
-test("schedule 133: the inbox is read, a child reports and is removed, and then it is missing; its cost is counted", async () => {
+test("schedule 126: the inbox is read, a child reports and is removed, and then it is missing; its cost is counted", async () => {
   const house = await household([boss({ children: 1 }), worker()]);
   const { harness, agents, run } = house;
   await beatOf(house, run);
@@ -157,7 +157,7 @@ async function crashing(): Promise<House & { readonly child: string }> {
   return { ...house, child };
 }
 
-test("schedule 134: a boss ends in a crash loop while a child is out; what is reserved for it counts as spent", async () => {
+test("schedule 127: a boss ends in a crash loop while a child is out; what is reserved for it counts as spent", async () => {
   const house = await crashing();
   await beatOf(house, house.run);
   const row = rowOf(house.harness, house.run);
@@ -165,7 +165,7 @@ test("schedule 134: a boss ends in a crash loop while a child is out; what is re
   expect(row.spent.beats).toBe(1 + 5);
 });
 
-test("schedule 135: a boss ends without its child; it is not delivered or purged before the child has stopped", async () => {
+test("schedule 128: a boss ends without its child; it is not delivered or purged before the child has stopped", async () => {
   const house = await crashing();
   const { harness, run, child } = house;
   await beatOf(house, run);
@@ -179,7 +179,7 @@ test("schedule 135: a boss ends without its child; it is not delivered or purged
   expect(await purge(harness.world, run)).toMatchObject({ kind: "purged" });
 });
 
-test("schedule 136: a child is too late by the clock, and its answer comes before that is committed; the answer counts", async () => {
+test("schedule 129: a child is too late by the clock, and its answer comes before that is committed; the answer counts", async () => {
   const house = await household([boss({ children: 1, child: { deadlineMs: 1_000 } }), worker()]);
   const { harness, run } = house;
   await beatOf(house, run);
@@ -202,7 +202,7 @@ test("schedule 136: a child is too late by the clock, and its answer comes befor
   expect((await show(harness.world, run))?.result).toMatchObject([{ outcome: "succeeded" }]);
 });
 
-test("schedule 137: a child is given up and still spends; what is reserved for it is not free before it reports", async () => {
+test("schedule 130: a child is given up and still spends; what is reserved for it is not free before it reports", async () => {
   const agents = [boss({ children: 1, child: { deadlineMs: 1_000, tries: 1 } }), slowFirst()];
   const house = await household(agents);
   await beatOf(house, house.run);
@@ -214,7 +214,7 @@ test("schedule 137: a child is given up and still spends; what is reserved for i
   expect(reservedBy(await stateOf(house, house.run))).toEqual({});
 });
 
-test("schedule 138: a child that is left alone ends and is removed before its boss knows that it was made; it is made once", async () => {
+test("schedule 131: a child that is left alone ends and is removed before its boss knows that it was made; it is made once", async () => {
   const asked: number[] = [];
   const alone = boss({ children: 1, child: { wait: false } });
   const house = await household([alone, worker({ onReply: (part) => asked.push(part) })]);
@@ -236,7 +236,7 @@ test("schedule 138: a child that is left alone ends and is removed before its bo
   expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { run: child?.run } }]);
 });
 
-test("schedule 139: a boss is cancelled with compensation; the wish reaches its children before the cancel does", async () => {
+test("schedule 132: a boss is cancelled with compensation; the wish reaches its children before the cancel does", async () => {
   const house = await household([boss({ children: 1 }), worker({ reply: actThenWait() })]);
   const { harness, run } = house;
   await beatOf(house, run);

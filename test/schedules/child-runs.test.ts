@@ -43,7 +43,7 @@ async function dies(house: Awaited<ReturnType<typeof household>>, call: "createC
   endAttempt(harness, out, null);
 }
 
-test("schedule 120: a child is made, and its boss dies; no child works that is not in the history", async () => {
+test("schedule 113: a child is made, and its boss dies; no child works that is not in the history", async () => {
   let replies = 0;
   // After a death the model would ask for something else.
   const changing = boss({ reply: ({ calls }) => (calls.length === 0 && (replies += 1) === 1 ? asks([0]) : OVER) });
@@ -55,7 +55,7 @@ test("schedule 120: a child is made, and its boss dies; no child works that is n
   expect((await show(house.harness.world, house.run))?.result).toMatchObject([{ outcome: "succeeded" }]);
 });
 
-test("schedule 121: a second child is dispatched while the first one may still spend; each has a grant of its own", async () => {
+test("schedule 114: a second child is dispatched while the first one may still spend; each has a grant of its own", async () => {
   const hung = worker({ reply: neverSettles });
   const room = await household([boss({ children: 1, budget: { beats: 12 }, child: { deadlineMs: 1_000 } }), hung]);
   for (let beat = 0; beat < 3; beat += 1) await beatOf(room, room.run);
@@ -68,7 +68,7 @@ test("schedule 121: a second child is dispatched while the first one may still s
   );
 });
 
-test("schedule 122: a process freezes before it makes a child; the next one hears that it is missing; the first thaws", async () => {
+test("schedule 115: a process freezes before it makes a child; the next one hears that it is missing; the first thaws", async () => {
   const busy = boss({
     child: { deadlineMs: 1_000, tries: 1 },
     reply: ({ calls }) =>
@@ -93,7 +93,7 @@ test("schedule 122: a process freezes before it makes a child; the next one hear
   expect(rowOf(harness, run)).toMatchObject({ status: "completed", endNotified: true });
 });
 
-test("schedule 123: children are made, and their boss is cancelled before they start; none of them works", async () => {
+test("schedule 116: children are made, and their boss is cancelled before they start; none of them works", async () => {
   const asked: number[] = [];
   const house = await household([boss(), worker({ onReply: (part) => asked.push(part) })]);
   await dies(house, "createChildren");
@@ -110,7 +110,7 @@ test("schedule 123: children are made, and their boss is cancelled before they s
   expect(all).toMatchObject([1, 2, 3].map(() => ({ status: "cancelled", endNotified: true })));
 });
 
-test("schedule 124: a child has reported and is gone; a process that finds it missing does not make it again", async () => {
+test("schedule 117: a child has reported and is gone; a process that finds it missing does not make it again", async () => {
   const house = await household([boss({ children: 1 }), worker()]);
   const { harness, agents, run } = house;
   await dies(house, "createChildren");
@@ -138,19 +138,19 @@ test("schedule 124: a child has reported and is gone; a process that finds it mi
 
 const NAMED = { tenant: "local", run: `local-${"a".repeat(26)}`, born: "b".repeat(10), attempt: 1, call: "c1", try: 1 };
 
-test("schedule 125: a run begins again, and the child of its new attempt is another one", async () => {
+test("schedule 118: a run begins again, and the child of its new attempt is another one", async () => {
   const { hash } = (await household([boss()])).harness.world;
   expect(childRunId(hash, { ...NAMED, attempt: 2 })).not.toBe(childRunId(hash, NAMED));
 });
 
-test("schedule 126: the next try, the next call and the next incarnation have children of their own", async () => {
+test("schedule 119: the next try, the next call and the next incarnation have children of their own", async () => {
   const { hash } = (await household([boss()])).harness.world;
   const changes = [{}, { born: "c".repeat(10) }, { call: "c2" }, { try: 2 }, { run: "local-other" }];
   const names = changes.map((change) => childRunId(hash, { ...NAMED, ...change }));
   expect(new Set(names).size).toBe(changes.length);
 });
 
-test("schedule 127: a child ends, and dies before it reports; its end is not delivered before its boss knows", async () => {
+test("schedule 120: a child ends, and dies before it reports; its end is not delivered before its boss knows", async () => {
   const house = await household([boss({ children: 1 }), worker()]);
   const { harness, agents, run } = house;
   await beatOf(house, run);
@@ -174,7 +174,7 @@ test("schedule 127: a child ends, and dies before it reports; its end is not del
   expect((await show(harness.world, run))?.result).toMatchObject([{ outcome: "succeeded" }]);
 });
 
-test("schedule 128: a child is made, and its boss dies before it starts it; the sweeper starts it", async () => {
+test("schedule 121: a child is made, and its boss dies before it starts it; the sweeper starts it", async () => {
   const house = await household([boss({ children: 1 }), worker()]);
   await dies(house, "createChildren");
   const [child] = childrenOf(house);
@@ -185,7 +185,7 @@ test("schedule 128: a child is made, and its boss dies before it starts it; the 
   expect(started()).toBe(true);
 });
 
-test("schedule 129: a report comes twice, and one of a child that no entry names; each child is counted once", async () => {
+test("schedule 122: a report comes twice, and one of a child that no entry names; each child is counted once", async () => {
   const house = await household([boss({ children: 2 }), worker()]);
   const { harness, run } = house;
   await beatOf(house, run);

@@ -68,7 +68,7 @@ export const childCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "createChildren is fenced by another epoch, and by the end of the parent (schedule 122)",
+    name: "createChildren is fenced by another epoch, and by the end of the parent (schedule 115)",
     run: async (world) => {
       const { mine, held, make, read } = await family(world);
       mustEqual((await make({ epoch: held.epoch - 1 })).kind, "fenced", "an older epoch");
@@ -97,7 +97,7 @@ export const childCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "createChildren does not make a child whose report was delivered, whether it is absorbed or not (schedule 124)",
+    name: "createChildren does not make a child whose report was delivered, whether it is absorbed or not (schedule 117)",
     run: async (world) => {
       const { mine, children, make, read } = await family(world);
       const id = children[0]?.reportId ?? "";
@@ -110,7 +110,7 @@ export const childCases: readonly Case<RunTableWorld>[] = [
     },
   },
   {
-    name: "createChildren makes a child that is left alone once, also when its row is gone (schedule 138)",
+    name: "createChildren makes a child that is left alone once, also when its row is gone (schedule 131)",
     run: async (world) => {
       const { make, read, children } = await family(world, 1);
       const [child] = children;
