@@ -170,6 +170,8 @@ describe("outside effects", () => {
       for (const { committed, event, view: by } of strides) {
         if (event.kind !== "ToolResultRecorded" || event.outcome !== "succeeded") continue;
         const open = committed.open.find(({ call }) => call === event.call);
+        // The report of a child settles its call in whichever epoch absorbs it.
+        if (open?.child !== undefined) continue;
         expect(open).toMatchObject({ status: "started", releasedBy: by.epoch, intent: { key: `key-${event.call}` } });
       }
     });
