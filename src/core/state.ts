@@ -216,9 +216,11 @@ export interface TopologyState {
   readonly final?: string;
 }
 
-/** A crack as far as it was signalled: how often, and the last time and reason. */
+/** A crack as far as it was signalled: how often, and the last time, reason and section. */
 export interface SeenCrack {
   readonly times: number;
   readonly at: number;
   readonly why: string;
+  /** The index of the first message of that section. */
+  readonly section: number;
 }

@@ -130,6 +130,8 @@ export type StoredState = Omit<State, "messages"> & {
 
 export const messages: z.ZodType<readonly Message[]> = z.array(message);
 
+const crack = z.looseObject({ times: count, at, why: z.string(), section: count });
+
 export const storedState: z.ZodType<StoredState> = z.looseObject({
   run: name,
   born: name,
@@ -172,7 +174,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   ignoredDecision: z.looseObject(ignored).exactOptional(),
   window: window.exactOptional(),
   topology: topology.exactOptional(),
-  cracks: z.partialRecord(z.enum(CRACK_NAMES), z.looseObject({ times: count, at, why: z.string() })).exactOptional(),
+  cracks: z.partialRecord(z.enum(CRACK_NAMES), crack).exactOptional(),
   manifest: z.array(z.looseObject({ sha256: sha, count, bytes: count })),
   tail: messages,
 });

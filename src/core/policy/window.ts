@@ -37,8 +37,11 @@ export function applyCompaction(state: State, { at, summary, tokens, window }: E
 }
 
 /** The messages of the section that the topology opened last: all since the last restart, if it opened none. */
-export const messagesOfSection = ({ messages, attemptFrom = 0, topology }: State): readonly Message[] =>
-  messages.slice(Math.max(attemptFrom, topology?.from ?? 0));
+export const messagesOfSection = (state: State): readonly Message[] => state.messages.slice(sectionStart(state));
+
+/** The index of the first message of that section. */
+export const sectionStart = ({ attemptFrom = 0, topology }: Pick<State, "attemptFrom" | "topology">): number =>
+  Math.max(attemptFrom, topology?.from ?? 0);
 
 /** The messages since the last restart. The effects of earlier ones were undone or left in place. */
 export const messagesOfRestart = ({ messages, attemptFrom = 0 }: State): readonly Message[] =>

@@ -6,6 +6,7 @@ import { message } from "../calls/open-calls.ts";
 import { ensure } from "../ensure.ts";
 import type { EventOf } from "../event.ts";
 import { text } from "../message.ts";
+import { sectionStart } from "../policy/window.ts";
 import type { State } from "../state.ts";
 
 /** The source of a message that opens a section. */
@@ -35,5 +36,5 @@ export function applyTopologyMove(state: State, event: EventOf<"TopologyMoved">)
 /** Remembers the signal. A record of older code has no number, and is not remembered. */
 export function applyCrack(state: State, { crack, why, times, at }: EventOf<"CrackSignalled">): State {
   if (times === undefined) return state;
-  return { ...state, cracks: { ...state.cracks, [crack]: { times, at, why } } };
+  return { ...state, cracks: { ...state.cracks, [crack]: { times, at, why, section: sectionStart(state) } } };
 }

@@ -50,7 +50,7 @@ export interface Context {
   readonly failures: readonly { readonly tool: string; readonly why: string; readonly unknown: boolean }[];
   /** The text of a message, empty if there is no such message. */
   readonly textOf: (message: string) => string;
-  /** Whether this first signal was given in this run. */
+  /** Whether this first signal was given in this section. Another section has a cap of its own. */
   readonly wasSignalled: (crack: Crack) => boolean;
 }
 

@@ -11,7 +11,7 @@ import { bounded } from "../../codec/value.ts";
 import { withGrants } from "../../core/policy/spending.ts";
 import { extensionOf } from "../../core/policy/extension.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
-import { messagesOfSection } from "../../core/policy/window.ts";
+import { messagesOfSection, sectionStart } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
 import { type Message, type Part, type Value, wordsOf } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
@@ -165,7 +165,7 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
     resumed: run.noticed.takeResumed(),
     failures: failuresIn(section),
     textOf: (id) => wordsOf(state.messages.find((each) => each.id === id)?.parts ?? []),
-    wasSignalled: (crack) => state.cracks?.[crack] !== undefined,
+    wasSignalled: (crack) => state.cracks?.[crack]?.section === sectionStart(state),
   };
 }
 
