@@ -222,13 +222,15 @@ function stale(progress: Progress, why: string, of: Of): Move<Progress> {
 function failedStep(progress: Progress, why: string, of: Of): Move<Progress> {
   const { cursor, steps, done } = progress;
   const { title } = stepAt(progress);
+  const { effects } = of.context;
+  const ended = [...done, ...givenUp(progress, of.context)];
   const words = `step ${cursor + 1} of ${steps.length} ("${title}") failed: ${why}`;
   const cracks = [{ crack: "partialExecution", why: words } as const];
   switch (of.options.onFailedStep) {
     case "stop":
-      return { kind: "fail", failure: { code: "PartialExecution", message: `${words}; ${doneWords(done)}` }, cracks };
+      return { kind: "fail", failure: { code: "PartialExecution", message: `${words}; ${doneWords(ended)}` }, cracks };
     case "skip": {
-      const skipped = [...done, { title, message: "", skipped: true }];
+      const skipped = effects.length > 0 ? ended : [...done, { title, message: "", skipped: true }];
       return next({ ...progress, done: skipped, cursor: cursor + 1 }, of, {
         note: `"${title}" is skipped: ${why}`,
         cracks,
@@ -246,11 +248,12 @@ function replan(
   { why, cracks, code }: { readonly why: string; readonly cracks: readonly Signal[]; readonly code: string },
 ): Move<Progress> {
   const replans = progress.replans + 1;
+  const done = [...progress.done, ...givenUp(progress, context)];
   if (replans > options.replansMax) {
-    const message = `${why}; ${options.replansMax} further plans are allowed, and they are used up; ${doneWords(progress.done)}`;
+    const message = `${why}; ${options.replansMax} further plans are allowed, and they are used up; ${doneWords(done)}`;
     return { kind: "fail", failure: { code, message }, cracks };
   }
-  const again: Progress = { ...progress, role: "planner", replans, why, unreadable: 0 };
+  const again: Progress = { ...progress, role: "planner", replans, why, done, unreadable: 0 };
   return {
     kind: "ask",
     progress: again,
@@ -258,6 +261,12 @@ function replan(
     cracks,
     say: replanOpening(again, options, context),
   };
+}
+
+/** The step that the plan ends in, if it has done something. Otherwise the next plan would do that again. */
+function givenUp(progress: Progress, { effects }: Context): readonly Done[] {
+  if (progress.role !== "step" || effects.length === 0) return [];
+  return [{ title: stepAt(progress).title, message: "", skipped: false, effects }];
 }
 
 function reopened(

@@ -2,8 +2,13 @@
 import { type PlanRules, type Step, planFormat } from "./plan.ts";
 import type { Context } from "./topology.ts";
 
-/** A step that is over. */
-export type Done = { readonly title: string; readonly message: string; readonly skipped: boolean };
+/** A step that is over. `effects`: it was given up, and these calls of it took effect or may have. */
+export type Done = {
+  readonly title: string;
+  readonly message: string;
+  readonly skipped: boolean;
+  readonly effects?: readonly string[];
+};
 
 /** The part of the progress that the messages are about. */
 interface PlanState {
@@ -16,13 +21,21 @@ interface PlanState {
 export const stepAt = ({ steps, cursor }: PlanState): Step => steps[cursor] ?? { title: "", does: "" };
 
 export const doneWords = (done: readonly Done[]): string =>
-  done.length === 0
-    ? "no step was done"
-    : `done: ${done.map(({ title, skipped }) => (skipped ? `${title} (skipped)` : title)).join("; ")}`;
+  done.length === 0 ? "no step was done" : `done: ${done.map(({ title, ...of }) => `${title}${state(of)}`).join("; ")}`;
+
+const state = ({ skipped, effects }: Omit<Done, "title">): string => {
+  if (effects !== undefined) return ` (given up, after ${effects.join(", ")})`;
+  return skipped ? " (skipped)" : "";
+};
 
 /** What came of the steps so far, for the model. */
 const results = ({ done }: PlanState, { textOf }: Context): string =>
-  done.map(({ title, message, skipped }) => `- ${title}: ${skipped ? "was skipped" : textOf(message)}`).join("\n");
+  done
+    .map(({ title, message, skipped, effects }) => {
+      if (effects !== undefined) return `- ${title}: was given up. What it did: ${effects.join(", ")}`;
+      return `- ${title}: ${skipped ? "was skipped" : textOf(message)}`;
+    })
+    .join("\n");
 
 export function stepOpening(progress: PlanState, context: Context): string {
   const { steps, cursor, done } = progress;

@@ -48,6 +48,8 @@ export interface Context {
    * taken effect.
    */
   readonly failures: readonly { readonly tool: string; readonly why: string; readonly unknown: boolean }[];
+  /** Calls of this section that took effect, or may have, in words: tool, arguments and outcome. */
+  readonly effects: readonly string[];
   /** The text of a message, empty if there is no such message. */
   readonly textOf: (message: string) => string;
   /** Whether this first signal was given in this section. Another section has a cap of its own. */

@@ -13,7 +13,7 @@ import { extensionOf } from "../../core/policy/extension.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfSection, sectionStart } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
-import { type Message, type Part, type Value, wordsOf } from "../../core/message.ts";
+import { type Message, type Value, wordsOf } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
 import type { State } from "../../core/state.ts";
 import { topologyNamed } from "../../core/topologies/table.ts";
@@ -164,6 +164,7 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
     sectionBeats: section.filter(({ role }) => role === "assistant").length,
     resumed: run.noticed.takeResumed(),
     failures: failuresIn(section),
+    effects: effectsIn(section, agent),
     textOf: (id) => wordsOf(state.messages.find((each) => each.id === id)?.parts ?? []),
     wasSignalled: (crack) => state.cracks?.[crack]?.section === sectionStart(state),
   };
@@ -181,10 +182,22 @@ function failuresIn(messages: readonly Message[]): Context["failures"] {
   });
 }
 
+/** Calls that changed something outside, or may have. The transcript of a section that was left is not shown again. */
+function effectsIn(messages: readonly Message[], { tools }: Agent): Context["effects"] {
+  const parts = messages.flatMap((message) => message.parts);
+  return parts.flatMap((part) => {
+    if (part.kind !== "result" || part.outcome === "failed" || tools[part.tool]?.effect === "none") return [];
+    const asked = parts.find((each) => each.kind === "call" && each.call === part.call);
+    const args = asked?.kind === "call" ? wordsIn({ value: asked.args }) : "";
+    const outcome = part.outcome === "unknown" ? "may have happened" : `succeeded: ${wordsIn(part)}`;
+    return [bounded(`${part.tool} ${args}: ${outcome}`)];
+  });
+}
+
 const isRefusal = (value: Value): boolean =>
   value.kind === "inline" && typeof value.json === "string" && /^(InvalidArguments|UnknownTool): /.test(value.json);
 
-function wordsIn({ value }: Extract<Part, { readonly kind: "result" }>): string {
+function wordsIn({ value }: { readonly value: Value }): string {
   if (value.kind === "blob") return value.head;
   return typeof value.json === "string" ? value.json : JSON.stringify(value.json);
 }

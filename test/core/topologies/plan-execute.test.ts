@@ -152,6 +152,26 @@ describe("a stale plan", () => {
   });
 });
 
+test("a step that was given up hands on what it did to each later plan, and one that did nothing does not", () => {
+  const effects = ['book {"flight":"LH1"}: succeeded: ok'];
+  const stale = { now: AT + 61_000 };
+  const words = `- look: was given up. What it did: ${effects[0] ?? ""}`;
+  const first = harness(planned, DUE, { ...stale, effects }, { replansMax: 2 });
+  expect(first).toMatchObject({ say: expect.stringContaining(`not to be done again:\n${words}`) });
+  const second = progressOf(harness(progressOf(first), plan("search"), stale));
+  const again = harness(second, DUE, { now: AT + 130_000 }, { replansMax: 2 });
+  expect(again).toMatchObject({ say: expect.stringContaining(words) });
+  expect(progressOf(again).done).toHaveLength(1);
+  expect(harness(planned, DUE, stale)).toMatchObject({ progress: { done: [] } });
+  const last = harness(planned, DUE, { ...stale, effects }, { replansMax: 0 });
+  expect(last).toMatchObject({ kind: "fail", failure: { message: expect.stringContaining("(given up, after book") } });
+  const failures = [{ tool: "book", why: "503 busy", unknown: false }];
+  const stopped = harness(planned, said("m4"), { failures, effects }, { onFailedStep: "stop" });
+  expect(stopped).toMatchObject({ failure: { message: expect.stringContaining("look (given up, after book") } });
+  const skipped = harness(planned, said("m4"), { failures, effects }, { onFailedStep: "skip" });
+  expect(skipped).toMatchObject({ say: expect.stringContaining(words) });
+});
+
 describe("a failed step", () => {
   const failures = [{ tool: "book", why: "503 busy", unknown: false }];
   const second = progressOf(harness(planned, said("m4")));

@@ -49,14 +49,23 @@ export function roleAgent(
   return { agent, asked };
 }
 
-/** Plays a run to its end, or until nothing happens for an hour. `crash`: its first process dies there. */
+/**
+ * Plays a run to its end, or until nothing happens for an hour. `crash`: its first process dies there, and then
+ * `afterDeath` changes the world.
+ */
 export async function playRun(
   agent: Agent,
-  of: { readonly crash?: CrashPoint; readonly harness?: Harness; readonly input?: Json } = {},
+  of: {
+    readonly crash?: CrashPoint;
+    readonly afterDeath?: (harness: Harness) => void;
+    readonly harness?: Harness;
+    readonly input?: Json;
+  } = {},
 ) {
   const harness = of.harness ?? createChainHarness();
   const { run } = await beginRun(harness.world, agent, of.input ?? {});
   const lives = of.crash === undefined || (await survives(harness, agent, of.crash));
+  if (!lives) of.afterDeath?.(harness);
   await runForTime(harness, agent, HOUR);
   const shown = await show(harness.world, run);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];

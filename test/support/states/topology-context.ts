@@ -3,7 +3,7 @@ import type { Context } from "../../../src/core/topologies/topology.ts";
 import { AT } from "./states-and-events.ts";
 
 export const context = (change: Partial<Context> = {}): Context => ({
-  ...{ now: AT, beats: { used: 1, max: 40 }, sectionBeats: 1, resumed: false, failures: [] },
+  ...{ now: AT, beats: { used: 1, max: 40 }, sectionBeats: 1, resumed: false, failures: [], effects: [] },
   textOf: (message) => `text of ${message}`,
   wasSignalled: () => false,
   ...change,
