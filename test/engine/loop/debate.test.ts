@@ -69,6 +69,40 @@ test("whoever dies where, there are as many rounds as without, and the same draf
   expect(crashes).toBeGreaterThan(60);
 });
 
+test("a deadlock is signalled before the answer, after three rounds also where a process dies", async () => {
+  await forEachCrashPoint(async (crash) => {
+    const { lives, shown, events, cracks } = await playRun(actors([0.2, 0.6, 0.4]).agent, { crash });
+    expect(shown).toMatchObject({ status: "completed", result: "draft 2, abcabc words" });
+    expect(cracks).toEqual(["capitulation", "deadlock"]);
+    const kinds = events.map(({ kind }) => kind);
+    expect(kinds.lastIndexOf("CrackSignalled")).toBeLessThan(kinds.indexOf("RunEnded"));
+    const kept = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.model] : []));
+    expect(kept.filter((model) => model.endsWith("second"))).toHaveLength(3);
+    return lives;
+  });
+});
+
+test("drafts that converge end the debate without a signal, before the rounds are used up", async () => {
+  const { agent } = actors([0.4, 0.6, 0.9]);
+  const still = scriptedModel({
+    name: "still",
+    reply: ({ instructions }) => ({ text: instructions.includes("Criticise.") ? "longer" : "draft 1, the same words" }),
+  });
+  const { shown, cracks, moves } = await playRun({ ...agent, model: still });
+  expect(shown).toMatchObject({ status: "completed", result: "draft 1, the same words" });
+  expect([cracks, moves.at(-1)?.note]).toEqual([[], expect.stringContaining("the drafts have converged")]);
+});
+
+test("no run ships half a revision, whoever dies where in it", async () => {
+  await forEachCrashPoint(async (crash) => {
+    const { agent } = actors([0.2, 0.6, 0.9]);
+    const { lives, shown } = await playRun({ ...agent, budget: { ...agent.budget, beats: 4 } }, { crash });
+    // The second draft is written with the fourth beat, and no beat is left to judge it.
+    expect(shown).toMatchObject({ status: "completed", result: "draft 1, abc words" });
+    return lives;
+  });
+});
+
 test("a debate whose beats are used up ships its best draft instead of failing", async () => {
   const { agent } = actors([0.2, 0.6, 0.9]);
   const { shown } = await playRun({ ...agent, budget: { ...agent.budget, beats: 4 } });
