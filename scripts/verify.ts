@@ -54,6 +54,10 @@ const CRASHES: readonly Step[] = [
   crash("crashes and zombies, stopping", "--stops"),
   crash("crashes and zombies, compacting", "--compacts"),
   crash("crashes and zombies, dialled", "--dialled", "1"),
+  // Each zombie of a recovery takes as long as its whole scene, so these are samples.
+  ...["rollback", "replan", "round", "cap"].map((scene) =>
+    crash(`crashes and zombies, ${scene}`, "--recovers", scene, "--stride", "13"),
+  ),
   crash("stores that are away", "--outages", "--stride", "3"),
 ];
 

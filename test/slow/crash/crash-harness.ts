@@ -25,9 +25,15 @@ import { HourOutage } from "./hour-outage.ts";
 import type { Plan, Point } from "./plan.ts";
 import { CANCELLED_AT, sagaServices } from "./saga-scenario.ts";
 import { type Gate, type Services, services } from "./scenario.ts";
+import { recoveryServices } from "./topology-scenario.ts";
 
 export const BEAT_MS = 3_000;
 const AMBIGUOUS: unknown = { kind: "ambiguous", why: "no answer" };
+
+function servicesOf(given: Plan & { readonly now: () => number }): Services {
+  if (given.recovers !== undefined) return recoveryServices({ ...given, scene: given.recovers });
+  return given.saga === undefined ? services(given) : sagaServices(given);
+}
 
 export class CrashHarness {
   readonly world: MemoryWorld;
@@ -57,7 +63,7 @@ export class CrashHarness {
     ({ clock: this.#clock, world: this.world } = of);
     this.#away = new HourOutage(plan.outage, () => of.clock.now());
     const given = { ...plan, now: () => of.clock.now() };
-    this.outside = plan.saga === undefined ? services(given) : sagaServices(given);
+    this.outside = servicesOf(given);
   }
 
   isOver(run: string): boolean {

@@ -4,6 +4,7 @@ import { eventsOfKind } from "../../simulation/replay.ts";
 import { faultsOf } from "./actor.ts";
 import { type PlayedHistory, playScene } from "./play.ts";
 import { standing, wrongWithUndos } from "./saga-scenario.ts";
+import { wayOf, wrongWithProgress } from "./topology-scenario.ts";
 import { OUTAGE_STORES, OUTAGE_MS, type Fault, type Outage, type Plan, type Zombie } from "./plan.ts";
 
 /** What a history does to the outside and says in the end, whatever happened on the way. */
@@ -23,7 +24,10 @@ export interface Enumerated {
   readonly reached: ReadonlySet<string>;
 }
 
-interface Options extends Pick<Plan, "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga"> {
+interface Options extends Pick<
+  Plan,
+  "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga" | "recovers" | "forgets"
+> {
   /** One violation is enough. */
   readonly stopAtFirst?: boolean;
   /** Of the numbers of others that a zombie lets pass, every one or each of that many. */
@@ -48,8 +52,12 @@ export function wrongWith(history: PlayedHistory, calm: PlayedHistory): readonly
   const undone = wrongWithUndos(history.effects);
   const died =
     history.rows.some(({ deaths }) => deaths > 0) && history.isOutage ? ["deaths: an outage counts as one"] : [];
+  const [way, taken] = [wayOf(calm), wayOf(history)].map((each) => each.join("; "));
+  const strayed = way === taken ? [] : [`way: ${taken} instead of ${way}`];
   return [
     ...violationsOf(history),
+    ...wrongWithProgress(history),
+    ...strayed,
     ...died,
     ...undone,
     ...same,
@@ -77,18 +85,20 @@ const faultsIn = ({ points }: PlayedHistory, from = 0): readonly Fault[] =>
   points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
 
 /** Which scene it is; played so it meets no fault. */
-const scenarioOf = ({ stops = false, compacts = false, dialled, saga }: Options): Plan => ({
+const scenarioOf = ({ stops = false, compacts = false, dialled, saga, recovers }: Options): Plan => ({
   ...{ stops, compacts },
   ...(dialled === undefined ? {} : { dialled }),
   ...(saga && { saga }),
+  ...(recovers && { recovers }),
 });
 
-const wordsOf = ({ stops, compacts, dialled, saga }: Options): string =>
+const wordsOf = ({ stops, compacts, dialled, saga, recovers }: Options): string =>
   [
     ...(stops === true ? [" --stops"] : []),
     ...(compacts === true ? [" --compacts"] : []),
     ...(dialled === undefined ? [] : [` --dialled ${dialled}`]),
     ...(saga === undefined ? [] : [` --saga ${saga}`]),
+    ...(recovers === undefined ? [] : [` --recovers ${recovers}`]),
   ].join("");
 
 /** Exactly one fault: each kind at each point. */

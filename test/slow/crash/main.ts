@@ -1,15 +1,16 @@
 /**
- * `npm run crash -- [--pairs [--stride 40] | --outages [--stride 7]] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1 | --saga fails]`:
+ * `npm run crash -- [--pairs | --outages] [--stride 40] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1 | --saga fails | --recovers replan]`:
  * plays the histories of the enumerations. `--stops` plays the scenario of a run that has to stop, `--compacts` that of one whose
  * context gets too long, `--dialled` that of the dial, in invocations of so many beats, `--saga` (`fails` or `cancelled`) that
- * of a run that undoes what it did. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of
- * faults, or each of so many; else all of one fault
- * or zombie. Exits 1 if there is a violation.
+ * of a run that undoes what it did, `--recovers` (`rollback`, `replan`, `round` or `cap`) that of a topology that
+ * recovers. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of faults; else all of
+ * one fault or zombie. `--stride`: of the pairs, outages or zombies, each of so many. Exits 1 if there is a violation.
  */
 import { parseArgs } from "node:util";
 import { FAULTS } from "./actor.ts";
 import { type Enumerated, everyFault, everyOutage, everyZombie, pairsOfFaults, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
+import { RECOVERIES } from "./topology-scenario.ts";
 import { OUTAGE_STORES, type Fault, type Outage, type Plan } from "./plan.ts";
 
 const { values } = parseArgs({
@@ -24,13 +25,15 @@ const { values } = parseArgs({
     compacts: { type: "boolean", default: false },
     dialled: { type: "string" },
     saga: { type: "string" },
+    recovers: { type: "string" },
   },
 });
 
 const { stops, compacts } = values;
 const saga = (["fails", "cancelled"] as const).find((each) => each === values.saga);
+const recovers = RECOVERIES.find((each) => each === values.recovers);
 const scenario = {
-  ...{ stops, compacts, ...(saga && { saga }) },
+  ...{ stops, compacts, ...(saga && { saga }), ...(recovers && { recovers }) },
   ...(values.dialled === undefined ? {} : { dialled: Math.max(1, Number(values.dialled) || 1) }),
 };
 
@@ -66,7 +69,7 @@ async function playAll(): Promise<readonly string[]> {
     ? [() => pairsOfFaults(stride)]
     : values.outages
       ? [() => everyOutage({ ...scenario, stride })]
-      : [() => everyFault(scenario), () => everyZombie(scenario)];
+      : [() => everyFault(scenario), () => everyZombie({ ...scenario, stride })];
   const violations: string[] = [];
   for (const part of parts) {
     const begun = performance.now();

@@ -1,6 +1,7 @@
 /** The plan of a history: which faults meet which of its points, and which scenario it is. */
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { FaultKind } from "./actor.ts";
+import type { RecoveryScene } from "./topology-scenario.ts";
 
 export interface Fault {
   /** The point that it meets. */
@@ -41,6 +42,10 @@ export interface Plan {
   readonly dialled?: number;
   /** The run undoes what it did: since it fails, or since somebody cancels it and wants that. */
   readonly saga?: "fails" | "cancelled";
+  /** The run recovers in its topology: one of four scenes. */
+  readonly recovers?: RecoveryScene;
+  /** Each process keeps the progress of the topology in memory, for those who want to see a violation. */
+  readonly forgets?: boolean;
 }
 
 export interface Point {

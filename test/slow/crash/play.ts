@@ -25,7 +25,7 @@ export interface PlayedHistory extends History {
   readonly closings: number;
   /** How often its model was asked for a summary. */
   readonly summaries: number;
-  /** How many replies its model gave where the dial is on, and how many of them the run knows of. */
+  /** How many replies its model gave where the dial is on or a topology recovers, and how many the run knows of. */
   readonly replies: number;
   readonly accounted: number;
   /** What the parent heard. */
@@ -77,7 +77,7 @@ export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
     closings: outside.closings(),
     summaries: outside.summaries(),
     replies: outside.replies(),
-    accounted: plan.dialled === undefined ? 0 : await accountedIn(world, run),
+    accounted: plan.dialled === undefined && plan.recovers === undefined ? 0 : await accountedIn(world, run),
   };
   const ended = { result, code: shown?.failure?.code ?? null, ...asked };
   const letters = await world.inbox.unread({ ...stage.parent, now: clock.now(), limit: 9 });
