@@ -12,8 +12,14 @@ function reply(conversation: Conversation): ScriptedReply {
   return instructions.includes("Look up the account") ? assign(conversation) : book(conversation);
 }
 
-function read({ task }: Conversation) {
-  const { text } = z.object({ text: z.string() }).parse(task.json);
+/**
+ * Reads the lines and the total. Where a scan has the letter O instead of a zero, the line is missed in the first run.
+ * Its lines do not add up then, and the run that the gate asks for looks at letters as well.
+ */
+function read({ task, messages }: Conversation) {
+  const { text: scan } = z.object({ text: z.string() }).parse(task.json);
+  const isAgain = messages.some(({ text: said }) => said.includes("was not accepted"));
+  const text = isAgain ? scan.replaceAll(/(?<=[\d.])O/g, "0") : scan;
   const found = [...text.matchAll(/(\w+) (\d+)\.(\d\d)/g)].map(([, name = "", whole, part]) => ({
     text: name,
     cents: Number(whole) * 100 + Number(part),

@@ -1,0 +1,151 @@
+/**
+ * Real processes, killed with SIGKILL in the middle of a recovery: after a gate sent the invoice back, while the event
+ * gets another plan, in the later rounds of the letter, and from the closing call of a trip to its last cancellation.
+ * Whatever the moment, the run takes the same way and has the same result and effects as one that nothing happened to.
+ */
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { chaos as eventChaos, event } from "../../../agents/event/agent.ts";
+import { chaos as invoiceChaos, invoiceClerk } from "../../../agents/invoice/agent.ts";
+import { chaos as letterChaos, letter } from "../../../agents/letter/agent.ts";
+import { rememberAgentFile } from "../../../src/adapters/local/workers/agent-files.ts";
+import type { Json } from "../../../src/core/json.ts";
+import type { State } from "../../../src/core/state.ts";
+import { SegmentCache, load } from "../../../src/history/load.ts";
+import { verify } from "../../../src/history/verify.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import type { FaultPoint } from "../../../src/ports/fault-point.ts";
+import type { World } from "../../../src/ports/world.ts";
+import type { Chaos } from "../../../src/sdk/chaos.ts";
+import { show, timeline } from "../../../src/operations/views.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import { agentWithFaultPoints, worldWithFaultPoints } from "../../../src/testing/fault-points.ts";
+import { chaos as tripChaos, shortTrip } from "../../process/fixtures/short-trip.ts";
+import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
+import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
+import {
+  createProcessHarness,
+  pausedProcesses,
+  startSupervisorProcess,
+} from "../../support/processes/supervisor-process.ts";
+
+interface Recovery {
+  readonly agent: Agent;
+  readonly chaos: Chaos;
+  /** The file of the agent, if the configuration does not name it. */
+  readonly file: string | null;
+  /** The number of a task of `chaos` whose run recovers. Tasks that differ by `every` are alike. */
+  readonly task: number;
+  readonly every: number;
+  readonly recovers: (state: State) => boolean;
+}
+
+type Own = Readonly<Record<string, Json>>;
+const own = ({ topology }: State): Own => (topology?.progress as { readonly own?: Own } | undefined)?.own ?? {};
+
+const RECOVERIES: Readonly<Record<string, Recovery>> = {
+  "roll-back of a pipeline": {
+    ...{ agent: invoiceClerk as Agent, chaos: invoiceChaos, file: null, task: 2, every: 10 },
+    recovers: (state) => (own(state)["runs"] as readonly number[] | undefined)?.[0] === 2,
+  },
+  "another plan": {
+    ...{ agent: event as Agent, chaos: eventChaos, file: null, task: 2, every: 2 },
+    recovers: (state) => Number(own(state)["replans"] ?? 0) > 0,
+  },
+  "rounds of a debate": {
+    ...{ agent: letter as Agent, chaos: letterChaos, file: null, task: 2, every: 3 },
+    recovers: (state) => Number(own(state)["round"] ?? 0) > 0,
+  },
+  "closing call and compensation": {
+    ...{ agent: shortTrip as Agent, chaos: tripChaos, task: 1, every: 1 },
+    file: join(import.meta.dirname, "..", "..", "process", "fixtures", "short-trip.ts"),
+    recovers: ({ cracks, stopsFor, saga }) => (cracks?.runaway ?? stopsFor ?? saga) !== undefined,
+  },
+};
+
+/** How many kills each recovery gets, spread over all of its fault points. */
+const KILLS = 8;
+/** What a run takes that is killed once, on a machine with ten times more to do than cores. */
+const RUN_MS = 20_000;
+
+const taskOf = ({ task, every }: Recovery, index: number): number => task + index * every;
+
+/** What a run came to, without the names that tell its task from others. */
+async function outcomeOf(world: World, run: string) {
+  const shown = await show(world, run);
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  const way = events.flatMap((event) => {
+    if (event.kind === "TopologyMoved") return [event.where];
+    return event.kind === "CrackSignalled" ? [`${event.crack} ${event.times ?? 0}`] : [];
+  });
+  return { status: shown?.status, result: shown?.result, code: shown?.failure?.code, way, beats: shown?.beats };
+}
+
+const plain = (value: unknown): string => JSON.stringify(value).replaceAll(/\d+|[A-Z0-9]{6}/g, "#");
+
+/** One uninterrupted run in this process: what it came to, and the fault points that it passed in its recovery. */
+async function uninterrupted(recovery: Recovery) {
+  const { agent, chaos, recovers } = recovery;
+  const { dir, world } = createLocalHarness();
+  for (const [name, value] of Object.entries(chaos.env(dir))) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const payload = await beginRun(world, agent, chaos.input(recovery.task) as Json);
+  const points: FaultPoint[] = [];
+  const note = async (point: FaultPoint): Promise<void> => {
+    const row = await world.table.read(payload.run, Date.now());
+    if (row !== null && recovers((await load(world.objects, row, new SegmentCache())).state)) points.push(point);
+  };
+  await drive(runnerOf(worldWithFaultPoints(world, note), agentWithFaultPoints(agent, note)), payload);
+  vi.unstubAllEnvs();
+  return { outcome: await outcomeOf(world, payload.run), points, effects: (await chaos.effects?.(dir)) ?? [] };
+}
+
+test.each(Object.keys(RECOVERIES))(
+  "a kill in the middle of the recovery changes neither its way nor its end: %s",
+  ENUMERATION_TIMEOUT,
+  async (name) => {
+    const recovery = RECOVERIES[name] as Recovery;
+    const { agent, chaos, file } = recovery;
+    const calm = await uninterrupted(recovery);
+    expect(calm.points.length).toBeGreaterThanOrEqual(KILLS);
+    const points = Array.from({ length: KILLS }, (_, index) => {
+      return calm.points[Math.floor((index * calm.points.length) / KILLS)] as FaultPoint;
+    });
+
+    const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: "30" });
+    if (file !== null) rememberAgentFile(harness.store, { agent: agent.name, file, keepOther: false });
+    const pointOf = new Map<string, FaultPoint>();
+    for (const [index, point] of points.entries()) {
+      const input = chaos.input(taskOf(recovery, index)) as Json;
+      const started = await startRun(harness.world, { agent, input, tenant: "local", idempotencyKey: null });
+      if (started.kind !== "started") throw new Error(started.kind);
+      pointOf.set(started.row.run, point);
+    }
+    const holds = [...pointOf].map(([run, { when, name: what, at }]) => `${run}=${when}:${what}:${at}`);
+    startSupervisorProcess(harness, { env: { CAIRN_HOLD: holds.join(","), ...chaos.env(harness.dir) }, workers: 2 });
+
+    const killed = new Set<string>();
+    const killAndCount = async (): Promise<number> => {
+      for (const [run, pid] of pausedProcesses(harness.dir)) {
+        if (killed.has(run)) continue;
+        killed.add(run);
+        process.kill(pid, "SIGKILL");
+      }
+      const shown = await Promise.all([...pointOf.keys()].map((run) => show(harness.world, run)));
+      return shown.filter((each) => each !== null && !each.inProgress).length;
+    };
+    await expect.poll(killAndCount, { timeout: KILLS * RUN_MS, interval: 15 }).toBe(KILLS);
+    expect(killed.size).toBe(KILLS);
+
+    for (const [run, { when, name: what, at }] of pointOf) {
+      const where = `killed ${when} ${what} ${at}`;
+      const outcome = await outcomeOf(harness.world, run);
+      expect(plain({ where, ...outcome })).toBe(plain({ where, ...calm.outcome }));
+      expect([where, (await verify(harness.world, { run }))?.findings]).toEqual([where, []]);
+    }
+    const effects = (await chaos.effects?.(harness.dir)) ?? [];
+    const subjects = effects.map(({ tool, of }) => `${tool} of ${of}`);
+    expect(new Set(subjects).size).toBe(subjects.length);
+    expect(effects.length).toBe(KILLS * calm.effects.length);
+  },
+);
