@@ -4,7 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Conversation, type ScriptedReply, planExecute, tool } from "../../../src/index.ts";
+import { type Conversation, type ScriptedReply, OutcomeUnknown, planExecute, tool } from "../../../src/index.ts";
 import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import type { Harness } from "../../support/harness/harness.ts";
 import { HOUR } from "../../support/harness/run-for-time.ts";
@@ -72,6 +72,29 @@ test("a plan that got too old while no process lived is replaced before the run 
   expect(stale).toBeGreaterThan(20);
   expect(informed).toBeGreaterThan(5);
   expect(crashes).toBeGreaterThan(50);
+});
+
+test("a planner is told of a call that may have happened, and not of one that failed or changes nothing", async () => {
+  const { agent, asked } = clerk({}, () => [step("book", ["book"])]);
+  const keys: string[] = [];
+  const book = {
+    ...agent.tools["book"],
+    run: ({ key }: { readonly key: string }) => {
+      if (!keys.includes(key)) keys.push(key);
+      // A keyed call is repeated under its key. The answers of the first one are all lost.
+      if (keys.length === 1) throw new OutcomeUnknown("no answer");
+      if (keys.length === 2) throw new Error("503 busy");
+      return "booked";
+    },
+  };
+  const { shown, cracks } = await playRun({ ...agent, tools: { ...agent.tools, book } } as typeof agent);
+  expect([shown?.status, cracks]).toEqual(["completed", ["partialExecution", "partialExecution"]]);
+  const openings = asked.flatMap(({ texts }) => texts.filter((text) => text.startsWith("The plan cannot go on")));
+  const told = '- book: was given up. What it did: book {"room":1}: may have happened';
+  expect(openings.map((text) => text.split("\n").filter((line) => line.includes("given up")))).toEqual([
+    [told],
+    [told],
+  ]);
 });
 
 test("a precondition is checked again when a run resumes, so the world may move while no process lives", async () => {
