@@ -218,9 +218,11 @@ function reopened(
   { by, why }: Extract<Observation, { readonly kind: "reopened" }>,
   of: Of,
 ): Move<Progress> | null {
-  const { rounds } = of.options;
-  if (by === "checks" && progress.round >= rounds) {
-    return { kind: "fail", failure: { code: "NotDone", message: `no round is left, and what is missing:\n${why}` } };
+  const { beats } = of.context;
+  // Without a beat the same draft would be shipped again, and the checks would send it back without end.
+  const lacks = progress.round >= of.options.rounds ? "round" : beats.used >= beats.max ? "beat" : null;
+  if (by === "checks" && lacks !== null) {
+    return { kind: "fail", failure: { code: "NotDone", message: `no ${lacks} is left, and what is missing:\n${why}` } };
   }
   const note = by === "checks" ? "the definition of done does not hold" : `a user wrote: ${why}`;
   return ask({ ...progress, role: "drafter", critique: "", wish: by === "checks" ? why : "" }, of, { note });

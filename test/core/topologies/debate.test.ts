@@ -140,6 +140,11 @@ test("a debate that has ended is opened again: for checks while rounds are left,
     say: expect.stringContaining("Also wanted:\n- short: no"),
     progress: { round: 2 },
   });
+  const spent = { beats: { used: 60, max: 60 } };
+  expect(harness(progress, { kind: "reopened", by: "checks", why: "no" }, spent)).toMatchObject({
+    kind: "fail",
+    failure: { code: "NotDone", message: expect.stringContaining("no beat is left") },
+  });
   const used = { ...progress, round: 3 };
   expect(harness(used, { kind: "reopened", by: "checks", why: "no" })).toMatchObject({
     kind: "fail",

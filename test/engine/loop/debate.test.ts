@@ -1,6 +1,6 @@
 /** Whole runs of a debate: who sees what, first signals before the end, and crashes at every moment. */
 import { expect, test } from "vitest";
-import { type Conversation, type ScriptedReply, debate, scriptedModel } from "../../../src/index.ts";
+import { type Conversation, type ScriptedReply, check, debate, scriptedModel } from "../../../src/index.ts";
 import type { Fallback } from "../../../src/ports/agent.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { createChainHarness } from "../../support/harness/harness.ts";
@@ -91,6 +91,15 @@ test("drafts that converge end the debate without a signal, before the rounds ar
   const { shown, cracks, moves } = await playRun({ ...agent, model: still });
   expect(shown).toMatchObject({ status: "completed", result: "draft 1, the same words" });
   expect([cracks, moves.at(-1)?.note]).toEqual([[], expect.stringContaining("the drafts have converged")]);
+});
+
+test("a debate without beats whose best draft is not accepted fails instead of going round without a model call", async () => {
+  const { agent } = actors([0.2, 0.6, 0.9]);
+  const done = [check("longer", () => false)];
+  const { shown, moves } = await playRun({ ...agent, done, budget: { ...agent.budget, beats: 4 } });
+  expect(shown).toMatchObject({ status: "failed", failure: { code: "NotDone" }, beats: 4 });
+  expect(shown?.failure?.message).toContain("no beat is left");
+  expect(moves.length).toBeLessThan(10);
 });
 
 test("no run ships half a revision, whoever dies where in it", async () => {
