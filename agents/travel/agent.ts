@@ -1,7 +1,7 @@
 /**
  * An agent that books a trip in the seven steps of seed 4: two searches, a comparison, and four orders that must not
- * happen twice. Each order carries an idempotency key to the external service, so a run that died in the middle of an
- * order can simply send it again.
+ * happen twice. Each order carries an idempotency key to the external service, such as `trip_42_book_flight_v1`. So a
+ * run that died in the middle of an order can simply send it again.
  */
 import { join } from "node:path";
 import { type RunView, check, defineAgent, defineChaos, tool } from "cairn";
@@ -17,7 +17,8 @@ export const travel = defineAgent({
   price,
   instructions: "Book the trip: search, compare, book flight and hotel, charge the card, send the confirmation.",
   task: trips.trip,
-  budget: { usd: 2, beats: 30 },
+  // The limits of seed 4. Time at work counts across process deaths, and a wait for a human does not count.
+  budget: { usd: 2, beats: 30, wall: process.env.TRAVEL_WALL ?? "60s" },
   // If the trip fails, its bookings are cancelled and the run restarts once from its task.
   saga: { restarts: 1 },
 
@@ -58,6 +59,7 @@ export const travel = defineAgent({
       description: "Books a flight.",
       input: trips.flightOrder,
       effect: "keyed",
+      key: trips.keyOf("book_flight"),
       externalId: referenceIn,
       run: ({ input, key, signal }) => book("airline", { order: input, key, signal }),
       undo: { effect: "keyed", run: ({ of, key, signal }) => cancel("airline", { booking: of.key, key, signal }) },
@@ -67,6 +69,7 @@ export const travel = defineAgent({
       description: "Books a hotel.",
       input: trips.hotelOrder,
       effect: "keyed",
+      key: trips.keyOf("book_hotel"),
       externalId: referenceIn,
       run: ({ input, key, signal }) => book("hotel", { order: input, key, signal }),
       undo: { effect: "keyed", run: ({ of, key, signal }) => cancel("hotel", { booking: of.key, key, signal }) },
@@ -76,6 +79,7 @@ export const travel = defineAgent({
       description: "Pays for flight and hotel.",
       input: trips.chargeOrder,
       effect: "keyed",
+      key: trips.keyOf("charge"),
       externalId: referenceIn,
       run: ({ input, key, signal }) => book("card", { order: input, key, signal }),
       undo: { effect: "keyed", run: ({ of, key, signal }) => cancel("card", { booking: of.key, key, signal }) },
@@ -85,6 +89,7 @@ export const travel = defineAgent({
       description: "Mails the traveller what was booked and paid.",
       input: trips.mailOrder,
       effect: "keyed",
+      key: trips.keyOf("confirm"),
       externalId: referenceIn,
       run: ({ input, key, signal }) => book("mail", { order: input, key, signal }),
     }),
@@ -103,7 +108,13 @@ export const travel = defineAgent({
 
 /** For `cairn chaos travel`: one traveller per task, and the bookings that the services report. */
 export const chaos = defineChaos({
-  input: (task) => ({ from: "Hamburg", to: "Lisbon", date: "2027-03-14", traveller: `Traveller ${task}` }),
+  input: (task) => ({
+    from: "Hamburg",
+    to: "Lisbon",
+    date: "2027-03-14",
+    traveller: `Traveller ${task}`,
+    trip: String(task),
+  }),
   env: (dir) => ({ TRAVEL_SERVICES: servicesOf(dir), TRAVEL_PACE: "0" }),
   effects: (dir) =>
     SOLD.flatMap(([service, tool]) =>

@@ -49,14 +49,14 @@ function troubleWith(step: Step, { calls }: Conversation): string | null {
   const tries = calls.filter(({ tool }) => tool === step);
   const last = tries.at(-1);
   if (last === undefined) return null;
-  // A new call has a new idempotency key, so the external service would treat it as a second order.
+  // cairn has sent it as often as it may. Without a trip number a new call has a new key: it would be a second order.
   if (last.outcome === "unknown") return `It is not known whether ${step} happened; please check before you try again.`;
   const words = JSON.stringify(last.result);
   return tries.length >= TRIES_MAX || words.includes("declined") ? `${step} did not work: ${words}` : null;
 }
 
 function argsOf(step: Step, conversation: Conversation): Readonly<Record<string, unknown>> {
-  const { from, to, date, nights, traveller } = trip.parse(conversation.task.json);
+  const { from, to, date, nights, ...order } = trip.parse(conversation.task.json);
   const resultOf = (tool: Step) => conversation.resultOf(tool);
   const chosen = () => choice.parse(resultOf("compare"));
   const reference = (tool: Step) => booked.parse(resultOf(tool)).reference;
@@ -68,22 +68,22 @@ function argsOf(step: Step, conversation: Conversation): Readonly<Record<string,
     case "compare":
       return { flights: resultOf("searchFlights"), hotels: resultOf("searchHotels") };
     case "bookFlight":
-      return { ...chosen().flight, traveller };
+      return { ...chosen().flight, ...order };
     case "bookHotel":
-      return { ...chosen().hotel, traveller };
+      return { ...chosen().hotel, ...order };
     case "chargeCard":
       return {
         amountUsd: chosen().totalUsd,
         flight: reference("bookFlight"),
         hotel: reference("bookHotel"),
-        traveller,
+        ...order,
       };
     case "sendConfirmation":
       return {
         flight: reference("bookFlight"),
         hotel: reference("bookHotel"),
         charge: reference("chargeCard"),
-        traveller,
+        ...order,
       };
   }
 }

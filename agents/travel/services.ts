@@ -9,7 +9,8 @@ import { type Service, openFile } from "./service-file.ts";
 import { referenceOf } from "./trip.ts";
 
 interface Booking {
-  readonly order: Readonly<Record<string, string | number>>;
+  /** The service does not keep the number of the trip: it is a part of the key. */
+  readonly order: Readonly<Record<string, string | number | undefined>>;
   readonly key: string;
   readonly signal: AbortSignal;
 }
@@ -68,8 +69,10 @@ export function log(service: Service, request: { what: string; key?: string }): 
 
 /** One statement, so that two processes with one key make one booking. */
 function record(service: Service, { order, key }: Booking) {
-  const fields = Object.keys(order);
-  const values = Object.values(order);
+  const kept = Object.entries(order).flatMap(([field, value]) =>
+    field === "trip" || value === undefined ? [] : [[field, value] as const],
+  );
+  const [fields, values] = [kept.map(([field]) => field), kept.map(([, value]) => value)];
   using file = openFile(service);
   const booked = file
     .prepare(

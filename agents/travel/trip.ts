@@ -14,7 +14,12 @@ export const trip = z.object({
   date: z.iso.date().default("2027-05-14"),
   nights: z.int().min(1).max(30).default(3),
   traveller: words.default("Ada Lovelace"),
+  /** The number of the trip, such as 42. Orders of one trip have keys that name it. */
+  trip: words.regex(/^[\w-]{1,40}$/).optional(),
 });
+
+/** The number of the trip, on each of its orders. */
+const numbered = { trip: trip.shape.trip };
 
 export const flight = z.object({ flight: words, route: words, date: z.iso.date(), hours: z.int(), priceUsd: dollars });
 export const hotel = z.object({
@@ -28,11 +33,21 @@ export const hotel = z.object({
 /** The result of the comparison. */
 export const choice = z.object({ flight, hotel, totalUsd: dollars });
 
-export const flightOrder = flight.extend({ traveller: words });
-export const hotelOrder = hotel.extend({ traveller: words });
+export const flightOrder = flight.extend({ traveller: words, ...numbered });
+export const hotelOrder = hotel.extend({ traveller: words, ...numbered });
 /** Flight, hotel and charge are identified by their references. */
-export const chargeOrder = z.object({ amountUsd: dollars, flight: words, hotel: words, traveller: words });
-export const mailOrder = z.object({ flight: words, hotel: words, charge: words, traveller: words });
+export const chargeOrder = z.object({ amountUsd: dollars, flight: words, hotel: words, traveller: words, ...numbered });
+export const mailOrder = z.object({ flight: words, hotel: words, charge: words, traveller: words, ...numbered });
+
+/**
+ * The business key of a step of a trip, such as `trip_42_book_flight_v1` (seed 4: keys from the intent). It is the same
+ * however often the step is sent. A restart books again, as `v2`. Null: the trip has no number, so the run's own key is
+ * used.
+ */
+export const keyOf =
+  (step: string) =>
+  (order: { readonly trip?: string | undefined }, { attempt }: { readonly attempt: number }): string | null =>
+    order.trip === undefined ? null : `trip_${order.trip}_${step}_v${attempt}`;
 
 /** The common field of all bookings. */
 export const booked = z.object({ reference: words });

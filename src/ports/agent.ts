@@ -145,9 +145,9 @@ export interface ToolRules<Input> {
   /**
    * A business key, such as `trip_42_charge_v1`, in place of the derived idempotency key: 1 to 128 printable ASCII
    * characters without spaces. It names the effect, so within a run it belongs to one tool and one set of arguments.
-   * `attempt` is the number of the restart.
+   * `attempt` is the number of the restart, from 1. Null: this call gets the derived key.
    */
-  readonly key: ((input: Input, of: { readonly attempt: number }) => string) | null;
+  readonly key: ((input: Input, of: { readonly attempt: number }) => string | null) | null;
   /**
    * Reads an error of the external service. If the error says that something exists already under our key, it returns
    * the result of the call; for every other error it returns null. It must not return a promise. For keyed and probed

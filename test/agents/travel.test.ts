@@ -91,7 +91,7 @@ describe("the model of the travel example", () => {
     expect(countsOf(dir)).toMatchObject({ card: { requests: 1, bookings: 0 }, mail: { requests: 0 } });
   });
 
-  it("does not repeat a step that may have happened: a new call has a new key", async () => {
+  it("does not repeat a step whose outcome stays unknown: without a trip number a new call has a new key", async () => {
     setBehaviour(dir, "airline", { kind: "fail", moment: "after" });
     const { words } = await walk(LISBON);
     expect(words).toContain("It is not known whether bookFlight happened");
@@ -112,6 +112,29 @@ describe("the travel agent", () => {
     expect(travel.result?.(view(rough.calls))).toEqual(travel.result?.(view(calm.calls)));
     const both = { requests: 3, bookings: 2 };
     expect(countsOf(dir)).toMatchObject({ airline: both, hotel: both, card: both, mail: both });
+  });
+
+  it.each([
+    ["bookFlight", "trip_42_book_flight_v1"],
+    ["bookHotel", "trip_42_book_hotel_v1"],
+    ["chargeCard", "trip_42_charge_v1"],
+    ["sendConfirmation", "trip_42_confirm_v1"],
+  ])("gives %s the key %s, and another one after a restart (seed 4)", async (step, key) => {
+    const { calls } = await walk({ ...LISBON, trip: "42" });
+    const { input, key: keyOf } = travel.tools[step] ?? expect.fail(step);
+    const order: unknown = input.parse(calls.find(({ tool }) => tool === step)?.args);
+    expect(keyOf?.(order, { attempt: 1 })).toBe(key);
+    expect(keyOf?.(order, { attempt: 2 })).toBe(key.replace("_v1", "_v2"));
+  });
+
+  it("leaves the key to cairn when the trip has no number", async () => {
+    const { calls } = await walk(LISBON);
+    const { key } = travel.tools["bookFlight"] ?? expect.fail();
+    expect(key?.(calls.find(({ tool }) => tool === "bookFlight")?.args, { attempt: 1 })).toBeNull();
+  });
+
+  it("has the limits of seed 4: $2.00 and 60 s", () => {
+    expect(travel.budget).toMatchObject({ microUsd: 2_000_000, wallMs: 60_000 });
   });
 
   it("records the name of the external service in the ledger", async () => {

@@ -54,7 +54,7 @@ export function deployStacks<Name extends StackName>(
     readonly instead?: Instead;
   },
 ): Promise<Readonly<Record<Name, Stack>>> {
-  const env = { TRAVEL_SERVICES: services, TRAVEL_PACE: "0", LANE_FILES: files, ...of.env };
+  const env = { TRAVEL_SERVICES: services, TRAVEL_PACE: "0", TRAVEL_WALL: "1h", LANE_FILES: files, ...of.env };
   const isolation = of.names.some((stage) => stage === "isolated") ? "agent" : "none";
   const shared = { url, env, config: { beatSeconds: BEAT_SECONDS, deploy: { isolation } } } as const;
   const agentFiles = [TRAVEL, ...of.agents.map((file) => join(FIXTURES, file))];

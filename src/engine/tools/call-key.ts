@@ -37,11 +37,11 @@ export function keyOf(run: ActiveRun, asked: Asked): CallKey {
   const { call, intent } = open;
   if (intent?.argsDigest === argsDigest) return { kind: "key", key: intent.key, isBusiness: intent.business === true };
   const { attempt, run: id, born } = run.state;
-  if (tool.key === null) {
+  const made = ownKey(tool, { args, attempt });
+  if (made === null) {
     const of = { run: id, born, attempt, call, tool: open.tool, args: canonical(args) };
     return { kind: "key", key: intentKey(run.world.hash, of), isBusiness: false };
   }
-  const made = ownKey(tool, { args, attempt });
   const why = made.wrong ?? wrongWithSecret(run, made.key) ?? wrongWithUse(run.state, { ...asked, key: made.key });
   return why === null ? { kind: "key", key: made.key, isBusiness: true } : { kind: "refused", why: bounded(why) };
 }
@@ -57,17 +57,19 @@ const wrongWithSecret = ({ world }: ActiveRun, key: string): string | null =>
 
 const PRINTABLE = /^[!-~]+$/;
 
-/** Asks the tool for its business key. `wrong` says why the key is not usable. */
+/** Asks the tool for its business key; null: it has none for these arguments. `wrong` says why it is not usable. */
 function ownKey(
   { key, input }: Tool,
   { args, attempt }: { readonly args: Json; readonly attempt: number },
-): { readonly key: string; readonly wrong: string | null } {
+): { readonly key: string; readonly wrong: string | null } | null {
+  if (key === null) return null;
   const refused = (why: string) => ({ key: "", wrong: `KeyRefused: the key of this tool ${why}; nothing was started` });
   try {
     // The function gets a copy, so it cannot change the arguments that run.
-    const made: unknown = key?.(input.parse(structuredClone(args)), { attempt });
+    const made: unknown = key(input.parse(structuredClone(args)), { attempt });
+    if (made === null) return null;
     if (made instanceof Promise) made.catch(() => undefined);
-    if (typeof made !== "string") return refused(`is not a text but ${made === null ? "null" : typeof made}`);
+    if (typeof made !== "string") return refused(`is not a text but ${typeof made}`);
     if (made.length > SIZES.businessKeyCharactersMax) {
       return refused(`has ${made.length} characters, ${SIZES.businessKeyCharactersMax} are allowed`);
     }

@@ -48,6 +48,20 @@ test("the key may depend on the restart number", async () => {
   expect(of.done).toMatchObject([{ key: "pay_1" }]);
 });
 
+test("a call whose key function returns null gets the derived key", async () => {
+  const harness = createHarness();
+  const of = sideEffectAgent({
+    reply: replyWithCalls([
+      ["pay", "ada", 5],
+      ["pay", "bob", 5],
+    ]),
+    pay: { key: ({ to }: PaymentOrder) => (to === "ada" ? "trip_ada_v1" : null) },
+  });
+  const { run } = await played(harness, of);
+  expect(of.done.map((deed) => deed.key)).toEqual(["trip_ada_v1", expect.stringMatching(/^pay-c2-/)]);
+  expect((await ledger(harness.world, run))?.[1]).not.toHaveProperty("business");
+});
+
 test("changes that the key function makes to the arguments do not reach the tool", async () => {
   const harness = createHarness();
   const spoils = (input: PaymentOrder): string => {
