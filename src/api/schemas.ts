@@ -169,6 +169,13 @@ const shown = {
     description:
       "The identity that started it: the ARN that signed the request, user@host of a command line, schedule:NAME; null if none was recorded.",
   }),
+  deadline: z
+    .object({ at, endBy: at, onExpiry: z.enum(["undo", "leave"]) })
+    .nullable()
+    .openapi({
+      description:
+        "When it must be over, epoch milliseconds. An expired run compensates until `endBy`; null if its agent sets no deadline.",
+    }),
   messages: count,
   attempt: count.openapi({ description: "Counts up each time that the run begins again from its task." }),
   children: z.array(child).openapi({ description: "The child runs that it waits for." }),

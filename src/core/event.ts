@@ -9,6 +9,7 @@ import type { Value } from "./message.ts";
 import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
 import type { Crack } from "./crack.ts";
+import type { Deadline } from "./deadline.ts";
 import type { Phase } from "./phases.ts";
 
 /** One part of a model's reply. `provider` is opaque metadata of the provider that cairn returns unchanged. */
@@ -74,7 +75,7 @@ export interface Failure {
 }
 
 interface Bodies extends ChildEvents {
-  RunStarted: { readonly agentVersion: string };
+  RunStarted: { readonly agentVersion: string; readonly deadline?: Deadline };
   /** `by`: who accepted the version. Present where the run was pinned to the version before. */
   AgentChanged: { readonly from: string; readonly to: string; readonly by?: string; readonly price?: Price };
   ModelCallCompleted: {

@@ -32,9 +32,12 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   },
   {
     level: 3,
-    adds: "child runs that a run dispatches, and the grant of a child",
+    adds: "child runs that a run dispatches, the grant of a child, and deadlines of runs",
     isUsedBy: ({ state, events }) =>
-      state.children.length > 0 || state.grant !== undefined || events.some(({ kind }) => kind === "ChildDispatched"),
+      state.children.length > 0 ||
+      state.grant !== undefined ||
+      state.deadline !== undefined ||
+      events.some(({ kind }) => kind === "ChildDispatched"),
   },
 ];
 

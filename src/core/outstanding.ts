@@ -5,6 +5,7 @@
 import { waitsForChildren } from "./calls/children.ts";
 import { BUDGET } from "./policy/extension.ts";
 import { BOUNDS } from "./limits.ts";
+import { expiresAt, isExpired } from "./policy/deadline.ts";
 import { isTerminal } from "./phases.ts";
 import { isNext, waitsForEarlierCall } from "./calls/open-calls.ts";
 import { nextCompensationStep, wantsRestart } from "./calls/saga.ts";
@@ -80,12 +81,31 @@ export type Command =
   | { readonly kind: "compact" }
   /** Nothing can be done before then. */
   | { readonly kind: "wait"; readonly until: number }
-  /** Nothing can be done until a human answers or resumes the run. */
-  | { readonly kind: "awaitAnswer" };
+  /** The deadline of the run has passed, or the time that its end may take. */
+  | { readonly kind: "expire" }
+  /** Nothing can be done until a human answers or resumes the run, or until its deadline. */
+  | { readonly kind: "awaitAnswer"; readonly until?: number };
 
 /** The outstanding commands in order of execution; empty for a run that has ended. */
-export function nextCommands(state: State, view: View): readonly Command[] {
-  if (isTerminal(state.phase)) return [];
+export const nextCommands = (state: State, view: View): readonly Command[] =>
+  isTerminal(state.phase) ? [] : byDeadline(commandsOwed(state, view), state, view);
+
+/**
+ * The commands, cut off at the deadline. A decided end and a cancel come first, and so do calls that this invocation
+ * released: no later invocation could know that they never started. A time that only one clock has reached ends nothing
+ * (schedule 104).
+ */
+function byDeadline(commands: readonly Command[], state: State, view: View): readonly Command[] {
+  const [first] = commands;
+  const at = expiresAt(state);
+  if (at === null || first === undefined || first.kind === "end" || first.kind === "cancel") return commands;
+  if (earliestOf(view) >= at && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "expire" }];
+  const until = view.now < at ? at : view.now + BOUNDS.clockAgainMs;
+  if (first.kind === "awaitAnswer") return [{ ...first, until }];
+  return first.kind === "wait" ? [{ ...first, until: Math.min(first.until, until) }] : commands;
+}
+
+function commandsOwed(state: State, view: View): readonly Command[] {
   const quiet = view.now < view.effectsSettleAt;
   // Schedule 5: a failed end waits until no fenced invocation can still act.
   const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.effectsSettleAt } : command);
@@ -97,7 +117,7 @@ export function nextCommands(state: State, view: View): readonly Command[] {
   if (view.cancel && !isDecided && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
   // C5: children come first, before the own compensation and the end.
   if (state.ending !== null && waits) return [stopOrAwait(state, view)];
-  const pause = view.pause && !view.cancel;
+  const pause = view.pause && !view.cancel && !isExpired(state);
   if (state.phase === "AwaitingAgent") return [{ kind: pause ? "pause" : view.looked ? "awaitAnswer" : "lookAgain" }];
   if (state.phase === "Paused") return [{ kind: pause ? "awaitAnswer" : "resume" }];
   if (undo === "compensate") return [{ kind: "compensate" }];

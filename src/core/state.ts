@@ -3,6 +3,7 @@
  * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
 import type { Child, Dispatched } from "./child.ts";
+import type { Deadline } from "./deadline.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { Json } from "./json.ts";
 import type { Crack } from "./crack.ts";
@@ -162,6 +163,8 @@ export interface State {
   /** IDs of messages whose content is taken in and whose inbox items may still exist. */
   readonly absorbed: readonly string[];
   readonly startedAt: number | null;
+  /** Absent until the run starts, and where its agent sets none. */
+  readonly deadline?: Deadline;
   /** The identity that started the run, as the API or CLI knows it; absent where none was given. */
   readonly startedBy?: string;
   /** Absent while the run follows every version and never waited for one. */

@@ -74,6 +74,7 @@ const handlers: Handlers = {
     phase: "AwaitingLLM",
     agentVersion: event.agentVersion,
     startedAt: event.at,
+    ...(event.deadline === undefined ? {} : { deadline: event.deadline }),
   }),
 
   AgentChanged: applyAgentChange,

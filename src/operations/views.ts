@@ -2,6 +2,7 @@
 import type { LedgerEntry } from "../codec/archive.ts";
 import { newerBy } from "../codec/row.ts";
 import { usd } from "../core/policy/spending.ts";
+import type { Deadline } from "../core/deadline.ts";
 import type { Grant, Spent } from "../core/policy/budget.ts";
 import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/policy/extension.ts";
@@ -107,6 +108,8 @@ export interface Shown extends Summary {
   readonly startedAt: number | null;
   /** The identity that started the run; null if none was recorded. */
   readonly startedBy: string | null;
+  /** When it must be over, and what happens to its effects then; null if its agent sets no deadline. */
+  readonly deadline: Deadline | null;
   readonly messages: number;
   /** The restart number, from 1. */
   readonly attempt: number;
@@ -223,7 +226,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     attempt: state.attempt,
     task: await json(state.task),
     startedAt: state.startedAt,
-    startedBy: state.startedBy ?? null,
+    ...{ startedBy: state.startedBy ?? null, deadline: state.deadline ?? null },
     messages: state.messages.length,
     agentVersion: state.agentVersion,
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),

@@ -34,6 +34,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, Outag
   /** How many beats an invocation may make before it stores a snapshot and releases the run. Absent: the deployment's. */
   readonly checkpoint?: Checkpoint;
   readonly upgrade: UpgradePolicy;
+  /** Absent: a run has no deadline. */
+  readonly deadline?: DeadlinePolicy;
   readonly budget: Budget;
   /** Whether a run that repeats itself is stopped. */
   readonly loops: LoopPolicy;
@@ -279,6 +281,13 @@ export interface Check<Task = never> {
    * nothing.
    */
   holds(view: RunView<Task>): boolean | string | Promise<boolean | string>;
+}
+
+/** When each run must be over, from its start; see `DeadlineOptions`. */
+export interface DeadlinePolicy {
+  readonly afterMs: number;
+  readonly withinMs: number;
+  readonly onExpiry: "undo" | "leave";
 }
 
 /** What happens to the effects of a run that has failed; see `SagaOptions`. */

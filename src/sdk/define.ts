@@ -16,6 +16,7 @@ import { react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { wrongWithChild } from "./child-tool.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
+import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
@@ -105,6 +106,8 @@ interface AgentOptions<Task extends z.ZodType> extends OutageOptions, TopologyOp
    * that: `warm` for 90 days, `cold` for seven years. It applies to runs that start after the change.
    */
   readonly retention?: RetentionOptions;
+  /** When a run must be over, whatever it waits for. Default: never. */
+  readonly deadline?: DeadlineOptions;
   /** Default: when a run fails, cairn compensates the calls that can be undone, then ends the run. */
   readonly saga?: SagaOptions;
   /** Names of the secrets that its tools may read, such as `AIRLINE_TOKEN`. Their values are never written. */
@@ -181,6 +184,7 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     schedule: scheduleOf(options),
     retention,
     saga,
+    ...deadlineOf(name, options.deadline),
     secrets: secrets.data ?? [],
   };
 }

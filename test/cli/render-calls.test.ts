@@ -33,6 +33,8 @@ const blocked: Shown = {
     createdAt: NOW,
     startedAt: NOW,
     startedBy: null,
+
+    deadline: null,
     statusSince: NOW,
     lastCheckpointAt: NOW,
     task: {},

@@ -17,6 +17,8 @@ const waiting: Shown = {
     createdAt: NOW - 700_000,
     startedAt: NOW - 700_000,
     startedBy: null,
+
+    deadline: null,
     statusSince: NOW,
     lastCheckpointAt: NOW,
     attempt: 1,

@@ -28,6 +28,8 @@ const waiting: Shown = {
     createdAt: AT,
     startedAt: AT,
     startedBy: null,
+
+    deadline: null,
     statusSince: AT,
     lastCheckpointAt: AT,
     task: {},

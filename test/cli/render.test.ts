@@ -30,6 +30,8 @@ const blocked: Shown = {
     createdAt: NOW - 125_000,
     startedAt: NOW - 124_000,
     startedBy: "ann@loom",
+
+    deadline: null,
     statusSince: NOW - 5_000,
     lastCheckpointAt: NOW - 5_000,
   },

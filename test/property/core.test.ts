@@ -70,7 +70,7 @@ test("the random runs reach every phase, every event and every command", () => {
   expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
   expect([...statuses].toSorted()).toEqual(["gated", "permitted", "proposed", "started", "unknown"]);
   const all =
-    "askModel awaitAnswer cancel childTooLate close compact compensate conclude decide end expireGate giveUp intend judge lookAgain makeChildren pause perform prepare probe reconcile recover resume startOver stopChildren takeReports undo wait";
+    "askModel awaitAnswer cancel childTooLate close compact compensate conclude decide end expire expireGate giveUp intend judge lookAgain makeChildren pause perform prepare probe reconcile recover resume startOver stopChildren takeReports undo wait";
   expect([...commands].toSorted()).toEqual(all.split(" "));
 });
 
@@ -105,7 +105,7 @@ const lines = (commands: readonly Command[]): string[] =>
 /** The outstanding action of that line after its owner is dead and its effects have settled. */
 const successors: Readonly<Record<string, readonly string[]>> = {
   perform: ["recover"],
-  wait: ["askModel", "end", "reconcile", "probe", "expireGate", "decide", "giveUp", "undo", "conclude"],
+  wait: ["askModel", "end", "reconcile", "probe", "expireGate", "decide", "giveUp", "undo", "conclude", "childTooLate"],
 };
 
 describe("what a transition commands", () => {
@@ -125,12 +125,13 @@ describe("what a transition commands", () => {
           return open.probeAt ?? open.gate?.expiresAt ?? leftUntil ?? 0;
         });
         const undoFrom = outcome.state.undo?.at(-1)?.from ?? 0;
-        const later = Math.max(by.now, by.effectsSettleAt, outcome.state.retryAt ?? 0, undoFrom, ...held);
+        const tooLate = outcome.state.children.map(({ deadline, superseded }) => (superseded ? 0 : (deadline ?? 0)));
+        const later = Math.max(by.now, by.effectsSettleAt, outcome.state.retryAt ?? 0, undoFrom, ...held, ...tooLate);
         const next: View = { ...by, now: later, epoch: by.epoch + 1, effectsSettleAt: later };
         const commands = nextCommands(outcome.state, next);
         const owed = new Set([...lines(commands), ...commands.map((command) => command.kind)]);
-        // A requested pause comes first; a resume brings back the outstanding actions.
-        if (owed.has("pause")) continue;
+        // A requested pause comes first; a resume brings back the outstanding actions. A deadline ends them.
+        if (owed.has("pause") || owed.has("expire")) continue;
         for (const line of lines(outcome.commands)) {
           const [kind = "", call] = line.split(" ");
           const heir = (successors[kind] ?? [kind]).map((each) => (call === undefined ? each : `${each} ${call}`));

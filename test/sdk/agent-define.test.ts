@@ -56,6 +56,20 @@ describe("an agent", () => {
     expect(defineAgent({ ...valid, budget: { wall } }).budget).toMatchObject({ wallMs });
   });
 
+  test("fills in a deadline: effects stay, and the end may take five minutes", () => {
+    expect(defineAgent(valid)).not.toHaveProperty("deadline");
+    const { deadline } = defineAgent({ ...valid, deadline: { after: "2h" } });
+    expect(deadline).toEqual({ afterMs: 7_200_000, withinMs: 300_000, onExpiry: "leave" });
+  });
+
+  test.each([
+    ["no time", {}, /deadline of agent travel: after/],
+    ["another policy", { after: "1h", onExpiry: "stop" }, /deadline of agent travel: onExpiry/],
+    ["another option", { after: "1h", until: "2h" }, /deadline of agent travel: .*until/],
+  ])("refuses a deadline with %s", (_, deadline, says) => {
+    expect(() => defineAgent({ ...valid, deadline: deadline as never })).toThrow(says);
+  });
+
   test.each(["2 hours", "0s", "h", "-1s", "1.5h", 0, -1, 1.5])("refuses the working time %o", (wall) => {
     expect(() => defineAgent({ ...valid, budget: { wall } })).toThrow(/budget of agent travel: wall/);
   });

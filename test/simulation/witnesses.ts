@@ -69,6 +69,9 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   71: "test/schedules/dial.test.ts",
   // One answer that is lost among many, or a deployment; the checkers of accounts and deaths see what would follow.
   91: "test/schedules/outages.test.ts",
+  // No agent of a history sets a deadline.
+  143: "test/schedules/deadlines.test.ts",
+  144: "test/schedules/deadlines.test.ts",
   92: "test/schedules/outages.test.ts",
   93: "test/schedules/outages.test.ts",
   94: "test/schedules/outages.test.ts",

@@ -108,6 +108,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
       [
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
         ["started", startWords(run, now)],
+        ...deadlineOf(run, now),
         ["checkpoint", relative(run.lastCheckpointAt, now)],
         ["done", [...done, ...deaths].join(", ")],
         ["spent", `${spentOf(run)}, ${tokens}`],
@@ -122,6 +123,14 @@ function head(run: Shown, { now, paint }: Style): string[] {
       paint,
     ),
   ];
+}
+
+/** When a run that goes on must be over, and what follows then. */
+function deadlineOf({ deadline, inProgress }: Shown, now: number): readonly (readonly [string, string])[] {
+  if (deadline === null || !inProgress) return [];
+  const { at, onExpiry } = deadline;
+  const then = onExpiry === "undo" ? "undoes its effects and fails" : "fails, and its effects stay";
+  return [["deadline", `${relative(at, now)}, at ${timeOfDay(at, now)}: then it ${then}`]];
 }
 
 /** Where the topology stands, and one line for each first signal of a failure. */

@@ -2,6 +2,7 @@
  * The timeline of a run: one line for each event, with its beats, its cost, and every process death that it survived.
  * It is a fold over events, so `timeline` renders a whole run and `watch` continues with new events.
  */
+import type { Deadline } from "../../core/deadline.ts";
 import { stripVTControlCharacters } from "node:util";
 import type { ReplyPart } from "../../core/event.ts";
 import type { Value } from "../../core/message.ts";
@@ -106,7 +107,7 @@ function lineOf(context: Context): Line | null {
   const name = (call: string): string => callName(story, call);
   switch (entry.kind) {
     case "RunStarted":
-      return { says: `started with agent version ${entry.agentVersion}` };
+      return { says: `started with agent version ${entry.agentVersion}${dueBy(entry.deadline)}` };
     case "AgentChanged": {
       const by = entry.by === undefined ? "" : `, accepted by ${entry.by}`;
       return { says: paint("yellow", `continues with agent version ${entry.to} instead of ${entry.from}${by}`) };
@@ -294,3 +295,6 @@ function callName({ tools }: Story, call: string): string {
 }
 
 const callsIn = (parts: readonly ReplyPart[]) => parts.filter((part) => part.kind === "call");
+
+const dueBy = (deadline?: Deadline): string =>
+  deadline === undefined ? "" : `, and has to be done by ${new Date(deadline.at).toISOString()}`;

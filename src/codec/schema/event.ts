@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { EFFECT_NAMES } from "../../core/calls/effects.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
+import type { Deadline } from "../../core/deadline.ts";
 import type {
   Action,
   Answer,
@@ -61,6 +62,8 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("takeover"), from: name, takeovers: count }),
 ]);
 
+export const deadline: z.ZodType<Deadline> = z.looseObject({ at, endBy: at, onExpiry: z.enum(["undo", "leave"]) });
+
 export const failedFrom: z.ZodType<FailedFrom> = z.looseObject({
   phase,
   started: z.array(name),
@@ -115,7 +118,12 @@ export const intentShape = {
 };
 
 const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
-  RunStarted: z.looseObject({ kind: z.literal("RunStarted"), at, agentVersion: z.string() }),
+  RunStarted: z.looseObject({
+    kind: z.literal("RunStarted"),
+    at,
+    agentVersion: z.string(),
+    deadline: deadline.exactOptional(),
+  }),
   AgentChanged: z.looseObject({
     kind: z.literal("AgentChanged"),
     at,

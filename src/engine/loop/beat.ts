@@ -165,7 +165,7 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
       continue;
     }
     if (command.kind === "awaitAnswer") {
-      if (!isTooLate(run)) return release(run, { kind: "park" });
+      if (!isTooLate(run)) return release(run, { ...command, kind: "park" });
       if ((await expire(run)) === "woken") return release(run, { kind: "beat" });
       continue;
     }
@@ -214,8 +214,8 @@ async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "
 type LetGo =
   | { readonly kind: "beat" }
   | { readonly kind: "wait"; readonly until: number }
-  /** Park until a wake-up comes, or as long as a run may wait. */
-  | { readonly kind: "park" };
+  /** Park until a wake-up comes, or as long as a run may wait, at most `until`. */
+  | { readonly kind: "park"; readonly until?: number };
 
 /** Commits what is pending, releases the run, and tells the chain what to do next. */
 async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
@@ -227,7 +227,9 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   // Both times use one reading of the clock. A park that ends before the deadline would lead to another month of
   // parking.
   const deadline = isIdle || isDoubted ? run.noticed.waitsUntil : run.now + run.world.limits.idleRunMs;
-  const waitsUntil = how.kind === "wait" ? how.until : isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
+  const parkedUntil = isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
+  const park = how.kind === "park" && how.until !== undefined ? Math.min(how.until, parkedUntil) : parkedUntil;
+  const waitsUntil = how.kind === "wait" ? how.until : park;
   const until = looks ? Math.min(waitsUntil, nextLook(run)) : waitsUntil;
   const wakeAt = how.kind === "beat" ? null : until;
   const nextChain = run.row.chainClaims >= run.world.limits.chainClaimsMax;

@@ -10,6 +10,7 @@ import { runTools, recoverCalls } from "../tools/run-tools.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { makeClosingCall } from "../model/closing-call.ts";
 import { compactContext } from "../model/compaction.ts";
+import { expireRun, startRun } from "./deadline.ts";
 import { cancel, pause, resume } from "./operator-requests.ts";
 import { findRow } from "../../history/damage.ts";
 import { checkMissingTools, matchAgentVersion } from "./agent-version.ts";
@@ -44,6 +45,8 @@ export async function step(runner: Runner, run: ActiveRun, command: Step): Promi
       return commitDecided(run, run.state.ending);
     case "cancel":
       return cancel(run);
+    case "expire":
+      return expireRun(run);
     case "pause":
       return pause(run);
     case "resume":
@@ -73,6 +76,7 @@ type AgentStep = Exclude<
     kind:
       | "end"
       | "cancel"
+      | "expire"
       | "startOver"
       | "undo"
       | "pause"
@@ -114,8 +118,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     case "lookAgain":
       return checkMissingTools(run, agent);
     case "prepare":
-      run.record({ kind: "RunStarted", at: run.now, agentVersion: agent.version });
-      return "continue";
+      return startRun(run, agent);
     case "intend":
       return prepareCalls(run, { agent: agentInRole(run.state, agent), agentOf: runner.agentOf }, command.calls);
     case "makeChildren":

@@ -7,6 +7,7 @@ import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
 import { exhaustedMeter } from "../../core/policy/spending.ts";
 import type { Failure } from "../../core/event.ts";
+import { isExpired } from "../../core/policy/deadline.ts";
 import { isInfrastructureFailure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
 import { wantsRestart } from "../../core/calls/saga.ts";
@@ -28,7 +29,7 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   const isAsked = asked !== undefined || open.some(({ answer }) => answer?.as === "compensate");
   const at = run.now;
   const isOutage = ending?.kind === "failed" && isInfrastructureFailure(ending.failure);
-  const wanted = isOutage ? agent.saga.onOutage : agent.saga.onFailure;
+  const wanted = isExpired(run.state) ? "undo" : isOutage ? agent.saga.onOutage : agent.saga.onFailure;
   if (wanted === "leave" && !isAsked && ending?.kind === "failed") {
     const why = isOutage ? LEFT_IN_OUTAGE : "the agent declares that its effects stay when it fails";
     const action = { kind: "abort", failure: ending.failure, next: "leave" } as const;

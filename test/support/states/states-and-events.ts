@@ -38,7 +38,7 @@ export const newState = (task: Json = { to: "Lisbon" }): State =>
 
 export const stateAfter = (...events: readonly Event[]): State => foldAll(newState(), events);
 
-export const startedEvent: Event = { kind: "RunStarted", at: AT, agentVersion: "1" };
+export const startedEvent: EventOf<"RunStarted"> = { kind: "RunStarted", at: AT, agentVersion: "1" };
 
 export function replied(parts: readonly ReplyPart[], at = AT): EventOf<"ModelCallCompleted"> {
   return {

@@ -6,6 +6,7 @@ import type { State } from "../../../src/core/state.ts";
 import { waitsForEarlierCall } from "../../../src/core/calls/open-calls.ts";
 import { accepts } from "../../../src/core/accepts.ts";
 import { foldAll } from "../../../src/core/transition.ts";
+import { decideExpiry } from "../../../src/core/policy/deadline.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { canCompact, compactionEvent } from "../states/compactions.ts";
@@ -47,6 +48,13 @@ export function operationsFor(command: Command, state: State, view: View): reado
   return runnerOperations(command, state, view);
 }
 
+const beginnings = (state: State, { now }: View): readonly WalkOperation[] => [
+  operation(startedEvent),
+  operation(startedEvent),
+  operation({ ...startedEvent, deadline: { at: now + 900, endBy: now + 1_200, onExpiry: "undo" } }),
+  operation(decided({ kind: "abort", failure: failureIn(state) })),
+];
+
 const closingOperations = (state: State): readonly WalkOperation[] => [
   { events: (size, pick) => [replied([textPart(`Open is ${multibyteText(size, pick)}`)]), debit(pick % 100)] },
   operation(replied([callPart("late")])),
@@ -74,11 +82,7 @@ function runnerOperations(
 ): readonly WalkOperation[] {
   switch (command.kind) {
     case "prepare":
-      return [
-        operation(startedEvent),
-        operation(startedEvent),
-        operation(decided({ kind: "abort", failure: failureIn(state) })),
-      ];
+      return beginnings(state, view);
     case "end":
       return state.ending?.kind === "failed"
         ? [operation(...failedEnd(state, state.ending.failure))]
@@ -131,9 +135,11 @@ function runnerOperations(
       return command.calls.flatMap((call) => endsOf(call, state, view));
     case "recover":
       return command.calls.map((call) => recoveryOf(call, state, view));
+    case "expire":
+      return [operation(decideExpiry(state, view.now))];
     case "awaitAnswer":
       // Answers and requests come from outside; see below.
-      return [];
+      return command.until === undefined ? [] : [{ events: () => [], waitsUntil: command.until }];
   }
 }
 
@@ -176,8 +182,13 @@ function found(state: State): readonly WalkOperation[] {
 const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
   state.open
     .filter(
-      ({ status, releasedBy, probeAt, tries, undoes }) =>
-        undoes === undefined && status === "started" && releasedBy === epoch && !probeAt && !tries,
+      ({ status, releasedBy, probeAt, tries, undoes, child }) =>
+        undoes === undefined &&
+        child === undefined &&
+        status === "started" &&
+        releasedBy === epoch &&
+        !probeAt &&
+        !tries,
     )
     .map(({ call }) => ({ ...resulted(call, "NotStarted"), outcome: "failed" }) as Event);
 

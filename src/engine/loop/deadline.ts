@@ -1,0 +1,29 @@
+/** Starts a run with the deadline that its agent declares, and ends it when that deadline has passed. */
+import { decideExpiry } from "../../core/policy/deadline.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import type { Next } from "../context/next.ts";
+
+/**
+ * Records the start of the run.
+ *
+ * Schedule 143: the deadline is a time, and it is a part of this event. A later process, or a later version of the
+ * agent, finds it in the state and sets no other one.
+ */
+export function startRun(run: ActiveRun, { version: agentVersion, deadline }: Agent): Next {
+  const at = run.now;
+  if (deadline === undefined) {
+    run.record({ kind: "RunStarted", at, agentVersion });
+    return "continue";
+  }
+  const { afterMs, withinMs, onExpiry } = deadline;
+  const fixed = { at: at + afterMs, endBy: at + afterMs + withinMs, onExpiry };
+  run.record({ kind: "RunStarted", at, agentVersion, deadline: fixed });
+  return "continue";
+}
+
+/** Decides what follows when the deadline has passed, or the time that the end of the run may take. */
+export function expireRun(run: ActiveRun): Next {
+  run.record(decideExpiry(run.state, run.now));
+  return "continue";
+}
