@@ -1,6 +1,6 @@
 /**
- * `cairn doctor [--production]`: checks everything that runs need, and says how to repair what is wrong. It changes
- * nothing.
+ * `cairn doctor [--production] [--run RUN]`: checks everything that runs need, and says how to repair what is wrong. It
+ * changes nothing.
  *
  * Exits 1 if a check failed. A check that could not be made is `unknown`, which is not a failure.
  */
@@ -12,10 +12,13 @@ import { SECRET_CHARACTERS_MIN } from "../../codec/redaction/redaction.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { AGENT_CHECKS, AGENT_RULES, type AgentsCase, type SecretSeen, agentSeen } from "../../doctor/agents.ts";
-import { judgeAll } from "../../ports/diagnosis.ts";
+import { type Judged, judgeAll } from "../../ports/diagnosis.ts";
+import { checkBoundary } from "../../history/check-boundary.ts";
+import { judgeBoundary } from "../../doctor/boundary.ts";
 import { judgePoints } from "../../doctor/production.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import { readCatalogue } from "./agents.ts";
+import { type RunOf, find, present } from "./show.ts";
 import { EXIT } from "../errors.ts";
 import { type Examined, renderExamined } from "../render/doctor.ts";
 import { type Settings, settingsOf } from "../settings.ts";
@@ -23,6 +26,7 @@ import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
 
 export interface DoctorFlags extends BeatFlags {
   readonly production?: boolean;
+  readonly run?: string;
 }
 
 export async function doctor(
@@ -51,8 +55,9 @@ export async function doctor(
     // The look blocks the event loop, so the spinner cannot be drawn; a plain line is printed before it.
     onLong: (what) => terminal.err(what),
   });
+  const stored = flags.run === undefined ? [] : await judgeStoredRun(shell, { run: flags.run, flags });
   terminal.waitFor(null);
-  const checks = [...agents, ...diagnosed.checks];
+  const checks = [...agents, ...diagnosed.checks, ...stored];
   const examined: Examined = {
     cairn: version,
     ...{ world: provider.name, production, hints: diagnosed.hints },
@@ -62,6 +67,14 @@ export async function doctor(
   if (shell.json) printDocument(shell, examined);
   else terminal.out(renderExamined(examined, terminal.paintOut));
   return examined.ok ? EXIT.done : EXIT.failed;
+}
+
+/** Checks the stored fields of one run against the persistence boundary. */
+async function judgeStoredRun(shell: Shell, of: RunOf): Promise<readonly Judged[]> {
+  const { opened, run } = await find(shell, of);
+  shell.terminal.waitFor(`reading ${run}`);
+  const checked = present(opened, { run, found: await checkBoundary(opened.world, run) });
+  return judgeBoundary(checked, { verify: opened.settings.command("verify", run) });
 }
 
 async function lookAtAgents(settings: Settings): Promise<AgentsCase> {

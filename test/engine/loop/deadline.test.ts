@@ -20,7 +20,7 @@ const payloadOf = (harness: Harness, run: string) => {
 
 /** Drives the run until it ends. The clock moves to each time at which the run wakes by itself. */
 async function driven(harness: Harness, agent: Agent, run: string): Promise<void> {
-  for (let count = 0; count < 30 && rowOf(harness, run).endNotified === false; count += 1) {
+  for (let count = 0; count < 30 && !rowOf(harness, run).endNotified; count += 1) {
     harness.clock.moveTo(Math.max(harness.clock.now(), rowOf(harness, run).wakeAt ?? 0));
     await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payloadOf(harness, run)));
   }

@@ -36,6 +36,14 @@ describe("doctor in the embedded world", () => {
     expect(out).toContain("3 ok, 7 unknown");
   });
 
+  test("checks each stored field of a run with --run", async () => {
+    const at = createCliFolder();
+    const run = await startQueuedRun(at, "note");
+    const found = await examined(at, "--run", run);
+    expect([found["run-bounds"]?.status, found["run-fields"]?.status]).toEqual(["ok", "ok"]);
+    expect(found["run-fields"]?.why).toMatch(/^\d+ fields of snapshot 0$/);
+  });
+
   test("says what to type when no supervisor runs, and nothing when one does", async () => {
     const at = createCliFolder({ CAIRN_LIMITS: '{"overdueMs":1}' });
     await startQueuedRun(at, "note", "gate");

@@ -1,0 +1,121 @@
+/** The persistence boundary on a stored run: a field that was altered, or that grew beyond its bound, is named. */
+import { beforeAll, expect, test } from "vitest";
+import type { Snapshot } from "../../src/codec/snapshot.ts";
+import { BOUNDARY } from "../../src/history/boundary.ts";
+import { checkBoundary } from "../../src/history/check-boundary.ts";
+import { judgeBoundary } from "../../src/doctor/boundary.ts";
+import { inline } from "../../src/core/message.ts";
+import { DamagedCopy, type StoredRun, createLongRun } from "../support/runs/damaged-copies.ts";
+import { newCall } from "../../src/core/calls/open-calls.ts";
+
+type Field = keyof typeof BOUNDARY;
+
+let storedRun: StoredRun;
+
+beforeAll(async () => {
+  storedRun = await createLongRun();
+});
+
+const AT = 1_700_000_000_000;
+const failure = { code: "Forged", message: "forged" };
+
+/** Another value for each field. It has the right form, so only the boundary can tell that it is wrong. */
+const OTHER: { readonly [F in Field]: unknown } = {
+  run: "local-bbbbbbbbbbbbbbbbbbbbbbbbbb",
+  born: "cccccccccc",
+  agent: "another",
+  agentVersion: "99",
+  task: inline({ forged: true }),
+  startedAt: 1,
+  startedBy: "eve",
+  attempt: 7,
+  calls: 700,
+  manifest: [],
+  tail: [],
+  attemptFrom: 3,
+  window: { from: 2, lead: [] },
+  open: [newCall("c900", "act")],
+  absorbed: ["forged"],
+  undo: [{ call: "c1", key: "forged", from: null }],
+  saga: { left: ["c1"] },
+  compensate: { next: "cancel", by: "eve" },
+  children: [{ id: "local-1", call: "c1", try: 1, agent: "w", grant: { beats: 1 }, deadline: null, superseded: false }],
+  spent: { tokensIn: 1, tokensOut: 1, microUsd: 1, beats: 1, toolCalls: 1 },
+  price: { inUsd: 999, outUsd: 999 },
+  takeoversMax: 999,
+  extension: { asked: 1, granted: { beats: 1 }, gate: null },
+  grant: { beats: 3 },
+  phase: "Compacting",
+  pausedFrom: "Compacting",
+  modelRetries: 2,
+  nudges: 2,
+  retryAt: AT,
+  outage: { since: AT, tries: 3 },
+  fallback: { model: 1, until: AT },
+  stopsFor: failure,
+  closingCallLost: true,
+  deadline: { at: AT, endBy: AT, onExpiry: "undo" },
+  ending: { kind: "cancelled" },
+  result: inline("forged"),
+  failure,
+  failedFrom: { phase: "AwaitingLLM", started: [] },
+  redriven: { times: 1, id: "forged" },
+  retention: { hotMs: 1_000, archive: null },
+  topology: { kind: "debate", progress: {}, role: "critic", where: "round 9", from: 0 },
+  cracks: { runaway: { times: 3, at: AT, why: "forged" } },
+  upgrades: { policy: "pin", asked: 0, lack: null, accepted: null },
+  assigned: { asked: 1, to: "eve", by: "eve" },
+  ignoredDecision: { at: AT, gate: "g", as: "approve", by: "eve", why: "forged" },
+};
+
+const forged = (field: Field, value: unknown): DamagedCopy => {
+  const copy = new DamagedCopy(storedRun);
+  copy.forge((document: Snapshot) => ({ ...document, state: { ...document.state, [field]: value } }));
+  return copy;
+};
+
+const verdicts = async ({ world, run }: DamagedCopy) => {
+  const checked = await checkBoundary(world, run);
+  return checked === null ? null : judgeBoundary(checked, { verify: `npx cairn verify ${run}` });
+};
+
+test("a run that is as it was written is within all bounds, and its events give all fields again", async () => {
+  const found = await verdicts(new DamagedCopy(storedRun));
+  expect(found).toMatchObject([
+    { id: "run-bounds", status: "ok" },
+    { id: "run-fields", status: "ok" },
+  ]);
+  expect(found?.[1]?.why).toMatch(new RegExp(`^${Object.keys(BOUNDARY).length} fields of snapshot \\d+$`));
+});
+
+test.each(Object.keys(BOUNDARY) as Field[])("names the altered field %s", async (field) => {
+  const [, fields] = (await verdicts(forged(field, OTHER[field]))) ?? [];
+  expect(fields).toMatchObject({ status: "fail", mend: expect.stringContaining("verify") });
+  // A snapshot of another run is not taken for this one at all.
+  const named = field === "run" || field === "born" ? /belongs to run/ : new RegExp(`^${field}: it is `);
+  expect(fields?.why).toMatch(named);
+});
+
+test.each<[Field, unknown, RegExp]>([
+  [
+    "open",
+    Array.from({ length: 17 }, (_, at) => newCall(`c${900 + at}`, "act")),
+    /open: it has 17, .*callsPerReplyMax/,
+  ],
+  ["task", inline("x".repeat(5_000)), /task: it has 5002, .*stateValueBytesMax/],
+  ["agent", "a".repeat(65), /agent: it has 65, .*nameCharactersMax/],
+  ["startedBy", "e".repeat(40_000), /the whole state: it has \d+ bytes, 32768 are allowed/],
+])("names the field %s when it is beyond its bound", async (field, value, says) => {
+  const [bounds] = (await verdicts(forged(field, value))) ?? [];
+  expect(bounds).toMatchObject({ id: "run-bounds", status: "fail" });
+  expect(bounds?.why).toMatch(says);
+});
+
+test("says that fields cannot be computed again when an older snapshot is lost", async () => {
+  const copy = new DamagedCopy(storedRun);
+  copy.delete(copy.keys("snapshots")[3]);
+  expect(await verdicts(copy)).toMatchObject([
+    { status: "ok" },
+    { status: "fail", why: expect.stringContaining("cannot be computed again") },
+  ]);
+});
