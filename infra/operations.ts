@@ -35,7 +35,7 @@ export function cracksTable(): string {
     signal,
     threshold,
     recovery,
-    metric === null ? "comes with child runs" : `\`${kebab(metric)}\``,
+    `\`${kebab(metric)}\``,
     response,
   ]);
   return [cells, cells.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`).join("\n");

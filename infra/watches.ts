@@ -7,7 +7,7 @@
  */
 import { ALARMS } from "../src/adapters/aws/metrics.ts";
 import { TABLE } from "../src/adapters/aws/table/schema.ts";
-import { ALL_CRACKS, type CrackMetric } from "../src/core/topologies/cracks.ts";
+import { ALL_CRACKS } from "../src/core/topologies/cracks.ts";
 import { type DeployedFunction, type Names, kindOf } from "./names.ts";
 import { DIED, ERRORS, OF_BEAT, alarms, explained, log, namesOfLogs, tail, typed } from "./log-queries.ts";
 import { type Plan, functionsOf } from "./plan.ts";
@@ -50,7 +50,7 @@ function ofRuns(names: Names): readonly Watch[] {
       means: "A run has a call with an unknown outcome that must not be repeated, and waits for an operator",
       todo: `${typed("npx cairn list --world aws --status blocked")}, then ${typed("npx cairn show RUN --world aws")} shows which call, and what to type to reconcile it`,
     }),
-    ...ALL_CRACKS.flatMap((row) => (row.metric === null ? [] : [crackWatch(names, { ...row, metric: row.metric })])),
+    ...ALL_CRACKS.map((row) => crackWatch(names, row)),
     watch("crash-loop", ofCairn(names, "CrashLoop"), { ...ONCE, ...deaths }),
     watch("abandoned", ofCairn(names, "Abandoned"), { ...ONCE, ...deaths }),
     {
@@ -70,7 +70,7 @@ function ofRuns(names: Names): readonly Watch[] {
 }
 
 /** A first signal, or an end where the signal alone is common and mends itself. */
-function crackWatch(names: Names, row: (typeof ALL_CRACKS)[number] & { readonly metric: CrackMetric }): Watch {
+function crackWatch(names: Names, row: (typeof ALL_CRACKS)[number]): Watch {
   const { crack, topology, metric, signal, threshold, recovery, response, counts } = row;
   const what = counts === "ends" ? "A run ended by the crack" : "A run gave the first signal of the crack";
   const runs = counts === "ends" ? "npx cairn list --world aws --status failed" : "npx cairn list --world aws";

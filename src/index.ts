@@ -21,6 +21,8 @@ export type { SagaOptions } from "./sdk/saga.ts";
 export { defineChaos, type Chaos, type OutsideEffect } from "./sdk/chaos.ts";
 export type { Config } from "./sdk/config.ts";
 export { debate } from "./sdk/debate.ts";
+export { hierarchical } from "./sdk/hierarchical.ts";
+export { orchestrator } from "./sdk/orchestrator.ts";
 export { planExecute } from "./sdk/plan-execute.ts";
 export { judge, pipeline } from "./sdk/pipeline.ts";
 export { react } from "./core/topologies/react.ts";

@@ -136,6 +136,8 @@ export interface State {
   readonly children: readonly Child[];
   /** What the parent of this run reserved for it. The limits of its agent's budget are never above it. */
   readonly grant?: Grant;
+  /** How many runs are above this one; absent for a run that no run dispatched. */
+  readonly depth?: number;
   readonly spent: Spent;
   /** Counters of the recovery table. A usable reply sets them back to 0. */
   readonly modelRetries: number;

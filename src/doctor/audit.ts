@@ -36,9 +36,10 @@ export interface CheckpointAudit {
 export function audit(agent: Agent, limits: Limits): Audit {
   const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
   const missed = moduleOf(agent.topology).misses(agent.topology);
-  const cracks = cracksOf(agent.topology.kind).map((row): CrackAudit => {
+  const workers = Object.values(agent.tools).some(({ child }) => child !== undefined);
+  const cracks = cracksOf(agent.topology.kind, { workers }).map((row): CrackAudit => {
     const isSeen = !missed.includes(row.crack) && (SEEN[row.crack]?.(agent) ?? true);
-    return { kind: "crack", ...row, alarm: isSeen && row.metric !== null ? alarmOf(row.metric) : null };
+    return { kind: "crack", ...row, alarm: isSeen ? alarmOf(row.metric) : null };
   });
   const checkpoint = checkpointAudit(agent, limits);
   return { tools, cracks, checkpoint, missing: missingIn(agent, { tools, cracks, limits }) };

@@ -87,6 +87,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   takeoversMax: { group: "budget", bound: SHAPE, origin: "start" },
   extension: { group: "budget", bound: STATE, origin: "events" },
   grant: { group: "budget", bound: SHAPE, origin: "start" },
+  depth: { group: "child runs", bound: SHAPE, origin: "start" },
   phase: position(),
   pausedFrom: position(),
   modelRetries: position(),

@@ -130,6 +130,8 @@ export interface ChildRun {
   readonly tries: number;
   /** False: the parent does not wait for the child, which works without a parent. */
   readonly wait: boolean;
+  /** An answer that repeats the task is no lost hand-off. */
+  readonly mayEcho?: true;
 }
 
 /** Retries of failed calls, with the same idempotency key, before the model gets the error. Not for unsafe tools. */

@@ -44,6 +44,8 @@ export interface ChildToolOptions<Schema extends z.ZodType, Output extends z.Zod
    * budget counts as spent. Default true.
    */
   readonly wait?: boolean;
+  /** True: the result may repeat the task, as a proofreader's does. Default false: such a result is a lost hand-off. */
+  readonly mayEcho?: boolean;
   /** Whether a human approves a call before its child is dispatched. */
   readonly approval?: Tool<Schema>["approval"];
 }
@@ -104,7 +106,10 @@ export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z
     run: () => {
       throw new Error("a child tool has no function of its own");
     },
-    child: { agent, grant: grantOf(budget.data), deadlineMs, tries, wait },
+    child: {
+      ...{ agent, grant: grantOf(budget.data), deadlineMs, tries, wait },
+      ...(options.mayEcho === true ? { mayEcho: true } : {}),
+    },
   };
 }
 

@@ -46,6 +46,18 @@ export function checkTopology(name: string, agent: Pick<Agent, "topology" | "mod
       }
     }
   }
+  for (const each of uses.workers ?? []) {
+    const wrong = wrongWithWorker(tools[each]);
+    if (wrong !== null) refuse(`its worker ${each} ${wrong}`);
+  }
+}
+
+/** Why a boss cannot hand out work by this tool; null if it can. Without a schema no lost hand-off is seen. */
+function wrongWithWorker(tool: Agent["tools"][string] | undefined): string | null {
+  const { child, output } = tool ?? {};
+  if (child === undefined) return "is no child tool: write childTool({ ... })";
+  if (!child.wait) return "is left alone, and a boss waits for its workers: leave out wait: false";
+  return (output ?? null) === null ? "has no output: write the zod schema of its memo" : null;
 }
 
 /** The constructor of a topology: `plan-execute` becomes `planExecute`. */

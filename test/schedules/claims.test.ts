@@ -104,7 +104,7 @@ test("schedule 21: a booking is cancelled, its run restarts, and the airline get
     const active = await claimAndLoad(harness, { payload, retry: attempt, attempt });
     for (const event of [startedEvent, replied([callPart("act")])]) active.record(event);
     const { agentOf } = runnerOf(harness.world, agent);
-    await prepareCalls(active, { agent, agentOf }, ["c1"]);
+    await prepareCalls(active, { agent, agentOf, refusalOf: () => Promise.resolve(null) }, ["c1"]);
     const key = openCall(active, "c1").intent?.key ?? "";
     expect(book(key)).toBe("booked");
     bookings.set(key, "cancelled");

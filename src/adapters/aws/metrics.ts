@@ -33,6 +33,10 @@ const FACTS = {
   PartialExecution: "steps of a plan that failed",
   Deadlock: "debates whose rounds were used up without convergence",
   Capitulation: "rounds of a debate whose draft was worse than the one before",
+  LostHandoff: "hand-offs to a child run that gave no usable report",
+  BossDeath: "takeovers of runs whose child runs were out",
+  WorkerSilence: "child runs that gave no report by their deadline",
+  RootBottleneck: "times that a root found too many unread reports",
   Sweeps: "sweeps that finished",
 } as const;
 
@@ -109,7 +113,7 @@ export function measuresOf({
 
 /** The metrics of these cracks. */
 const metricsOf = (counts: CrackRow["counts"], is: (row: CrackRow) => boolean = () => true): readonly MetricName[] =>
-  ALL_CRACKS.flatMap((row) => (row.metric !== null && row.counts === counts && is(row) ? [row.metric] : []));
+  ALL_CRACKS.flatMap((row) => (row.counts === counts && is(row) ? [row.metric] : []));
 
 /** Failures that are also counted by their code. */
 const ENDS: readonly MetricName[] = ["CrashLoop", "Abandoned", "Expired", ...metricsOf("ends")];

@@ -148,6 +148,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   open: z.array(openCall),
   children: z.array(child),
   grant: grant.exactOptional(),
+  depth: z.int().positive().exactOptional(),
   spent,
   modelRetries: count,
   nudges: count,

@@ -15,8 +15,8 @@ export interface CrackRow {
   /** What an operator sees, and does first. */
   readonly observe: string;
   readonly response: string;
-  /** The metric, whose alarm has the same name, and what it counts. Null: no run can give this signal yet. */
-  readonly metric: CrackMetric | null;
+  /** The metric, whose alarm has the same name, and what it counts. */
+  readonly metric: CrackMetric;
   readonly counts: "signals" | "ends";
 }
 
@@ -28,10 +28,11 @@ export type CrackMetric =
   | "StalePlan"
   | "PartialExecution"
   | "Deadlock"
-  | "Capitulation";
-
-/** Orchestrators and hierarchies need child runs. Their rows are here for `diagnose` and the documentation. */
-const CHILDREN = { metric: null, counts: "signals" } as const;
+  | "Capitulation"
+  | "LostHandoff"
+  | "BossDeath"
+  | "WorkerSilence"
+  | "RootBottleneck";
 
 const CRACKS = {
   react: [
@@ -70,31 +71,34 @@ const CRACKS = {
   orchestrator: [
     {
       crack: "lostHandoff",
-      signal: "a worker gives no report, one that fails its schema, or an echo of its task",
-      threshold: "one report",
-      recovery: "sends the work out again, a bounded number of times",
+      signal: "a worker gives no report by its deadline, one that fails its schema, or an echo of its task",
+      threshold: "one hand-off; an echo differs from the task by 20 % of its words at most",
+      recovery: "hands the work out again, at most as often as tries says, then tells its model",
       observe: "a worker produced a result and the orchestrator has no record of it",
       response:
-        "check that the end of each child was delivered (endNotified) and taken in; the sweeper delivers it again",
-      ...CHILDREN,
+        "read the reason (timeline) and the schema of the memo; check that the end of each child was delivered (endNotified) and taken in; the sweeper delivers it again",
+      metric: "LostHandoff",
+      counts: "signals",
     },
     {
       crack: "bossDeath",
       signal: "a takeover while workers are out",
       threshold: "one takeover",
-      recovery: "goes on from its inbox, where the reports wait; nothing is sent out twice",
+      recovery: "goes on from its inbox, where the reports wait; nothing is dispatched again",
       observe: "the orchestrator died and its workers went on",
       response: "check the takeovers of the orchestrator, and that its chain goes on (list, doctor)",
-      ...CHILDREN,
+      metric: "BossDeath",
+      counts: "signals",
     },
     {
       crack: "workerSilence",
       signal: "a worker is silent past its deadline",
       threshold: "the deadline of the worker",
-      recovery: "counts the work as failed, and sends it out again",
+      recovery: "asks the worker to stop, counts the hand-off as failed, and hands the work out again",
       observe: "a worker hangs and the orchestrator waits",
       response: "look at the run of the worker (show), and shorten the timeouts of its tools",
-      ...CHILDREN,
+      metric: "WorkerSilence",
+      counts: "signals",
     },
   ],
   pipeline: [
@@ -157,12 +161,13 @@ const CRACKS = {
   hierarchical: [
     {
       crack: "rootBottleneck",
-      signal: "the root's unread messages grow while its leaves are idle",
-      threshold: "a queue that grows",
-      recovery: "splits the root, and merges the parts by a layer of summaries",
+      signal: "the unread reports of the root grow while its leaves are idle",
+      threshold: "unread reports at once, by default half of fanOut",
+      recovery: "merges reports in batches, and hands out further work to its shards alone",
       observe: "leaves wait while the root works",
-      response: "split the root, and let the middle layer summarise",
-      ...CHILDREN,
+      response: "give the root shards (sub-roots over disjoint parts), a smaller fanOut, or more beats per invocation",
+      metric: "RootBottleneck",
+      counts: "signals",
     },
   ],
 } as const satisfies Readonly<Record<string, readonly CrackRow[]>>;
@@ -176,10 +181,13 @@ export const ALL_CRACKS: readonly (CrackRow & { readonly topology: string })[] =
 
 /**
  * The cracks of a topology: its own, and those of ReAct, because the engine watches those in every run and a section is
- * ReAct unless its agent says otherwise.
+ * ReAct unless its agent says otherwise. An agent with `workers`, that is child tools, has those of an orchestrator as
+ * well.
  */
-export const cracksOf = (kind: string): readonly CrackRow[] =>
-  kind === "react" ? CRACKS.react : [...(ROWS[kind] ?? []), ...CRACKS.react];
+export function cracksOf(kind: string, of: { readonly workers: boolean }): readonly CrackRow[] {
+  const kinds = [kind, ...(of.workers ? ["orchestrator"] : []), "react"];
+  return [...new Set(kinds)].flatMap((each) => ROWS[each] ?? []);
+}
 
 /** What an operator does first. */
 export const responseTo = (crack: Crack): string => ALL_CRACKS.find((row) => row.crack === crack)?.response ?? "";

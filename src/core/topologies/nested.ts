@@ -5,7 +5,7 @@
  */
 import type { Failure } from "../event.ts";
 import type { Json } from "../json.ts";
-import type { Begun, Context, Move, Observation, Request, Shape, Signal, TopologyModule } from "./topology.ts";
+import type { Begun, Context, Move, Observation, Request, Shape, Signal, TopologyModule, Uses } from "./topology.ts";
 
 /** A topology whose sections may run another one. */
 export interface Composite<O extends Shape, P extends Json> extends TopologyModule<O, P> {
@@ -45,8 +45,9 @@ export function nesting<O extends Shape, P extends Json>(
     problems: (options) => [...module.problems(options), ...nestedProblems(on, options)],
     uses: (options) => {
       const all = [module.uses(options), ...innersOf(on, options).map((each) => lookup(each.kind)?.uses(each))];
-      const names = (what: "functions" | "models" | "tools") => all.flatMap((each) => each?.[what] ?? []);
-      return { functions: names("functions"), models: names("models"), tools: names("tools") };
+      const names = (what: keyof Uses) => all.flatMap((each) => each?.[what] ?? []);
+      const [functions, models, tools, workers] = (["functions", "models", "tools", "workers"] as const).map(names);
+      return { functions, models, tools, workers } as Uses;
     },
     begin: (options, context): Begun<Progress<P>> | null => {
       const begun = module.begin(options, context);
@@ -65,6 +66,12 @@ export function nesting<O extends Shape, P extends Json>(
       return combined(request, nested.module.request(inner.progress, nested.shape));
     },
     observe: (progress, seen, of) => observe(on, progress, { ...of, seen }),
+    refusal: ({ own, inner }, options, of) => {
+      const outer = module.refusal?.(own, options, of) ?? null;
+      const nested = innerOf(on, own, options);
+      if (outer !== null || inner === null || nested === null) return outer;
+      return nested.module.refusal?.(inner.progress, nested.shape, of) ?? null;
+    },
     misses: (options) => module.misses(options),
     decidesAfter: (options, tool) => module.decidesAfter(options, tool),
     where: ({ own, inner }, options) => {

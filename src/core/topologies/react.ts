@@ -3,7 +3,7 @@
  * failure is a runaway (seed 4). `maxBeats` prevents it, beats before a crash count as well, and the first signal comes
  * at 80 % of the cap.
  */
-import type { Begun, Context, Move, Observation, Shape, TopologyModule } from "./topology.ts";
+import type { Begun, Context, Move, Observation, Shape, Signal, TopologyModule } from "./topology.ts";
 
 /**
  * What follows when tools contradict each other again although the model was told. `stop`: the run stops. `ask`: from
@@ -62,9 +62,15 @@ export const REACT: TopologyModule<ReactOptions, Progress> = {
 };
 
 /** The cap itself is enforced by the budget, or by the topology around this one. */
-function beforeBeat({ beats: { used, max }, wasSignalled }: Context): Move<Progress> | null {
+function beforeBeat(context: Context): Move<Progress> | null {
+  const cracks = nearCap(context);
+  return cracks.length > 0 ? { kind: "signal", cracks } : null;
+}
+
+/** The first signal of a runaway, once and while beats are left. */
+export function nearCap({ beats: { used, max }, wasSignalled }: Context): readonly Signal[] {
   const isNear = used >= max * SIGNAL_SHARE && used < max && !wasSignalled("runaway");
-  return isNear ? { kind: "signal", cracks: [{ crack: "runaway", why: `${used} of ${max} beats are used` }] } : null;
+  return isNear ? [{ crack: "runaway", why: `${used} of ${max} beats are used` }] : [];
 }
 
 function escalated(

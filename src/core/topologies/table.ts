@@ -1,6 +1,8 @@
 /** The table of topologies. A new one is a module and one line here; a user's own comes with its agent (`module`). */
 import { DEBATE } from "./debate.ts";
+import { HIERARCHICAL } from "./hierarchical.ts";
 import { nesting } from "./nested.ts";
+import { ORCHESTRATOR } from "./orchestrator.ts";
 import { PIPELINE } from "./pipeline.ts";
 import { PLAN_EXECUTE } from "./plan-execute.ts";
 import { REACT } from "./react.ts";
@@ -13,9 +15,11 @@ export const topologyNamed = (kind: string): TopologyModule | null => ROWS.get(k
 
 const MODULES: readonly TopologyModule[] = [
   REACT,
+  ORCHESTRATOR,
   nesting(PIPELINE, topologyNamed),
   nesting(PLAN_EXECUTE, topologyNamed),
   nesting(DEBATE, topologyNamed),
+  HIERARCHICAL,
 ];
 
 for (const module of MODULES) ROWS.set(module.kind, module);

@@ -52,8 +52,40 @@ export interface Context {
   readonly effects: readonly string[];
   /** The text of a message, empty if there is no such message. */
   readonly textOf: (message: string) => string;
+  /** The settled calls of this section, in the order in which they were settled. */
+  readonly results: readonly CallResult[];
+  /** What a settled call returned, as text; empty if there is no such call. */
+  readonly resultOf: (call: string) => string;
   /** Whether this first signal was given in this section. Another section has a cap of its own. */
   readonly wasSignalled: (crack: Crack) => boolean;
+}
+
+/** A settled call. */
+export interface CallResult {
+  readonly call: string;
+  readonly tool: string;
+  readonly outcome: "succeeded" | "failed" | "unknown";
+  /** The call was refused before it was started. */
+  readonly isRefused: boolean;
+}
+
+/** A hand-off: a call that dispatched a child run. */
+export interface HandOff {
+  readonly call: string;
+  readonly tool: string;
+  /** The arguments, and a digest that is equal for equal arguments. */
+  readonly args: Json;
+  readonly digest: string;
+  /** `out`: the call waits for its child. `failed`: every try failed. */
+  readonly status: "out" | "succeeded" | "failed";
+}
+
+/** A call of a child tool that is about to dispatch a child run, and what it follows. */
+export interface Proposed extends Pick<HandOff, "tool" | "args" | "digest"> {
+  /** The hand-offs since the task began or was restarted. */
+  readonly before: readonly HandOff[];
+  /** How many runs are above this one: 0 for a run without a parent. */
+  readonly depth: number;
 }
 
 /** The verdict of a function of the user. `detail` is what the function says besides. */
@@ -74,6 +106,11 @@ export type Observation =
   | { readonly kind: "verdicts"; readonly verdicts: readonly Verdict[] }
   /** Tools contradict each other, and the model was told of it before. `say` is what the model would be told. */
   | { readonly kind: "conflict"; readonly why: string; readonly say: string }
+  /**
+   * Children have reported, and their reports were not read before. `unread`: how many. `working`: how many children
+   * have not reported. Calls are open, so only signals may follow.
+   */
+  | { readonly kind: "reports"; readonly unread: number; readonly working: number }
   /** The nested topology of this section gave up. */
   | { readonly kind: "gaveUp"; readonly failure: Failure }
   /** The topology had finished. A check of `done` does not hold, or a user wrote. */
@@ -127,6 +164,8 @@ export interface Uses {
   readonly functions?: readonly string[];
   readonly models?: readonly string[];
   readonly tools?: readonly string[];
+  /** Child tools that report a memo: they wait for their child, and its result has a schema. */
+  readonly workers?: readonly string[];
 }
 
 /** One topology. `O`: its options. `P`: its progress. */
@@ -144,6 +183,11 @@ export interface TopologyModule<O extends Shape = Shape, P extends Json = Json> 
   request(progress: P, options: O): Request;
   /** Null: nothing follows, and the run goes on as it is. */
   observe(progress: P, seen: Observation, of: { readonly options: O; readonly context: Context }): Move<P> | null;
+  /**
+   * Why this child run must not be dispatched; null: it may. The call fails with that reason, and the model is told.
+   * Absent: every child may be dispatched.
+   */
+  refusal?(progress: P, options: O, of: Proposed): string | null;
   /** The cracks that no run with these options can show. */
   misses(options: O): readonly Crack[];
   /** Why the model still decides something after a call of this tool; null: nothing is known. For the audit. */

@@ -47,9 +47,11 @@ export async function prepareCreation(
     readonly by: string | null;
     /** What the parent reserved for the run; absent for a run that no run dispatched. */
     readonly grant?: Grant;
+    /** How many runs are above the run; absent for a run that no run dispatched. */
+    readonly depth?: number;
   },
 ): Promise<Creation> {
-  const { agent, tenant, run, parent, by, grant } = of;
+  const { agent, tenant, run, parent, by, grant, depth } = of;
   const now = world.clock.now();
   const born = bornFrom(world.random.hex());
   const state = initialState({
@@ -59,6 +61,7 @@ export async function prepareCreation(
     retention: agent.retention,
     upgrade: agent.upgrade,
     ...(grant === undefined ? {} : { grant }),
+    ...(depth === undefined ? {} : { depth }),
     ...(by === null ? {} : { startedBy: redactionIn(world).text(senderOf(by)) }),
     task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),

@@ -19,6 +19,7 @@ export function initialState(of: {
   upgrade: UpgradePolicy;
   startedBy?: string;
   grant?: Grant;
+  depth?: number;
   at: number;
 }): State {
   const { taskText, retention, upgrade, at, ...given } = of;

@@ -13,6 +13,7 @@ import { BOUNDS } from "../../core/limits.ts";
 import { PHASES } from "../../core/phases.ts";
 import { type Trouble, decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
 import { waitsForChildren } from "../../core/calls/children.ts";
+import { waitsForChild } from "../../core/calls/open-calls.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
 import type { Invocation } from "../../ports/tasks.ts";
@@ -24,6 +25,7 @@ import { alarm } from "../../history/alarm.ts";
 import { waitsForNewer } from "./behind.ts";
 import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
 import { commitDecided, notifyEnd } from "./terminal-commit.ts";
+import { signalCrack } from "../context/signal-crack.ts";
 import { noteClaim } from "../context/telemetry-events.ts";
 import { openInbox } from "../context/inbox.ts";
 import { releaseRun, releaseUnloaded } from "./release.ts";
@@ -266,6 +268,10 @@ function recordTakeover(run: ActiveRun, from: string): void {
   const action = { kind: "takeover", from, takeovers } as const;
   const why = `the invocation before this one (${from}) never released the run; epoch ${epoch} goes on`;
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "takeover", why, action });
+  const out = run.state.open.filter(waitsForChild).length;
+  if (out === 0) return;
+  // Their reports wait in the inbox, and their entries are in the state: nothing is dispatched again.
+  signalCrack(run, "bossDeath", `${from} died while ${out} child runs were out; epoch ${epoch} goes on with them`);
 }
 
 const payloadOf = ({ run, born, chain, epoch, agent }: Row): Payload => ({ run, born, chain, epoch, agent });

@@ -74,6 +74,7 @@ async function creationOf(runner: Runner, run: ActiveRun, entry: Child): Promise
   const isLeft = entry.left === true;
   const creation = await prepareCreation(world, {
     ...{ agent, tenant: row.tenant, run: entry.id, task: task.json, grant: entry.grant },
+    depth: (state.depth ?? 0) + 1,
     parent: isLeft ? null : { run: row.run, born: row.born },
     by: `run ${row.run}`,
   });

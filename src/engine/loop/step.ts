@@ -30,7 +30,7 @@ import type { Next } from "../context/next.ts";
 import { callModel } from "../model/call-model.ts";
 import { compensate, conclude, startOver, undo } from "../tools/compensation.ts";
 import { agentInRole, requestFor } from "../model/role.ts";
-import { beforeModelCall } from "../model/topology.ts";
+import { beforeModelCall, observeReports, refusalOfChild } from "../model/topology.ts";
 import { giveUpCall } from "../tools/unknown-outcome.ts";
 import type { LoadedAgent, Runner } from "../context/runner.ts";
 
@@ -120,10 +120,19 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     case "prepare":
       return startRun(run, agent);
     case "intend":
-      return prepareCalls(run, { agent: agentInRole(run.state, agent), agentOf: runner.agentOf }, command.calls);
+      return prepareCalls(
+        run,
+        {
+          agent: agentInRole(run.state, agent),
+          agentOf: runner.agentOf,
+          refusalOf: (of) => refusalOfChild(run, agent, of),
+        },
+        command.calls,
+      );
     case "makeChildren":
       return makeChildren(runner, run, command.children);
     case "takeReports":
+      observeReports(run, agent, command.calls);
       return takeReports(run, agent, command.calls);
     case "childTooLate":
       return childTooLate(run, agent, command.child);

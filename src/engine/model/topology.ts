@@ -7,17 +7,20 @@
  * again. A new section is committed before its first model call, so that no reply is paid for twice on its account.
  */
 import type { Agent, Topology } from "../../ports/agent.ts";
+import { digestOf } from "../../codec/canonical.ts";
 import { bounded } from "../../codec/value.ts";
+import { argsOf } from "../../core/calls/ledger.ts";
+import { waitsForChild } from "../../core/calls/open-calls.ts";
 import { withGrants } from "../../core/policy/spending.ts";
 import { extensionOf } from "../../core/policy/extension.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
-import { messagesOfSection, sectionStart } from "../../core/policy/window.ts";
+import { messagesOfRestart, messagesOfSection, sectionStart } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
-import { type Message, type Value, wordsOf } from "../../core/message.ts";
+import { type Message, type Part, type Value, wordsOf } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
 import type { State } from "../../core/state.ts";
 import { topologyNamed } from "../../core/topologies/table.ts";
-import type { Context, Move, Observation, Signal, TopologyModule } from "../../core/topologies/topology.ts";
+import type { Context, HandOff, Move, Observation, Signal, TopologyModule } from "../../core/topologies/topology.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import { verdictsOf } from "./verdicts.ts";
@@ -153,6 +156,44 @@ export function escalate(run: ActiveRun, agent: Agent, of: { readonly why: strin
   return apply(run, agent, move).kind !== "none";
 }
 
+/** Lets the topology see that reports of children waited unread. Their calls are open, so only signals follow. */
+export function observeReports(run: ActiveRun, agent: Agent, calls: readonly string[]): void {
+  const { topology } = agent;
+  const working = run.state.open.filter(waitsForChild).length;
+  const seen = { kind: "reports", unread: calls.length, working } as const;
+  const context = contextOf(run, agent);
+  const move = moduleOf(topology).observe(progressIn(run.state, agent), seen, { options: topology, context });
+  ensure(move === null || move.kind === "signal", "a topology moves between calls");
+  signal(run, move?.cracks);
+}
+
+/** Why a child run must not be dispatched, by the topology; null: it may. */
+export async function refusalOfChild(
+  run: ActiveRun,
+  agent: Agent,
+  of: { readonly call: string; readonly tool: string; readonly args: Json },
+): Promise<string | null> {
+  const module = moduleOf(agent.topology);
+  const progress = progressIn(run.state, agent);
+  if (module.refusal === undefined || progress === null) return null;
+  const { state } = run;
+  const asked = messagesOfRestart(state).flatMap(({ parts }) => parts.filter((part) => part.kind === "call"));
+  const results = resultsIn(state.messages);
+  const before: HandOff[] = [];
+  for (const { call, tool } of asked) {
+    if (agent.tools[tool]?.child === undefined || call === of.call) continue;
+    const result = results.find((each) => each.call === call);
+    const isOut = state.open.some((open) => open.call === call && open.child !== undefined);
+    if (!isOut && (result === undefined || isRefusal(result.value))) continue;
+    const args = await run.json(argsOf(state, call));
+    const status = isOut ? "out" : result?.outcome === "succeeded" ? "succeeded" : "failed";
+    before.push({ call, tool, args, digest: digestOf(args), status });
+  }
+  const { tool, args } = of;
+  const depth = state.depth ?? 0;
+  return module.refusal(progress, agent.topology, { tool, args, digest: digestOf(args), before, depth });
+}
+
 /** What the modules may know. All of it derives from the state, apart from the time and the takeover. */
 function contextOf(run: ActiveRun, agent: Agent): Context {
   const { state } = run;
@@ -166,13 +207,20 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
     failures: failuresIn(section),
     effects: effectsIn(section, agent),
     textOf: (id) => wordsOf(state.messages.find((each) => each.id === id)?.parts ?? []),
+    results: resultsIn(section).map(({ call, tool, outcome, value }) => ({
+      ...{ call, tool, outcome, isRefused: isRefusal(value) },
+    })),
+    resultOf: (call) => {
+      const found = resultsIn(state.messages).findLast((each) => each.call === call);
+      return found === undefined ? "" : wordsIn(found);
+    },
     wasSignalled: (crack) => state.cracks?.[crack]?.section === sectionStart(state),
   };
 }
 
 /** Calls that did not succeed, unless a later call of the same tool did. A call that was refused did not start. */
 function failuresIn(messages: readonly Message[]): Context["failures"] {
-  const results = messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
+  const results = resultsIn(messages);
   return results.flatMap((part, index) => {
     if (part.outcome === "succeeded" || isRefusal(part.value)) return [];
     const isMended = results
@@ -194,8 +242,16 @@ function effectsIn(messages: readonly Message[], { tools }: Agent): Context["eff
   });
 }
 
+type Result = Extract<Part, { readonly kind: "result" }>;
+
+const resultsIn = (messages: readonly Message[]): readonly Result[] =>
+  messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
+
+/** A call that was refused before it was started says so in its result. */
 const isRefusal = (value: Value): boolean =>
-  value.kind === "inline" && typeof value.json === "string" && /^(InvalidArguments|UnknownTool): /.test(value.json);
+  value.kind === "inline" &&
+  typeof value.json === "string" &&
+  /^(InvalidArguments|UnknownTool|NotStarted|ChildAgentAbsent): /.test(value.json);
 
 function wordsIn({ value }: { readonly value: Value }): string {
   if (value.kind === "blob") return value.head;

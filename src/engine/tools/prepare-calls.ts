@@ -48,6 +48,9 @@ type Judged =
     }
   | { readonly kind: "refused"; readonly open: OpenCall; readonly why: string };
 
+/** Why the topology dispatches no child run for this call; null: it may be dispatched. */
+type RefusalOf = (of: { readonly call: string; readonly tool: string; readonly args: Json }) => Promise<string | null>;
+
 /**
  * Checks each call. A call that names no tool or does not fit its schema is refused, and the model is told why. The
  * others get an intent, and the next commit releases them. A call that could not end within this invocation is not
@@ -55,7 +58,7 @@ type Judged =
  */
 export async function prepareCalls(
   run: ActiveRun,
-  by: { readonly agent: Agent; readonly agentOf: Runner["agentOf"] },
+  by: { readonly agent: Agent; readonly agentOf: Runner["agentOf"]; readonly refusalOf: RefusalOf },
   calls: readonly string[],
 ): Promise<Next> {
   const { agent } = by;
@@ -79,7 +82,7 @@ export async function prepareCalls(
     } else if (each.kind === "gated") {
       openGate(run, each);
     } else if (each.kind === "fits" && !waitsForEarlierCall(run.state.open, openCall(run, call))) {
-      if (release(run, agent, each)) released += 1;
+      if (await release(run, by, each)) released += 1;
     }
   }
   if (released > 0) {
@@ -89,16 +92,22 @@ export async function prepareCalls(
   return "continue";
 }
 
-/** Releases the call, or dispatches its child run. Returns false if there is no room for the child. */
-function release(run: ActiveRun, agent: Agent, { open, tool }: Fits): boolean {
+/** Releases the call, or dispatches its child run. Returns false if the child may not be dispatched. */
+async function release(
+  run: ActiveRun,
+  { agent, refusalOf }: { readonly agent: Agent; readonly refusalOf: RefusalOf },
+  { open, tool, args }: Fits,
+): Promise<boolean> {
   const { call } = open;
   if (tool.child === undefined) {
     run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
     return true;
   }
-  const against = dispatchFirst(run, agent, { call, child: tool.child });
+  const refused = await refusalOf({ call, tool: open.tool, args });
+  const against = refused ?? dispatchFirst(run, agent, { call, child: tool.child });
   if (against === null) return true;
-  recordResult(run, call, { outcome: "failed", value: inline(against), evidence: "refused before it was started" });
+  const value = inline(bounded(against));
+  recordResult(run, call, { outcome: "failed", value, evidence: "refused before it was started" });
   return false;
 }
 

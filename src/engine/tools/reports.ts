@@ -7,12 +7,13 @@ import type { Agent, Tool } from "../../ports/agent.ts";
 import { canonical } from "../../codec/canonical.ts";
 import { bounded } from "../../codec/value.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
-import type { Crack } from "../../core/crack.ts";
+import { isEcho } from "../../core/topologies/echo.ts";
 import type { Json } from "../../core/json.ts";
 import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { absorbInbox } from "../context/inbox.ts";
+import { signalCrack } from "../context/signal-crack.ts";
 import type { Next } from "../context/next.ts";
 import { dispatch, reasonAgainstDispatch } from "./dispatch.ts";
 import { recordable } from "./outcome-evidence.ts";
@@ -39,22 +40,21 @@ async function takeReport(run: ActiveRun, agent: Agent, open: OpenCall): Promise
   }
   const json = await run.json(report.value);
   const read = tool === null ? ({ ok: true, json } as const) : readResult(tool, json);
-  const lost = read.ok ? await echoOf(run, open, json) : `its answer does not fit: ${read.why}`;
-  if (lost !== null)
-    return handOffFailed(run, agent, { open, tool, crack: "lostHandoff", code: "HandoffLost", why: lost });
+  const lost = read.ok ? await echoOf(run, { open, tool, answer: json }) : `its answer does not fit: ${read.why}`;
+  if (lost !== null) return handOffFailed(run, agent, { open, tool, code: "HandoffLost", why: lost });
   const value = await run.keep(tool === null || !read.ok ? json : recordable(tool, read.json, "result"));
   recordResult(run, open.call, { outcome: "succeeded", value, evidence });
 }
 
 /** A worker that answers nothing, or gives the task back, has lost it. */
-async function echoOf(run: ActiveRun, open: OpenCall, answer: Json): Promise<string | null> {
+async function echoOf(
+  run: ActiveRun,
+  { open, tool, answer }: { readonly open: OpenCall; readonly tool: Tool | null; readonly answer: Json },
+): Promise<string | null> {
   if (answer === null || answer === "") return "it gave no answer";
+  if (tool?.child?.mayEcho === true) return null;
   const args = await run.json(argsOf(run.state, open.call));
-  const asked = typeof args === "object" && args !== null && !Array.isArray(args) ? Object.values(args) : [];
-  const isEcho =
-    canonical(answer) === canonical(args) ||
-    (typeof answer === "string" && asked.some((each) => typeof each === "string" && each.trim() === answer.trim()));
-  return isEcho ? "it gave its task back" : null;
+  return canonical(answer) === canonical(args) || isEcho(args, answer) ? "it gave its task back" : null;
 }
 
 /** Signals the failure, then dispatches another child, or lets the call fail. */
@@ -64,15 +64,14 @@ function handOffFailed(
   of: {
     readonly open: OpenCall;
     readonly tool: Tool | null;
-    readonly crack: Crack;
     readonly code: string;
     readonly why: string;
   },
 ): void {
-  const { open, tool, crack, code } = of;
+  const { open, tool, code } = of;
   const number = open.child?.try ?? 1;
   const why = bounded(`${open.tool} (${open.call}), try ${number}: ${of.why}`);
-  run.record({ kind: "CrackSignalled", at: run.now, crack, why });
+  signalCrack(run, "lostHandoff", why);
   const child = tool?.child;
   const against = child === undefined ? null : reasonAgainstDispatch(run, agent, child.grant);
   if (child !== undefined && number < child.tries && against === null) {
@@ -95,8 +94,8 @@ export async function childTooLate(run: ActiveRun, agent: Agent, child: string):
   const open = openCall(run, entry.call);
   const why = `child run ${child} gave no answer by its deadline`;
   run.record({ kind: "ChildSuperseded", at: run.now, call: entry.call, child, why });
-  const crack = "workerSilence";
-  handOffFailed(run, agent, { open, tool: toolFor(agent, open), crack, code: "ChildTimedOut", why });
+  signalCrack(run, "workerSilence", bounded(`${open.tool} (${open.call}): ${why}`));
+  handOffFailed(run, agent, { open, tool: toolFor(agent, open), code: "ChildTimedOut", why });
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);
   return "continue";

@@ -38,7 +38,7 @@ describe("a boss", () => {
     ]);
     const children = childrenOf(harness, run);
     expect(children).toMatchObject(
-      [1, 2].map(() => ({ status: "completed", endNotified: true, agent: "worker", level: 2 })),
+      [1, 2].map(() => ({ status: "completed", endNotified: true, agent: "worker", level: 3 })),
     );
     // Intents, entries and reservations are one commit.
     const entries = (await timeline(harness.world, { run, after: 0 })) ?? [];
@@ -63,7 +63,7 @@ describe("a boss", () => {
     const { run } = await beginRun(harness.world, agents[0] as Agent, {});
     await runAttempt(harness, agents);
     const row = rowOf(harness, run);
-    expect(row).toMatchObject({ phase: "AwaitingChildren", status: "waiting", owner: null, level: 2 });
+    expect(row).toMatchObject({ phase: "AwaitingChildren", status: "waiting", owner: null, level: 3 });
     expect(row.wakeAt).toBe(row.lastCheckpointAt + 30_000);
     const shown = await show(harness.world, run);
     expect(shown?.children).toMatchObject([
@@ -174,7 +174,10 @@ describe("a hand-off", () => {
     expect(kinds).toContain("ChildSuperseded");
     expect((await show(harness.world, run))?.status).toBe("completed");
     const entries = (await timeline(harness.world, { run, after: 0 })) ?? [];
-    expect(entries.filter(({ kind }) => kind === "CrackSignalled")).toMatchObject([{ crack: "workerSilence" }]);
+    expect(entries.filter(({ kind }) => kind === "CrackSignalled")).toMatchObject([
+      { crack: "workerSilence", times: 1 },
+      { crack: "lostHandoff", times: 1 },
+    ]);
     expect(
       childrenOf(harness, run)
         .map(({ status }) => status)

@@ -1,10 +1,10 @@
 /** Hours of a run in virtual time: runs all work that becomes due in that time. */
-import type { Agent } from "../../../src/ports/agent.ts";
+import type { Agents } from "./drive.ts";
 import type { Harness } from "./harness.ts";
 import { runAttempt } from "./chain-steps.ts";
 
 /** Returns the number of tasks; the clock is then at the end of that time. */
-export async function runForTime(harness: Harness, agent: Agent, ms: number): Promise<number> {
+export async function runForTime(harness: Harness, agent: Agents, ms: number): Promise<number> {
   const until = harness.clock.now() + ms;
   let steps = 0;
   for (let next = harness.world.chain.next(); next !== null && next <= until; next = harness.world.chain.next()) {

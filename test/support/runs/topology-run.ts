@@ -60,13 +60,16 @@ export async function playRun(
     readonly afterDeath?: (harness: Harness) => void;
     readonly harness?: Harness;
     readonly input?: Json;
+    /** The agents of its child runs. */
+    readonly others?: readonly Agent[];
   } = {},
 ) {
   const harness = of.harness ?? createChainHarness();
   const { run } = await beginRun(harness.world, agent, of.input ?? {});
-  const lives = of.crash === undefined || (await survives(harness, agent, of.crash));
+  const agents = [agent, ...(of.others ?? [])];
+  const lives = of.crash === undefined || (await survives(harness, agents, of.crash));
   if (!lives) of.afterDeath?.(harness);
-  await runForTime(harness, agent, HOUR);
+  await runForTime(harness, agents, HOUR);
   const shown = await show(harness.world, run);
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   const moves = events.flatMap((event) => (event.kind === "TopologyMoved" ? [event] : []));
@@ -74,7 +77,7 @@ export async function playRun(
   return { harness, run, lives, shown, events, moves, cracks };
 }
 
-async function survives(harness: Harness, agent: Agent, crash: CrashPoint): Promise<boolean> {
+async function survives(harness: Harness, agent: readonly Agent[], crash: CrashPoint): Promise<boolean> {
   const process = crashAtCall(harness.world, crash);
   for (
     let next = harness.world.chain.next();

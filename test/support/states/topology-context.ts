@@ -5,6 +5,8 @@ import { AT } from "./states-and-events.ts";
 export const context = (change: Partial<Context> = {}): Context => ({
   ...{ now: AT, beats: { used: 1, max: 40 }, sectionBeats: 1, resumed: false, failures: [], effects: [] },
   textOf: (message) => `text of ${message}`,
+  results: [],
+  resultOf: (call) => `memo of ${call}`,
   wasSignalled: () => false,
   ...change,
 });

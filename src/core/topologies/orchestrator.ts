@@ -1,0 +1,18 @@
+/**
+ * Orchestrator: a boss hands out work to workers, reads their memos, and decides. Its typical failures are the lost
+ * handoff, the silent worker and the death of the boss (seed 4). Workers are child runs: each is dispatched exactly
+ * once, and its report waits in the inbox of the boss. A failed hand-off is tried again by its child tool (`tries`).
+ */
+import { type BossOptions, type BossProgress, bossing, bossProblems } from "./boss.ts";
+import type { TopologyModule } from "./topology.ts";
+
+export interface OrchestratorOptions extends BossOptions {
+  readonly kind: "orchestrator";
+}
+
+export const ORCHESTRATOR: TopologyModule<OrchestratorOptions, BossProgress> = {
+  ...bossing<OrchestratorOptions>(),
+  kind: "orchestrator",
+  problems: bossProblems,
+  misses: () => [],
+};

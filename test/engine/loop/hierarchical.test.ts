@@ -1,0 +1,139 @@
+/** Whole runs of a hierarchy: levels, disjoint shards, a slow root, and the layer that merges its reports. */
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { childTool, hierarchical } from "../../../src/index.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import { show, timeline } from "../../../src/operations/views.ts";
+import { playRun } from "../../support/runs/topology-run.ts";
+import { beatOf, childrenOf, household, playAll, playOf, stateOf } from "../../support/runs/parent-steps.ts";
+import { ROLES, asking, bossOf, isFirst, memosIn, researcher } from "../../support/agents/researchers.ts";
+
+const PARTS = z.object({ parts: z.array(z.string()) });
+const SUMMARY = z.object({ memo: z.string() });
+
+const delegate = (agent = "middle") =>
+  childTool({
+    ...{ agent, description: "hands out parts", input: PARTS, output: SUMMARY },
+    budget: { beats: 120 },
+  });
+
+/** A sub-root: it asks a researcher about each of its parts. */
+function middle(of: { readonly levels?: number } = {}): Agent {
+  const topology = hierarchical({ workers: ["ask"], ...ROLES, batch: 3, ...of });
+  const { agent } = bossOf(topology, {
+    ...{ name: "middle", task: PARTS, budget: { beats: 120 } },
+    hands: ({ task }) => (of.levels === 2 ? { text: "alone" } : asking(...(task.json as { parts: string[] }).parts)),
+  });
+  return { ...agent, result: ({ text }) => ({ memo: text }) };
+}
+
+const delegating = (...shards: readonly (readonly string[])[]) => ({
+  calls: shards.map((parts) => ({ tool: "delegate", args: { parts } })),
+});
+
+const SHARDS = ["a", "b", "c"].map((shard) => Array.from({ length: 9 }, (_, index) => `${shard}${index}`));
+const LEAVES = SHARDS.flat();
+
+test("three levels with 27 leaves: each leaf works once, and no section of the root shows more than a batch", async () => {
+  const topology = hierarchical({ workers: ["delegate"], ...ROLES, partsIn: "parts", batch: 2 });
+  const root = bossOf(topology, { more: { delegate: delegate() }, hands: () => delegating(...SHARDS) });
+  const house = await household([root.agent, middle(), researcher()]);
+  await playAll(house);
+  const shown = await show(house.harness.world, house.run);
+  expect(shown).toMatchObject({ status: "completed" });
+  expect(memosIn(String(shown?.result)).toSorted()).toEqual(LEAVES.map((leaf) => `on ${leaf}`).toSorted());
+  expect(house.harness.world.store.rows.size).toBe(1 + 3 + 27);
+  // Three reports are merged in two sections: a batch of two, then its summary with the third.
+  const merged = root.asked.slice(1).map(({ texts }) => texts.at(-1)?.match(/^\d+\. /gm)?.length);
+  expect(merged).toEqual([2, 2]);
+  // A run knows how many runs are above it.
+  const depths = await Promise.all(
+    [...house.harness.world.store.rows.keys()].map(async (run) => (await stateOf(house, run)).depth ?? 0),
+  );
+  expect([0, 1, 2].map((depth) => depths.filter((each) => each === depth).length)).toEqual([1, 3, 27]);
+});
+
+test("two shards that share a part are not both handed out", async () => {
+  const topology = hierarchical({ workers: ["delegate"], ...ROLES, partsIn: "parts" });
+  const root = bossOf(topology, {
+    more: { delegate: delegate() },
+    hands: () => delegating(["rome", "oslo"], ["oslo", "bern"]),
+  });
+  const { shown, events } = await playRun(root.agent, { others: [middle(), researcher()] });
+  expect(shown).toMatchObject({ status: "completed", result: "on rome + on oslo" });
+  expect(events).toContainEqual(
+    expect.objectContaining({
+      kind: "ToolResultRecorded",
+      value: { kind: "inline", json: "NotStarted: c1 has the part oslo already; parts must be disjoint" },
+    }),
+  );
+});
+
+test("a run on the last level hands out nothing: it does the work itself", async () => {
+  let isAsked = false;
+  const leaf = bossOf(hierarchical({ workers: ["delegate"], ...ROLES, levels: 2 }), {
+    ...{ name: "middle", task: PARTS, more: { delegate: delegate() }, budget: { beats: 120 } },
+    hands: ({ calls }) => {
+      isAsked ||= calls.length > 0;
+      return calls.length === 0 ? delegating(["x"]) : { text: "on itself" };
+    },
+  });
+  const topology = hierarchical({ workers: ["delegate"], ...ROLES, levels: 2 });
+  const root = bossOf(topology, { more: { delegate: delegate() }, hands: () => delegating(["x"]) });
+  const agents = [root.agent, { ...leaf.agent, result: ({ text }: { text: string }) => ({ memo: text }) } as Agent];
+  const house = await household(agents);
+  await playAll(house);
+  expect(await show(house.harness.world, house.run)).toMatchObject({ status: "completed", result: "on itself" });
+  expect(isAsked).toBe(true);
+  expect(house.harness.world.store.rows.size).toBe(2);
+});
+
+test("a slow root is signalled before it merges anything, and hands out the rest to its shards alone", async () => {
+  const topology = hierarchical({
+    ...{ workers: ["ask"], shards: ["delegate"], ...ROLES, partsIn: "parts" },
+    ...{ rounds: 2, unread: 4, batch: 3 },
+  });
+  const root = bossOf(topology, {
+    more: { delegate: delegate() },
+    hands: ({ messages }) =>
+      isFirst(messages) ? asking("a1", "a2", "a3", "a4", "a5", "a6") : delegating(["b1", "b2"], ["b3"]),
+  });
+  const house = await household([root.agent, middle(), researcher()]);
+  // The root hands out, and does not read while its leaves report.
+  await beatOf(house, house.run);
+  for (const { run } of childrenOf(house)) await playOf(house, run);
+  await playAll(house);
+  const { world } = house.harness;
+  const events = (await timeline(world, { run: house.run, after: 0 })) ?? [];
+  const signals = events.flatMap((event) => (event.kind === "CrackSignalled" ? [event] : []));
+  expect(signals).toMatchObject([
+    { crack: "rootBottleneck", why: "6 reports waited unread, and 0 children still worked", times: 1 },
+  ]);
+  const order = events.map(({ kind }) => kind);
+  expect(order.indexOf("CrackSignalled")).toBeLessThan(
+    order.indexOf("ModelCallCompleted", 1 + order.indexOf("ChildDispatched")),
+  );
+  // From then on the root sees no leaf: only its shards are open to it.
+  const hands = root.asked.filter(({ instructions }) => instructions.includes("You hand out."));
+  expect(hands.map(({ tools }) => tools)).toEqual([["ask", "delegate"], ["delegate"]]);
+  const shown = await show(world, house.run);
+  const leaves = ["a1", "a2", "a3", "a4", "a5", "a6", "b1", "b2", "b3"];
+  expect(memosIn(String(shown?.result)).toSorted()).toEqual(leaves.map((leaf) => `on ${leaf}`));
+  expect(shown?.cracks).toMatchObject({ rootBottleneck: { times: 1 } });
+  for (const { texts } of root.asked) expect(texts.at(-1)?.match(/^\d+\. /gm)?.length ?? 0).toBeLessThanOrEqual(3);
+});
+
+test("a root that reads as fast as its leaves report gives no signal", async () => {
+  const topology = hierarchical({ workers: ["ask"], ...ROLES, unread: 2 });
+  const root = bossOf(topology, { hands: () => asking("a1", "a2", "a3") });
+  const house = await household([root.agent, researcher()]);
+  await beatOf(house, house.run);
+  for (const { run } of childrenOf(house)) {
+    await playOf(house, run);
+    // The task that parked it ends first.
+    while ((await beatOf(house, house.run)).kind === "park");
+  }
+  await playAll(house);
+  const shown = await show(house.harness.world, house.run);
+  expect([shown?.status, shown?.cracks]).toEqual(["completed", {}]);
+});

@@ -1,0 +1,170 @@
+/** Whole runs of an orchestrator: rounds, lost hand-offs, silent workers, and a boss that dies while they are out. */
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { childTool, orchestrator } from "../../../src/index.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import { diagnose } from "../../../src/operations/diagnose.ts";
+import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
+import { neverSettles } from "../../support/harness/harness.ts";
+import { playRun } from "../../support/runs/topology-run.ts";
+import { ROLES, asking, bossOf, isFirst, researcher } from "../../support/agents/researchers.ts";
+
+type Played = Awaited<ReturnType<typeof playRun>>;
+
+const topology = orchestrator({ workers: ["ask"], ...ROLES });
+const childrenOf = ({ harness, run }: Played) =>
+  [...harness.world.store.rows.values()].filter(({ parent }) => parent?.run === run);
+const kindsOf = ({ events }: Played): readonly string[] => events.map(({ kind }) => kind);
+
+/** The first signal of that crack comes before that event. */
+function isBefore({ events }: Played, crack: string, later: string): boolean {
+  const at = events.findIndex((event) => event.kind === "CrackSignalled" && event.crack === crack);
+  return at >= 0 && at < events.findLastIndex(({ kind }) => kind === later);
+}
+
+test("a boss hands out, reads the memos, and its merger writes the answer from them", async () => {
+  const { agent, asked } = bossOf(topology);
+  const played = await playRun(agent, { others: [researcher()] });
+  expect(played.shown).toMatchObject({ status: "completed", result: "on one + on two" });
+  expect(played.moves.map(({ note }) => note)).toEqual([
+    "hands out work; 3 rounds and 24 hand-offs at most",
+    "round 1: 2 memos; 2 reports are there",
+    "the boss has what it needs; the answer is written",
+    "the answer merges 2 memos",
+  ]);
+  expect(asked.map(({ tools }) => tools)).toEqual([["ask"], ["ask"], []]);
+  expect(asked[1]?.texts.at(-1)).toMatch(/^Reports so far:\n\n1\. \{"memo":"on one"\}\n\n2\. \{"memo":"on two"\}/);
+  expect(played.cracks).toEqual([]);
+});
+
+test("a boss hands out more in the next round, and no more than its caps allow", async () => {
+  const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 2, handOffs: 3 }), {
+    hands: ({ messages }) => (isFirst(messages) ? asking("one") : asking("two", "three", "four")),
+  });
+  const played = await playRun(agent, { others: [researcher()] });
+  expect(played.shown).toMatchObject({ status: "completed", result: "on one + on two + on three" });
+  expect(childrenOf(played)).toHaveLength(3);
+  const refused = played.events.filter((event) => event.kind === "ToolResultRecorded" && event.outcome === "failed");
+  expect(refused).toMatchObject([{ value: { json: expect.stringMatching(/^NotStarted: 3 hand-offs are the most/) } }]);
+});
+
+test("more workers than may be out at once are refused, and the same task is not handed out twice", async () => {
+  const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, atOnce: 2, rounds: 1 }), {
+    hands: () => asking("one", "one", "two", "three"),
+  });
+  const played = await playRun(agent, { others: [researcher()] });
+  expect(childrenOf(played)).toHaveLength(2);
+  expect(played.shown).toMatchObject({ result: "on one + on two" });
+});
+
+describe("a lost hand-off", () => {
+  const worker = (memos: readonly unknown[]): Agent => {
+    let given = 0;
+    return researcher({ memo: () => memos[Math.min(given++, memos.length - 1)] });
+  };
+  const oneQuestion = { hands: () => asking("Which of the three printers is the quietest one of all") };
+  const question = "Which of the three printers is the quietest one of all";
+
+  test.each([
+    ["that fails its schema", { text: 1 }, /does not fit/],
+    ["that echoes its task", { memo: `${question}?` }, /gave its task back/],
+  ])("%s is signalled before the memo is merged, and handed out again", async (_, bad, why) => {
+    const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 1 }), oneQuestion);
+    const played = await playRun(agent, { others: [worker([bad, { memo: "on printers" }])] });
+    expect(played.shown).toMatchObject({ status: "completed", result: "on printers" });
+    expect(played.cracks).toEqual(["lostHandoff"]);
+    expect(played.shown?.cracks).toMatchObject({ lostHandoff: { times: 1, why: expect.stringMatching(why) } });
+    expect(isBefore(played, "lostHandoff", "ModelCallCompleted")).toBe(true);
+    expect(childrenOf(played)).toHaveLength(2);
+  });
+
+  test("whose every try fails is told to the boss, and the rest is merged without it", async () => {
+    const { agent, asked } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 1 }), {
+      hands: () => asking("one", "two"),
+    });
+    const bad = researcher({ memo: (about) => (about === "one" ? { text: 1 } : { memo: `on ${about}` }) });
+    const played = await playRun(agent, { others: [bad] });
+    expect(played.shown).toMatchObject({ status: "completed", result: "on two" });
+    expect(asked.at(-1)?.texts.at(-1)).toContain("1 hand-offs gave no usable report: c1.");
+    expect(played.cracks).toEqual(["lostHandoff", "lostHandoff"]);
+    const all = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 1 }), { hands: () => asking("one") });
+    const lost = await playRun(all.agent, { others: [bad] });
+    expect(lost.shown).toMatchObject({ status: "failed", failure: { code: "NoMemo" } });
+  });
+
+  test("may echo its task where the tool says so", async () => {
+    const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 1 }), {
+      ...oneQuestion,
+      child: { mayEcho: true },
+    });
+    const played = await playRun(agent, { others: [worker([{ memo: question }])] });
+    expect([played.cracks, childrenOf(played).length]).toEqual([[], 1]);
+  });
+});
+
+test("a silent worker is signalled at its deadline, asked to stop, and its work is handed out again", async () => {
+  let replies = 0;
+  const slow = researcher({ reply: () => ((replies += 1) === 1 ? neverSettles() : { text: "done" }) });
+  const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 1 }), {
+    hands: () => asking("one"),
+    child: { deadlineMs: 2_000 },
+  });
+  const played = await playRun(agent, { others: [slow] });
+  // No report by the deadline is the third form of a lost hand-off.
+  expect(played.cracks).toEqual(["workerSilence", "lostHandoff"]);
+  expect(played.shown).toMatchObject({ status: "completed", result: "on one" });
+  expect(kindsOf(played)).toContain("ChildAskedToStop");
+  expect(isBefore(played, "workerSilence", "ModelCallCompleted")).toBe(true);
+  const found = (await diagnose(played.harness.world, played.run)) ?? [];
+  expect(found.filter(({ evidence }) => evidence.length > 0).map(({ likely }) => likely)).toEqual([
+    "lostHandoff",
+    "workerSilence",
+  ]);
+});
+
+describe("a boss that dies", () => {
+  test("at any of its calls while eight workers are out dispatches none of them again", async () => {
+    const eight = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    const plain = orchestrator({ workers: ["ask"], ...ROLES, rounds: 1 });
+    const deaths = { all: 0, signalled: 0 };
+    await forEachCrashPoint(async (crash) => {
+      // Every sixth moment: a run has hundreds.
+      if (crash.at % 6 !== 0) return crash.at > 90;
+      const { agent } = bossOf(plain, { hands: () => asking(...eight) });
+      const played = await playRun(agent, { crash, others: [researcher()] });
+      expect(played.shown).toMatchObject({
+        status: "completed",
+        result: eight.map((each) => `on ${each}`).join(" + "),
+      });
+      expect(childrenOf(played)).toHaveLength(8);
+      const dispatched = played.events.filter(({ kind }) => kind === "ChildDispatched");
+      expect(dispatched).toHaveLength(8);
+      deaths.all += 1;
+      if (played.cracks.includes("bossDeath")) deaths.signalled += 1;
+      return played.lives;
+    });
+    expect(deaths.all).toBeGreaterThan(20);
+    expect(deaths.signalled).toBeGreaterThan(0);
+  });
+
+  test("while no worker is out gives no signal", async () => {
+    const { agent } = bossOf(topology);
+    const played = await playRun(agent, { crash: { at: 2, when: "after" }, others: [researcher()] });
+    expect(played.lives).toBe(false);
+    expect(played.cracks).toEqual([]);
+  });
+});
+
+test.each([
+  ["is no child tool", { ask: undefined, other: true }, "its worker other is no child tool"],
+  ["has no output", { output: undefined as never }, "its worker ask has no output"],
+  ["is left alone", { wait: false }, "its worker ask is left alone"],
+])("an agent whose worker %s is refused", (_, change, why) => {
+  const isOther = "other" in change;
+  const workers = isOther ? ["other"] : ["ask"];
+  const other = childTool({ agent: "x", description: "", input: z.object({}), budget: { beats: 1 } });
+  const { child: _child, ...plain } = other;
+  const define = () =>
+    bossOf(orchestrator({ workers, ...ROLES }), isOther ? { more: { other: plain } } : { child: change as object });
+  expect(define).toThrow(why);
+});
