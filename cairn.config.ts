@@ -7,5 +7,7 @@ export const config = {
     "./agents/invoice/agent.ts",
     "./agents/event/agent.ts",
     "./agents/letter/agent.ts",
+    "./agents/compare/agent.ts",
+    "./agents/yearly/agent.ts",
   ],
 } satisfies Config;

@@ -15,7 +15,7 @@ export const GROUPS = {
   "ledger of open calls": "intent, key and approval of each call; settled calls are in the events of the history",
   "handles of outside effects": "the key under which an effect was requested, so that it can be found or undone",
   "child runs":
-    "which child is out for which call, what is reserved for it, and until when: a new process dispatches nothing twice",
+    "which child is out for which call, what is reserved for it, and until when: a new process dispatches nothing twice. How many runs are above this one, for the cap of levels",
   budget: "a crash must not refund anything",
   position: "the next beat continues from here and not from the beginning",
   end: "the end is decided once, and no process moves the deadline",

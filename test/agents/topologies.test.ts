@@ -3,9 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { chaos as compareChaos, compare, researcher } from "../../agents/compare/agent.ts";
 import { chaos as eventChaos, event } from "../../agents/event/agent.ts";
 import { chaos as invoiceChaos, invoiceClerk } from "../../agents/invoice/agent.ts";
 import { chaos as letterChaos, letter } from "../../agents/letter/agent.ts";
+import { branch, chaos as yearlyChaos, departmentAgent, yearly } from "../../agents/yearly/agent.ts";
 import type { Chaos } from "../../src/sdk/chaos.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { audit } from "../../src/doctor/audit.ts";
@@ -25,12 +27,16 @@ const EXAMPLES: readonly (readonly [string, Agent, Chaos, readonly RegExp[]])[] 
   ["invoice", invoiceClerk as Agent, invoiceChaos, [/^Booked as B1\.$/, /^Booked as B2\.$/]],
   ["event", event as Agent, eventChaos, [/in the Loft/, /in the Garden/]],
   ["letter", letter as Agent, letterChaos, [/lighthouse keeper/, /lighthouse keeper/]],
+  ["compare", compare as Agent, compareChaos, [/Epson.*Best buy for Reader 1: \w+\.$/s, /Kyocera.*Best buy/s]],
 ];
+
+/** The agents of their child runs. */
+const OTHERS = [researcher, departmentAgent, branch] as readonly unknown[] as readonly Agent[];
 
 test.each(EXAMPLES)("%s does its task, and each effect once", async (_, agent, chaos, results) => {
   const dir = world(chaos);
   for (const [index, wanted] of results.entries()) {
-    const { shown } = await playRun(agent, { input: chaos.input(index + 1) as Json });
+    const { shown } = await playRun(agent, { input: chaos.input(index + 1) as Json, others: OTHERS });
     expect(shown).toMatchObject({ status: "completed", result: expect.stringMatching(wanted) });
   }
   const effects = (await chaos.effects?.(dir)) ?? [];
@@ -61,5 +67,22 @@ test("the event whose room is taken shows a stale plan before anything is booked
 test("the examples put their effects last, and are told nothing else by the audit", () => {
   for (const [, agent] of EXAMPLES) {
     expect(audit(agent, limitsFor(60_000)).missing.map(({ what }) => what)).not.toContain("effects");
+  }
+});
+
+test("the yearly report sums up its branches, whichever invocation of the root dies, and closes each of them once", async () => {
+  for (let at = 1; at < 60; at += 9) {
+    const crash = { at, when: at % 4 === 1 ? "before" : "after" } as const;
+    const dir = world(yearlyChaos);
+    const { shown } = await playRun(yearly as Agent, { crash, input: yearlyChaos.input(2) as Json, others: OTHERS });
+    // Four branches in each department.
+    const [sales, repairs] = ["Sales", "Repairs"].map((name) =>
+      ["Rome", "Oslo", "Bern", "Vienna"].reduce((sum, each) => sum + 100 * `${name} ${each}`.length, 0),
+    ) as [number, number];
+    expect(shown).toMatchObject({
+      status: "completed",
+      result: { report: `Sales has ${sales}.\nRepairs has ${repairs}.`, thousands: sales + repairs },
+    });
+    expect(await yearlyChaos.effects?.(dir)).toHaveLength(8);
   }
 });
