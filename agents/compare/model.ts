@@ -10,9 +10,9 @@ export const researchModel: ModelChoice = real ?? scriptedModel({ name: "compare
 const comparison = z.object({ reader: z.string(), products: z.array(z.string()) });
 const memo = z.object({ product: z.string(), euros: z.int(), decibels: z.int() });
 
-/** The memos in the message that opens a section: one JSON object per numbered line. */
+/** The memos in the message that opens a section: a line of JSON each. */
 const memosIn = (text: string): readonly z.output<typeof memo>[] =>
-  [...text.matchAll(/^\d+\. (\{.*\})$/gm)].map(([, json]) => memo.parse(JSON.parse(json ?? "{}")));
+  [...text.matchAll(/^(\{.*\})$/gm)].map(([, json]) => memo.parse(JSON.parse(json ?? "{}")));
 
 function bossReply({ instructions, messages, task }: Conversation): ScriptedReply {
   const { reader, products } = comparison.parse(task.json);

@@ -27,7 +27,7 @@ function bossReply({ instructions, messages, task }: Conversation): ScriptedRepl
 /** Reports and summaries of reports, as lines: a name with its figure. */
 const linesIn = (opening: string): readonly string[] =>
   opening.split("\n").flatMap((line) => {
-    const json = /^\d+\. (\{.*\})$/.exec(line)?.[1];
+    const json = /^(\{.*\})$/.exec(line)?.[1];
     if (json !== undefined) {
       const { name, thousands } = figures.parse(JSON.parse(json));
       return [`${name} has ${thousands}.`];

@@ -1,5 +1,5 @@
 /** The constructor of an orchestrator, with its defaults. */
-import type { BossOptions } from "../core/topologies/boss.ts";
+import type { BossOptions } from "../core/topologies/boss-options.ts";
 import type { OrchestratorOptions } from "../core/topologies/orchestrator.ts";
 import type { Topology } from "../ports/agent.ts";
 

@@ -18,6 +18,9 @@ const none = { calls: [], silent: [] };
 test.each<[Crack, string, RegExp]>([
   ["runaway", "react", /maxBeats and budget/],
   ["lostHandoff", "orchestrator", /end of each child was delivered/],
+  ["bossDeath", "orchestrator", /takeovers of the orchestrator/],
+  ["workerSilence", "orchestrator", /run of the worker/],
+  ["rootBottleneck", "hierarchical", /shards/],
   ["cascadingPoison", "pipeline", /output of the first stage/],
   ["stalePlan", "plan-execute", /planTtl/],
   ["deadlock", "debate", /draft that was shipped/],

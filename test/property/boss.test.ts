@@ -1,7 +1,7 @@
 /** The laws of a boss over random hand-offs, caps and batches. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { BossOptions, BossProgress } from "../../src/core/topologies/boss.ts";
+import type { BossOptions, BossProgress } from "../../src/core/topologies/boss-options.ts";
 import { refusalOf } from "../../src/core/topologies/hand-offs.ts";
 import { ORCHESTRATOR, type OrchestratorOptions } from "../../src/core/topologies/orchestrator.ts";
 import type { CallResult, HandOff, Move, Observation } from "../../src/core/topologies/topology.ts";

@@ -5,47 +5,13 @@
  * The progress names each hand-off that is settled; those under way are in the state of the run. So a new process of the
  * boss knows what is out, and what has reported.
  */
-import type { RoleOptions } from "./debate.ts";
-import { type HandOffCaps, refusalOf } from "./hand-offs.ts";
-import { BOUNDS } from "../limits.ts";
+import { SUMMARISE, capsInWords, opening } from "./boss-openings.ts";
+import { type BossOptions, type BossProgress, workersOf } from "./boss-options.ts";
+import { refusalOf } from "./hand-offs.ts";
 import { UNREADABLE_MAX } from "./json-in.ts";
-import { BATCH_MAX, type Item, type Pass, afterBatch, batchOf, inWords, passOver } from "./merge-layer.ts";
+import { type Item, afterBatch, passOver } from "./merge-layer.ts";
 import { nearCap } from "./react.ts";
-import type { CallResult, Context, Move, Observation, Request, Shape, TopologyModule } from "./topology.ts";
-
-export interface BossOptions extends Shape, HandOffCaps {
-  /** Plans the hand-offs. `tools`: what it may call itself besides; default: nothing. */
-  readonly boss: RoleOptions & { readonly tools?: readonly string[] };
-  /** Writes the answer from the memos. */
-  readonly merger: RoleOptions;
-  /** How many times the boss may hand out work. All hand-offs of one reply are one round. */
-  readonly rounds: number;
-  /** How many memos or summaries one section shows at most. */
-  readonly batch: number;
-  /** The workers that are left once the boss was a bottleneck: those that are bosses themselves. */
-  readonly shards?: readonly string[];
-}
-
-export type BossProgress = {
-  readonly role: "boss" | "summary" | "merger";
-  /** Complete rounds: their hand-offs are settled. */
-  readonly round: number;
-  /** The calls of settled hand-offs: those with a memo, and those whose every try failed. */
-  readonly memos: readonly string[];
-  readonly lost: readonly string[];
-  /** What the answer is made of: memos, and summaries of memos. */
-  readonly items: readonly Item[];
-  /** The pass of summaries that is under way. */
-  readonly pass: Pass | null;
-  /** Replies in a row without a hand-off, before the first one. */
-  readonly idle: number;
-  /** How often checks refused the merged answer. */
-  readonly refused: number;
-  /** What a user or the definition of done wants besides. */
-  readonly wish: string;
-  /** The boss was a bottleneck, and hands out work to shards alone. */
-  readonly sharded: boolean;
-};
+import type { CallResult, Context, Move, Observation, Request, TopologyModule } from "./topology.ts";
 
 type Of<O> = { readonly options: O; readonly context: Context };
 type Reply = Extract<Observation, { readonly kind: "reply" }>;
@@ -55,7 +21,7 @@ type Progress = BossProgress;
 const REFUSALS_MAX = 3;
 
 const NOTHING: Progress = {
-  ...{ role: "boss", round: 0, memos: [], lost: [], items: [], pass: null },
+  ...{ role: "boss", round: 0, memos: [], lost: [], unmade: [], items: [], pass: null },
   ...{ idle: 0, refused: 0, wish: "", sharded: false },
 };
 
@@ -94,8 +60,7 @@ export const bossing = <O extends BossOptions>(): Omit<
     const before = of.before.map((each) =>
       each.status === "succeeded" && !memos.includes(each.call) ? { ...each, status: "failed" as const } : each,
     );
-    const why = refusalOf({ ...options, workers: workersOf(options) }, { ...of, before });
-    return why === null ? null : `NotStarted: ${why}`;
+    return refusalOf({ ...options, workers: workersOf(options) }, { ...of, before });
   },
   decidesAfter: ({ boss }, tool) =>
     boss.tools?.includes(tool) === true ? "the boss may call it in each round, before the memos are merged" : null,
@@ -106,8 +71,6 @@ export const bossing = <O extends BossOptions>(): Omit<
   },
 });
 
-const workersOf = ({ workers, shards = [] }: BossOptions): readonly string[] => [...workers, ...shards];
-
 function requestOf({ role, sharded }: Progress, { boss, merger, workers, shards = [] }: BossOptions): Request {
   const { instructions, model } = role === "boss" ? boss : merger;
   const named = model === undefined ? {} : { model };
@@ -115,37 +78,6 @@ function requestOf({ role, sharded }: Progress, { boss, merger, workers, shards 
   if (role === "merger") return { role, instructions, tools: "none", ...named };
   const open = sharded ? shards : [...workers, ...shards];
   return { role, instructions, tools: [...new Set([...open, ...(boss.tools ?? [])])], ...named };
-}
-
-const SUMMARISE = "Summarise the reports in one text that keeps every fact and figure. Answer with the text alone.";
-
-/** What each role is given. No section shows more than one batch. */
-function opening(progress: Progress, options: BossOptions, context: Context): string {
-  const { role, items, pass, lost, wish } = progress;
-  const also = wish === "" ? [] : [`Also wanted:\n${wish}`];
-  const failed = lost.length === 0 ? [] : [`${lost.length} hand-offs gave no usable report: ${lost.join(", ")}.`];
-  switch (role) {
-    case "summary":
-      return `Summarise these reports:\n\n${inWords(pass === null ? items : batchOf(pass, options.batch), context)}`;
-    case "merger":
-      return [`Write the answer from these reports:\n\n${inWords(items, context)}`, ...failed, ...also].join("\n\n");
-    case "boss":
-      return [
-        ...(items.length === 0 ? [] : [`Reports so far:\n\n${inWords(items, context)}`]),
-        ...failed,
-        ...also,
-        capsInWords(progress, options),
-      ].join("\n\n");
-  }
-}
-
-function capsInWords({ round, memos, lost, sharded }: Progress, options: BossOptions): string {
-  const { workers, shards = [], rounds, handOffsMax, fanOut } = options;
-  const left = Math.min(fanOut, handOffsMax - memos.length - lost.length);
-  const names = [...new Set([...(sharded ? [] : workers), ...shards])].join(", ");
-  const first = `Hand out work by calling ${names}: all calls in one reply, ${left} at most, each with a part of its own.`;
-  if (round === 0) return first;
-  return `${first} ${rounds - round} rounds are left. If nothing is missing, reply without a call.`;
 }
 
 function ask<O extends BossOptions>(progress: Progress, { options, context }: Of<O>, note: string): Move<Progress> {
@@ -176,15 +108,28 @@ function collected<O extends BossOptions>(before: Progress, settled: readonly Ca
   ) as [string[], string[]];
   const { shards = [], batch } = of.options;
   const items = [...before.items, ...memos.map((id): Item => ({ kind: "memo", id }))];
+  const unmade = refusedNow(of);
+  const isWhole = !unmade.some((call) => hasCode(of.context, call, "NotYet"));
   const progress: Progress = {
     ...before,
-    ...{ round: before.round + 1, memos: [...before.memos, ...memos], lost: [...before.lost, ...lost] },
+    // What was refused because too many were out belongs to the same round.
+    round: before.round + (isWhole ? 1 : 0),
+    ...{ memos: [...before.memos, ...memos], lost: [...before.lost, ...lost], unmade },
     ...{ items, pass: passOver(items, batch), wish: "" },
     sharded: shards.length > 0 && (before.sharded || of.context.wasSignalled("rootBottleneck")),
   };
   const failed = lost.length === 0 ? "" : `, ${lost.length} lost`;
-  return proceed(progress, of, `round ${progress.round}: ${memos.length} memos${failed}`);
+  return proceed(progress, of, `round ${before.round + 1}: ${memos.length} memos${failed}`);
 }
+
+/** The calls of workers in this section that were refused, apart from work that another call has. */
+const refusedNow = <O extends BossOptions>({ options, context }: Of<O>): readonly string[] =>
+  context.results
+    .filter(({ tool, isRefused }) => isRefused && workersOf(options).includes(tool))
+    .map(({ call }) => call)
+    .filter((call) => !hasCode(context, call, "Duplicate"));
+
+const hasCode = ({ resultOf }: Context, call: string, code: string): boolean => resultOf(call).startsWith(`${code}: `);
 
 /** Summarises what does not fit one section. Then comes another round, or the answer. */
 function proceed<O extends BossOptions>(progress: Progress, of: Of<O>, note: string): Move<Progress> {
@@ -210,7 +155,7 @@ const replies: {
 } = {
   boss: (progress, { message }, of) => {
     const { options, context } = of;
-    if (progress.round > 0) return merge(progress, of, "the boss has what it needs");
+    if (progress.memos.length + progress.lost.length > 0) return merge(progress, of, "the boss has what it needs");
     const all = workersOf(options);
     // Its hand-offs were refused, such as on the last level. So it has done the work itself.
     if (context.results.some(({ tool, isRefused }) => isRefused && all.includes(tool))) {
@@ -253,29 +198,3 @@ function reopened<O extends BossOptions>(
     ? ask({ ...progress, role: "merger" }, of, note)
     : ask({ ...progress, role: "boss" }, of, note);
 }
-
-/** What is wrong with the options that every boss has. They may come from JavaScript. */
-export function bossProblems({ workers, boss, merger, ...caps }: BossOptions): readonly string[] {
-  if (!Array.isArray(workers) || workers.length === 0) return ["write workers: the names of child tools"];
-  const roles = Object.entries({ boss, merger }).filter(
-    ([, role]) => typeof role?.instructions !== "string" || role.instructions === "",
-  );
-  const numbers = Object.entries(RANGES).filter(([name, [least, most]]) => {
-    const value = caps[name as keyof typeof RANGES];
-    return !(Number.isSafeInteger(value) && value >= least && value <= most);
-  });
-  return [
-    ...roles.map(([name]) => `${name} has no instructions`),
-    ...numbers.map(
-      ([name, [least, most]]) =>
-        `${name} is ${String(caps[name as keyof typeof RANGES])}: write a whole number from ${least} to ${most}`,
-    ),
-  ];
-}
-
-const RANGES = {
-  rounds: [1, 20],
-  handOffsMax: [1, 200],
-  fanOut: [1, BOUNDS.childrenMax],
-  batch: [2, BATCH_MAX],
-} as const;

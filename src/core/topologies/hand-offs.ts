@@ -20,23 +20,29 @@ export interface HandOffCaps {
   readonly partsIn?: string;
 }
 
-/** Why this hand-off must not be made; null: it may. The sentence is for the model. */
+/**
+ * Why this hand-off must not be made; null: it may. The sentence is for the model. Its code says what becomes of the work:
+ * `NotYet`: it can be handed out later. `Duplicate`: nothing is missing without it. `NotStarted`: it is not handed out.
+ */
 export function refusalOf(caps: HandOffCaps, of: Proposed): string | null {
   const { workers, handOffsMax, fanOut, levels } = caps;
   if (!workers.includes(of.tool)) return null;
   const before = of.before.filter(({ tool }) => workers.includes(tool));
   // This run is on level depth + 1, and its children are one level below.
   if (levels !== undefined && of.depth + 2 > levels) {
-    return `this run is on the last of ${levels} levels and hands out nothing; do the work itself`;
+    return `NotStarted: this run is on the last of ${levels} levels and hands out nothing; do the work itself`;
   }
-  if (before.length >= handOffsMax)
-    return `${handOffsMax} hand-offs are the most of this run; go on with what is there`;
-  const out = before.filter(({ status }) => status === "out").length;
-  if (out >= fanOut) return `${out} hand-offs wait for their reports, the most at once; hand this out after them`;
   const standing = before.filter(({ status }) => status !== "failed");
   const same = standing.find(({ tool, digest }) => tool === of.tool && digest === of.digest);
-  if (same !== undefined) return `${same.call} has this task already`;
-  return sharedPart(caps, of, standing);
+  if (same !== undefined) return `Duplicate: ${same.call} has this task already`;
+  const shared = sharedPart(caps, of, standing);
+  if (shared !== null) return shared;
+  if (before.length >= handOffsMax)
+    return `NotStarted: ${handOffsMax} hand-offs are the most of this run; use the reports that are there`;
+  const out = before.filter(({ status }) => status === "out").length;
+  if (out >= fanOut)
+    return `NotYet: ${out} hand-offs wait for their reports, the most at once; hand this out after them`;
+  return null;
 }
 
 /** Shards are disjoint: two of them would do the same part twice, and the merged result would count it twice. */
@@ -45,7 +51,7 @@ function sharedPart({ partsIn }: HandOffCaps, { args }: Proposed, standing: read
   const parts = partsOf(args, partsIn);
   for (const { call, args: taken } of standing) {
     const shared = partsOf(taken, partsIn).find((part) => parts.includes(part));
-    if (shared !== undefined) return `${call} has the part ${shared} already; parts must be disjoint`;
+    if (shared !== undefined) return `NotStarted: ${call} has the part ${shared} already; parts must be disjoint`;
   }
   return null;
 }

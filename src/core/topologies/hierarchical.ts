@@ -4,7 +4,8 @@
  * prompt of the root does not grow with the number of its leaves. After the first signal the root hands out work to its
  * shards alone: sub-roots over disjoint parts, which read the reports of the leaves for it.
  */
-import { type BossOptions, type BossProgress, bossing, bossProblems } from "./boss.ts";
+import { bossing } from "./boss.ts";
+import { type BossOptions, type BossProgress, bossProblems } from "./boss-options.ts";
 import type { Move, Observation, TopologyModule } from "./topology.ts";
 
 export interface HierarchicalOptions extends BossOptions {

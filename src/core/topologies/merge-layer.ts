@@ -43,8 +43,12 @@ export function afterBatch(
 export const inWords = (items: readonly Item[], context: Context): string =>
   items.map((item, index) => `${index + 1}. ${wordsOf(item, context)}`).join("\n\n");
 
-function wordsOf({ kind, id }: Item, { textOf, resultOf }: Context): string {
-  const words = kind === "memo" ? resultOf(id) : textOf(id);
+/** A memo may not say what it is about, so its task comes with it. */
+function wordsOf({ kind, id }: Item, { textOf, resultOf, argsOf }: Context): string {
+  return kind === "memo" ? `The task ${argsOf(id)} gave:\n${bounded(resultOf(id))}` : bounded(textOf(id));
+}
+
+function bounded(words: string): string {
   if (words.length <= ITEM_CHARACTERS_MAX) return words;
   return `${words.slice(0, ITEM_CHARACTERS_MAX)} … (${words.length} characters, of which these are the first)`;
 }

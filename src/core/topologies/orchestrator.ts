@@ -3,7 +3,8 @@
  * handoff, the silent worker and the death of the boss (seed 4). Workers are child runs: each is dispatched exactly
  * once, and its report waits in the inbox of the boss. A failed hand-off is tried again by its child tool (`tries`).
  */
-import { type BossOptions, type BossProgress, bossing, bossProblems } from "./boss.ts";
+import { bossing } from "./boss.ts";
+import { type BossOptions, type BossProgress, bossProblems } from "./boss-options.ts";
 import type { TopologyModule } from "./topology.ts";
 
 export interface OrchestratorOptions extends BossOptions {

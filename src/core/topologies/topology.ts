@@ -54,6 +54,8 @@ export interface Context {
   readonly textOf: (message: string) => string;
   /** The settled calls of this section, in the order in which they were settled. */
   readonly results: readonly CallResult[];
+  /** The arguments of a call, as text of a bounded length; empty if there is no such call. */
+  readonly argsOf: (call: string) => string;
   /** What a settled call returned, as text; empty if there is no such call. */
   readonly resultOf: (call: string) => string;
   /** Whether this first signal was given in this section. Another section has a cap of its own. */

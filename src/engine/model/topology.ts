@@ -194,6 +194,9 @@ export async function refusalOfChild(
   return module.refusal(progress, agent.topology, { tool, args, digest: digestOf(args), before, depth });
 }
 
+/** How much of the arguments of a hand-off a section shows. */
+const ARGS_CHARACTERS_MAX = 300;
+
 /** What the modules may know. All of it derives from the state, apart from the time and the takeover. */
 function contextOf(run: ActiveRun, agent: Agent): Context {
   const { state } = run;
@@ -210,9 +213,15 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
     results: resultsIn(section).map(({ call, tool, outcome, value }) => ({
       ...{ call, tool, outcome, isRefused: isRefusal(value) },
     })),
+    argsOf: (call) => {
+      const found = state.messages
+        .flatMap(({ parts }) => parts)
+        .find((each) => each.kind === "call" && each.call === call);
+      return found?.kind === "call" ? bounded(inWords(found.args), ARGS_CHARACTERS_MAX) : "";
+    },
     resultOf: (call) => {
       const found = resultsIn(state.messages).findLast((each) => each.call === call);
-      return found === undefined ? "" : wordsIn(found);
+      return found === undefined ? "" : inWords(found.value);
     },
     wasSignalled: (crack) => state.cracks?.[crack]?.section === sectionStart(state),
   };
@@ -226,7 +235,9 @@ function failuresIn(messages: readonly Message[]): Context["failures"] {
     const isMended = results
       .slice(index + 1)
       .some(({ tool, outcome }) => tool === part.tool && outcome === "succeeded");
-    return isMended ? [] : [{ tool: part.tool, why: bounded(wordsIn(part)), unknown: part.outcome === "unknown" }];
+    return isMended
+      ? []
+      : [{ tool: part.tool, why: bounded(inWords(part.value)), unknown: part.outcome === "unknown" }];
   });
 }
 
@@ -236,8 +247,8 @@ function effectsIn(messages: readonly Message[], { tools }: Agent): Context["eff
   return parts.flatMap((part) => {
     if (part.kind !== "result" || part.outcome === "failed" || tools[part.tool]?.effect === "none") return [];
     const asked = parts.find((each) => each.kind === "call" && each.call === part.call);
-    const args = asked?.kind === "call" ? wordsIn({ value: asked.args }) : "";
-    const outcome = part.outcome === "unknown" ? "may have happened" : `succeeded: ${wordsIn(part)}`;
+    const args = asked?.kind === "call" ? inWords(asked.args) : "";
+    const outcome = part.outcome === "unknown" ? "may have happened" : `succeeded: ${inWords(part.value)}`;
     return [bounded(`${part.tool} ${args}: ${outcome}`)];
   });
 }
@@ -251,9 +262,9 @@ const resultsIn = (messages: readonly Message[]): readonly Result[] =>
 const isRefusal = (value: Value): boolean =>
   value.kind === "inline" &&
   typeof value.json === "string" &&
-  /^(InvalidArguments|UnknownTool|NotStarted|ChildAgentAbsent): /.test(value.json);
+  /^(InvalidArguments|UnknownTool|NotStarted|NotYet|Duplicate|ChildAgentAbsent): /.test(value.json);
 
-function wordsIn({ value }: { readonly value: Value }): string {
+function inWords(value: Value): string {
   if (value.kind === "blob") return value.head;
   return typeof value.json === "string" ? value.json : JSON.stringify(value.json);
 }

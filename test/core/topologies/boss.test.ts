@@ -1,6 +1,6 @@
 /** The exact moves of a boss: rounds, memos, summaries in batches, caps, and what it may hand out. */
 import { describe, expect, test } from "vitest";
-import type { BossProgress } from "../../../src/core/topologies/boss.ts";
+import type { BossProgress } from "../../../src/core/topologies/boss-options.ts";
 import { HIERARCHICAL, type HierarchicalOptions } from "../../../src/core/topologies/hierarchical.ts";
 import { ORCHESTRATOR, type OrchestratorOptions } from "../../../src/core/topologies/orchestrator.ts";
 import type { CallResult, HandOff, Move, Observation, Proposed } from "../../../src/core/topologies/topology.ts";
@@ -51,7 +51,9 @@ describe("a round", () => {
     expect(progress).toMatchObject({ role: "boss", round: 1, memos: ["c1", "c3"], lost: ["c2"] });
     expect(move).toMatchObject({
       note: "round 1: 2 memos, 1 lost; 2 reports are there",
-      say: expect.stringMatching(/^Reports so far:\n\n1\. memo of c1\n\n2\. memo of c3\n\n1 hand-offs gave no usable/),
+      say: expect.stringMatching(
+        /^Reports so far:\n\n1\. The task \{"of":"c1"\} gave:\nmemo of c1\n\n2\. .*\nmemo of c3\n\nThese hand-offs gave no usable report:\n- \{"of":"c2"\}\n/,
+      ),
     });
     expect(ORCHESTRATOR.where(progress, options)).toBe("round 2 of 2, boss: 2 memos, 1 lost");
   });
@@ -59,6 +61,27 @@ describe("a round", () => {
   test("counts neither refused calls nor calls of other tools", () => {
     const others = [result("c1", { outcome: "failed", isRefused: true }), result("c2", { tool: "look" })];
     expect(play([wave(...others)]).move).toBeNull();
+  });
+
+  test("goes on where hand-offs were refused because too many were out, and says which", () => {
+    const later = result("c2", { outcome: "failed", isRefused: true });
+    const seen = (code: string) => {
+      const of = {
+        results: [result("c1"), later],
+        resultOf: (call: string) => (call === "c2" ? `${code}: so` : "memo"),
+      };
+      return ORCHESTRATOR.observe(begun, DUE, { options: { ...options, rounds: 1 }, context: context(of) });
+    };
+    expect(seen("NotYet")).toMatchObject({
+      progress: { role: "boss", round: 0, unmade: ["c2"] },
+      say: expect.stringContaining('These calls were refused and handed out nothing:\n- {"of":"c2"}: NotYet: so'),
+    });
+    // Without another round the answer has to say what is missing.
+    expect(seen("NotStarted")).toMatchObject({
+      progress: { role: "merger", round: 1, unmade: ["c2"] },
+      say: expect.stringContaining("NotStarted: so"),
+    });
+    expect(seen("Duplicate")).toMatchObject({ progress: { role: "merger", round: 1, unmade: [] } });
   });
 
   test("is not counted again when the same calls are seen again", () => {
@@ -184,7 +207,7 @@ describe("a hand-off", () => {
 
   test("is refused while as many as the fan-out are out, and not for settled ones", () => {
     const out = ["c1", "c2", "c3", "c4"].map((call) => before(call));
-    expect(refusal(asked({ before: out }))).toMatch(/^NotStarted: 4 hand-offs wait for their reports/);
+    expect(refusal(asked({ before: out }))).toMatch(/^NotYet: 4 hand-offs wait for their reports/);
     expect(refusal(asked({ before: out.map((each) => ({ ...each, status: "succeeded" as const })) }))).toBeNull();
   });
 
@@ -195,7 +218,7 @@ describe("a hand-off", () => {
 
   test("with the same task is refused while the first is out or its memo is there, and allowed after it failed", () => {
     const same = asked({ digest: "c1" });
-    expect(refusal({ ...same, before: [before("c1")] })).toBe("NotStarted: c1 has this task already");
+    expect(refusal({ ...same, before: [before("c1")] })).toBe("Duplicate: c1 has this task already");
     const done = before("c1", { status: "succeeded" });
     expect(refusal({ ...same, before: [done] }, {}, { ...begun, memos: ["c1"] })).toMatch(/c1 has this task/);
     expect(refusal({ ...same, before: [before("c1", { status: "failed" })] })).toBeNull();

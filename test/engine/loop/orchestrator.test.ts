@@ -33,7 +33,9 @@ test("a boss hands out, reads the memos, and its merger writes the answer from t
     "the answer merges 2 memos",
   ]);
   expect(asked.map(({ tools }) => tools)).toEqual([["ask"], ["ask"], []]);
-  expect(asked[1]?.texts.at(-1)).toMatch(/^Reports so far:\n\n1\. \{"memo":"on one"\}\n\n2\. \{"memo":"on two"\}/);
+  expect(asked[1]?.texts.at(-1)).toMatch(
+    /^Reports so far:\n\n1\. The task \{"question":"one"\} gave:\n\{"memo":"on one"\}\n\n2\. .*\n\{"memo":"on two"\}/,
+  );
   expect(played.cracks).toEqual([]);
 });
 
@@ -48,13 +50,19 @@ test("a boss hands out more in the next round, and no more than its caps allow",
   expect(refused).toMatchObject([{ value: { json: expect.stringMatching(/^NotStarted: 3 hand-offs are the most/) } }]);
 });
 
-test("more workers than may be out at once are refused, and the same task is not handed out twice", async () => {
+test("more workers than may be out at once come later in the same round, and the same task is not handed out twice", async () => {
   const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, atOnce: 2, rounds: 1 }), {
     hands: () => asking("one", "one", "two", "three"),
   });
   const played = await playRun(agent, { others: [researcher()] });
-  expect(childrenOf(played)).toHaveLength(2);
-  expect(played.shown).toMatchObject({ result: "on one + on two" });
+  expect(childrenOf(played)).toHaveLength(3);
+  expect(played.shown).toMatchObject({ result: "on one + on two + on three" });
+  const refused = played.events.flatMap((event) =>
+    event.kind === "ToolResultRecorded" && event.outcome === "failed" && event.value.kind === "inline"
+      ? [String(event.value.json).split(":")[0]]
+      : [],
+  );
+  expect(refused).toEqual(["Duplicate", "NotYet", "Duplicate", "Duplicate", "Duplicate"]);
 });
 
 describe("a lost hand-off", () => {
@@ -85,7 +93,7 @@ describe("a lost hand-off", () => {
     const bad = researcher({ memo: (about) => (about === "one" ? { text: 1 } : { memo: `on ${about}` }) });
     const played = await playRun(agent, { others: [bad] });
     expect(played.shown).toMatchObject({ status: "completed", result: "on two" });
-    expect(asked.at(-1)?.texts.at(-1)).toContain("1 hand-offs gave no usable report: c1.");
+    expect(asked.at(-1)?.texts.at(-1)).toContain('These hand-offs gave no usable report:\n- {"question":"one"}');
     expect(played.cracks).toEqual(["lostHandoff", "lostHandoff"]);
     const all = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 1 }), { hands: () => asking("one") });
     const lost = await playRun(all.agent, { others: [bad] });

@@ -6,6 +6,7 @@ export const context = (change: Partial<Context> = {}): Context => ({
   ...{ now: AT, beats: { used: 1, max: 40 }, sectionBeats: 1, resumed: false, failures: [], effects: [] },
   textOf: (message) => `text of ${message}`,
   results: [],
+  argsOf: (call) => `{"of":"${call}"}`,
   resultOf: (call) => `memo of ${call}`,
   wasSignalled: () => false,
   ...change,

@@ -1,0 +1,56 @@
+/** What the roles of a boss are given: the message that opens each section. */
+import type { BossOptions, BossProgress } from "./boss-options.ts";
+import { batchOf, inWords } from "./merge-layer.ts";
+import type { Context } from "./topology.ts";
+
+export const SUMMARISE =
+  "Summarise the reports in one text that keeps every fact and figure. Answer with the text alone.";
+
+/** What each role is given. No section shows more than one batch. */
+export function opening(progress: BossProgress, options: BossOptions, context: Context): string {
+  const { role, items, pass, wish } = progress;
+  const also = wish === "" ? [] : [`Also wanted:\n${wish}`];
+  const missing = missingInWords(progress, context);
+  switch (role) {
+    case "summary":
+      return `Summarise these reports:\n\n${inWords(pass === null ? items : batchOf(pass, options.batch), context)}`;
+    case "merger":
+      return [`Write the answer from these reports:\n\n${inWords(items, context)}`, ...missing, ...also].join("\n\n");
+    case "boss":
+      return [
+        ...(items.length === 0 ? [] : [`Reports so far:\n\n${inWords(items, context)}`]),
+        ...missing,
+        ...also,
+        capsInWords(progress, options),
+      ].join("\n\n");
+  }
+}
+
+/** What no report covers, so that neither the boss nor the answer passes over it. */
+function missingInWords({ lost, unmade }: BossProgress, { argsOf, resultOf }: Context): readonly string[] {
+  const failed = listed(lost.map((call) => argsOf(call)));
+  const refused = listed(unmade.map((call) => `${argsOf(call)}: ${resultOf(call)}`));
+  return [
+    ...(lost.length === 0 ? [] : [`These hand-offs gave no usable report:\n${failed}`]),
+    ...(unmade.length === 0 ? [] : [`These calls were refused and handed out nothing:\n${refused}`]),
+  ];
+}
+
+/** More lines would let the section grow with the number of workers. */
+const LINES_MAX = 20;
+
+function listed(lines: readonly string[]): string {
+  const more = lines.length > LINES_MAX ? [`and ${lines.length - LINES_MAX} more`] : [];
+  return [...lines.slice(0, LINES_MAX), ...more].map((line) => `- ${line}`).join("\n");
+}
+
+export function capsInWords({ round, memos, lost, unmade, sharded }: BossProgress, options: BossOptions): string {
+  const { workers, shards = [], rounds, handOffsMax, fanOut } = options;
+  const left = Math.min(fanOut, handOffsMax - memos.length - lost.length);
+  const names = [...new Set([...(sharded ? [] : workers), ...shards])].join(", ");
+  const first = `Hand out work by calling ${names}: all calls in one reply, ${left} at most, each with a part of its own.`;
+  if (memos.length + lost.length === 0) return first;
+  if (unmade.length > 0)
+    return `${first} Begin with what was not handed out. If nothing is missing, reply without a call.`;
+  return `${first} ${rounds - round} rounds are left. If nothing is missing, reply without a call.`;
+}
