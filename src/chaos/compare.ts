@@ -27,6 +27,8 @@ export interface Trial {
   readonly file: string;
   readonly limits: Limits;
   readonly strategies: readonly Strategy[];
+  /** Strategies that were asked for and cannot run this agent. */
+  readonly leftOut: readonly Strategy[];
   readonly tasks: number;
   readonly seed: string;
   readonly everyEdge: boolean;
@@ -56,6 +58,8 @@ export interface Report {
   readonly countedBy: "other side" | "calls";
   readonly figures: readonly Figures[];
   readonly failures: readonly Failure[];
+  /** Strategies without a column: the plain loops know no other topology than ReAct. */
+  readonly leftOut: readonly Strategy[];
   /** The directory of cairn's own runs. */
   readonly store: string;
 }
@@ -97,6 +101,7 @@ export async function compareAll(trial: Trial): Promise<Report> {
     ...{ agent: trial.agent.name, everyEdge: trial.everyEdge, seed: trial.seed, store: join(trial.dir, "cairn") },
     countedBy: chaos?.effects == null ? "calls" : "other side",
     figures: columns.map(({ figures }) => figures),
+    leftOut: trial.leftOut,
     failures: own === undefined ? [] : failuresIn(own),
   };
 }

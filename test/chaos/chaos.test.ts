@@ -247,6 +247,7 @@ describe("the table", () => {
       countedBy: "calls" as const,
       figures: [lost, twice],
       store: "/tmp/x/cairn",
+      leftOut: [],
     },
     failures: [{ task: 1, run: "local-abc", killed: "after effect 2 (pay)", what: "lost: it is blocked" }],
   } as const;
@@ -259,6 +260,13 @@ describe("the table", () => {
     expect(text).toContain("task 1, killed after effect 2 (pay): lost: it is blocked");
     expect(text).toContain("npx cairn timeline local-abc --store /tmp/x/cairn");
     expect(text).toContain("all stores are kept in /tmp/x\nto repeat it: npx cairn chaos payer");
+  });
+
+  it("says why there is no plain loop for another topology than ReAct", () => {
+    const style = { ok: true, dir: null, again: "", paint: plain };
+    expect(renderChaos(report, style)).not.toContain("no plain loop");
+    const alone = renderChaos({ ...report, figures: [twice], leftOut: ["in-process", "act-then-save"] }, style);
+    expect(alone).toContain("There is no plain loop to compare with: it knows ReAct only");
   });
 
   it("is Markdown when that is requested", () => {

@@ -8,6 +8,9 @@ import type { SeededChoices } from "./seeded-choices.ts";
 
 const role = (instructions: string) => ({ instructions });
 
+const debated = (): Topology =>
+  debate({ drafter: role("Act."), critic: role("Object."), judge: role("Judge."), rounds: 2 });
+
 const TOPOLOGIES: readonly (() => Topology)[] = [
   () =>
     pipeline({
@@ -19,17 +22,30 @@ const TOPOLOGIES: readonly (() => Topology)[] = [
       endToEnd: ({ output }) => output === "told",
     }),
   () => planExecute({ planner: role("Plan."), precondition: () => true }),
-  () => debate({ drafter: role("Act."), critic: role("Object."), judge: role("Judge."), rounds: 2 }),
+  debated,
 ];
 
 /**
- * The topology of the history; null: ReAct. `undoes`: the checkers of sagas know an effect by its arguments, so these
- * histories have the debate alone, which carries out the script once.
+ * Those that carry out the script once in each attempt, for sagas: their checkers know an effect by its arguments. A gate
+ * sends the run back behind the script, and a step that fails is skipped.
  */
+const ONCE: readonly (() => Topology)[] = [
+  () =>
+    pipeline({
+      stages: [
+        { name: "act", instructions: "Act.", gate: () => true },
+        { name: "tell", instructions: "Tell twice.", gate: ({ output }) => output === "told again" || "too early" },
+      ],
+      retriesPerStage: 1,
+    }),
+  () => planExecute({ planner: role("Plan once."), planTtl: "30d", onFailedStep: "skip" }),
+  debated,
+];
+
+/** The topology of the history; null: ReAct. `undoes`: it carries out the script once in each attempt. */
 export function topologyOf(chance: SeededChoices, { undoes }: { readonly undoes: boolean }): Topology | null {
   if (!chance.oneIn(6)) return null;
-  const drawn = chance.below(TOPOLOGIES.length);
-  return (TOPOLOGIES[undoes ? TOPOLOGIES.length - 1 : drawn] as () => Topology)();
+  return chance.pick(undoes ? ONCE : TOPOLOGIES)();
 }
 
 const text = (said: string): ScriptedReply => ({ text: said, tokensIn: 1, tokensOut: 1 });
@@ -38,9 +54,13 @@ const text = (said: string): ScriptedReply => ({ text: said, tokensIn: 1, tokens
 export function inRole(conversation: Conversation): ScriptedReply | null {
   const { instructions, messages } = conversation;
   const opening = messages.findLast(({ role: by, text: said }) => by === "user" && OPENING.test(said))?.text ?? "";
-  if (instructions.includes("Plan.")) {
-    return text(JSON.stringify({ steps: ["act", "tell"].map((title) => ({ title, does: title })) }));
+  const isAgain = opening.includes("cannot go on");
+  if (instructions.includes("Plan.") || instructions.includes("Plan once.")) {
+    const titles = isAgain && instructions.includes("once") ? ["tell"] : ["act", "tell"];
+    return text(JSON.stringify({ steps: titles.map((title) => ({ title, does: title })) }));
   }
+  if (instructions.includes("Tell twice.")) return text(opening.includes("not accepted") ? "told again" : "told");
+  if (/^Step \d of \d: tell/.test(opening)) return text("told");
   if (instructions.includes("Object.")) return text("no");
   if (instructions.includes("Judge.")) return text('{"score": 0.5, "why": "so"}');
   if (instructions.includes("Tell.") || /^Step 2|^The plan is carried out/.test(opening)) return text("told");

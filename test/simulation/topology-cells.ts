@@ -3,27 +3,38 @@ import type { ObservedHistory } from "./observed-history.ts";
 
 const KINDS = ["pipeline", "plan-execute", "debate"] as const;
 
+/** What a topology does to recover, by the note of its move. */
+const RECOVERIES: readonly (readonly [name: string, note: RegExp])[] = [
+  ["gate falls", /was refused/],
+  ["another plan", /^another plan/],
+  ["revision", /^the best draft is revised$/],
+];
+
 export const TOPOLOGY_CELLS: readonly string[] = [
   ...KINDS,
   ...KINDS.map((kind) => `${kind} resumed`),
-  ...["gate falls", "another plan", "revision", "finished"],
+  ...KINDS.map((kind) => `${kind} in a saga`),
+  ...RECOVERIES.flatMap(([name]) => [name, `${name}, resumed`]),
+  "finished",
 ].map((what) => `topology ${what}`);
 
-export function topologyCells({ events }: ObservedHistory): readonly string[] {
-  const moves = events("TopologyMoved").map(({ event }) => event);
+export function topologyCells({ events, history }: ObservedHistory): readonly string[] {
+  const moves = events("TopologyMoved");
   const [first] = moves;
   if (first === undefined) return [];
-  const isResumed = events("RecoveryDecided").some(
-    ({ event }) => event.action.kind === "takeover" && event.at >= first.at,
-  );
-  const notes = moves.map(({ note }) => note);
-  const cells: Readonly<Record<string, boolean>> = {
-    [first.topology]: true,
-    [`${first.topology} resumed`]: isResumed,
-    "gate falls": notes.some((note) => note.includes("was refused")),
-    "another plan": notes.some((note) => note.startsWith("another plan")),
-    revision: notes.includes("the best draft is revised"),
-    finished: moves.some(({ final }) => final !== undefined),
-  };
-  return Object.entries(cells).flatMap(([name, isMet]) => (isMet ? [`topology ${name}`] : []));
+  const takeovers = events("RecoveryDecided").filter(({ event }) => event.action.kind === "takeover");
+  const kind = first.event.topology;
+  const recovered = RECOVERIES.flatMap(([name, note]) => {
+    const move = moves.find(({ event }) => note.test(event.note));
+    if (move === undefined) return [];
+    return takeovers.some(({ order }) => order > move.order) ? [name, `${name}, resumed`] : [name];
+  });
+  const cells = [
+    kind,
+    ...(takeovers.some(({ order }) => order > first.order) ? [`${kind} resumed`] : []),
+    ...(history.plan.saga === null ? [] : [`${kind} in a saga`]),
+    ...recovered,
+    ...(moves.some(({ event }) => event.final !== undefined) ? ["finished"] : []),
+  ];
+  return cells.map((name) => `topology ${name}`);
 }

@@ -51,8 +51,10 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   const { agent, file } = await locateTyped(shell, { name: of.agent, settings });
   const limits = chaosLimits((await settingsOf(shell, flags, beatSecondsFor(agent))).limits);
   checkAgent(agent, limits);
-  // The plain loops know no other topology than ReAct.
-  const strategies = agent.topology.kind === "react" ? wanted : wanted.filter((each) => each === "cairn");
+  const { kind } = agent.topology;
+  // The plain loops know no other topology than ReAct. Without its gates, plans or rounds they would do another task.
+  const strategies = kind === "react" ? wanted : wanted.filter((each) => each === "cairn");
+  if (strategies.length === 0) throw noBaseline(shell, kind);
   const said = await chaosIn(file);
   const inputs: Json[] = [];
   for (const text of flags.input ?? []) inputs.push(await readJson(shell, { option: "--input", text }));
@@ -66,6 +68,7 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
     const { tasks, seed, everyEdge = false } = flags;
     const report = await compareAll({
       ...{ dir, agent, file, limits, strategies, tasks, seed, everyEdge, chaos: said, stop },
+      leftOut: wanted.filter((each) => !strategies.includes(each)),
       inputOf: (task) => (inputs.length > 0 ? (inputs[(task - 1) % inputs.length] ?? null) : said?.input(task)),
       starting: startingOf(shell, settings.prices),
       onProgress: (what) => {
@@ -154,9 +157,18 @@ function print(
 ): void {
   const { flags, ok, dir, again } = of;
   if (shell.json) {
-    const { agent, countedBy, figures, failures } = report;
+    const { agent, countedBy, figures, failures, leftOut } = report;
     const { seed, everyEdge = false } = flags;
-    const document = { agent, seed: everyEdge ? null : seed, everyEdge, countedBy, ok, strategies: figures, failures };
+    const document = {
+      agent,
+      seed: everyEdge ? null : seed,
+      everyEdge,
+      countedBy,
+      ok,
+      strategies: figures,
+      leftOut,
+      failures,
+    };
     printDocument(shell, { ...document, dir, repeat: ok ? null : again });
   } else if (flags.markdown === true) shell.terminal.out(renderMarkdown(report));
   else shell.terminal.out(renderChaos(report, { ...of, paint: shell.terminal.paintOut }));
@@ -172,6 +184,13 @@ function notOurs(shell: Shell, fit: string): CliError {
     why,
     next: retyped(shell, "--world", fit),
   });
+}
+
+function noBaseline(shell: Shell, kind: string): CliError {
+  const what = `no plain loop can run an agent with the topology ${kind}`;
+  const why = "a plain loop knows ReAct only, so it would leave out the gates, plans or rounds and do another task";
+  const next = retyped(shell, "--strategies", "cairn");
+  return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next });
 }
 
 function inputMissing(shell: Shell, file: string): CliError {

@@ -94,8 +94,12 @@ function answersCell({ strategy, answers }: Figures): string {
   return parts.join(", ") || "0";
 }
 
-const countedWords = ({ countedBy }: Report): string =>
-  countedBy === "other side"
-    ? "Effects are counted by the external service (chaos.effects of the agent's file)."
-    : "Effects are counted where calls leave cairn: which tool ran, and under which key. Whether the external service honours " +
-      "keys is not checked; export chaos = defineChaos({ input, effects }) to count there.";
+const countedWords = ({ countedBy, leftOut }: Report): string =>
+  `${countedBy === "other side" ? COUNTED_OUTSIDE : COUNTED_AT_CALLS}${leftOut.length === 0 ? "" : `\n${NO_BASELINE}`}`;
+
+const COUNTED_OUTSIDE = "Effects are counted by the external service (chaos.effects of the agent's file).";
+const COUNTED_AT_CALLS =
+  "Effects are counted where calls leave cairn: which tool ran, and under which key. Whether the external service honours " +
+  "keys is not checked; export chaos = defineChaos({ input, effects }) to count there.";
+const NO_BASELINE =
+  "There is no plain loop to compare with: it knows ReAct only, and would leave out the gates, plans or rounds.";

@@ -7,7 +7,9 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { type CliFolder, runCairn, createCliFolder } from "../../support/processes/cli-process.ts";
 
-const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");
+const AGENTS = join(import.meta.dirname, "..", "..", "..", "agents");
+const INVOICE = join(AGENTS, "invoice", "agent.ts");
+const TRAVEL = join(AGENTS, "travel", "agent.ts");
 const THIRD_PARTY = join(import.meta.dirname, "..", "..", "process", "fixtures", "third-party-agent.ts");
 
 /** The document of a trial, and how the command ended. What it leaves is removed with its test. */
@@ -41,6 +43,19 @@ test("travel: cairn survives without a duplicate, act-then-save books twice, and
   expect(exit).toBe(0);
 });
 
+test.each(["invoice", "event", "letter"])(
+  "%s: five tasks survive their kills with the same result and without a duplicate",
+  async (name) => {
+    const agent = join(AGENTS, name, "agent.ts");
+    const { exit, document } = await trial(createCliFolder(), agent, "--tasks", "5", "--seed", "7");
+    expect(document).toMatchObject({
+      ...{ agent: name, countedBy: "other side", ok: true, failures: [], leftOut: ["in-process", "act-then-save"] },
+      strategies: [{ strategy: "cairn", tasks: 5, survived: 5, divergent: [], duplicates: [], missing: [] }],
+    });
+    expect(exit).toBe(0);
+  },
+);
+
 test("a third party's agent: its unsafe call is answered, and the external service shows that its keys are not honoured", async () => {
   const here = createCliFolder();
   copyFileSync(THIRD_PARTY, join(here.dir, "agent.ts"));
@@ -64,6 +79,7 @@ test("a third party's agent: its unsafe call is answered, and the external servi
 test.each<[says: string, words: readonly string[], exit: number, code: string]>([
   ["AWS", ["clerk", "--world", "aws"], 2, "WorldUnfit"],
   ["no task", ["clerk"], 2, "InputMissing"],
+  ["plain loops for a pipeline", [INVOICE, "--strategies", "in-process,act-then-save"], 2, "Usage"],
   ["no such strategy", ["clerk", "--strategies", "hope"], 2, "Usage"],
 ])("refuses %s", async (_, words, exit, code) => {
   const refused = await trial(createCliFolder(), ...words);
