@@ -61,9 +61,9 @@ export const event = defineAgent({
   ],
 });
 
-/** For `cairn chaos event`: one team per task; every second one meets a room that is taken. */
+/** For `cairn chaos event`: one team per task. Each meets a room that is taken, so that kills fall into the other plan. */
 export const chaos = defineChaos({
-  input: (task) => ({ team: `Team ${task}`, guests: 5 + task, taken: task % 2 === 0 ? "Loft" : "" }),
+  input: (task) => ({ team: `Team ${task}`, guests: 5 + task, taken: "Loft" }),
   env: (dir) => ({ EXAMPLES: worldOf(dir) }),
   effects: (dir) => effectsIn(worldOf(dir)).map(({ tool: name, key, of }) => ({ tool: name, id: key, of })),
 });

@@ -95,11 +95,9 @@ const ACCOUNTS: readonly (readonly [RegExp, string])[] = [
   [/server|hosting|licen[cs]e/i, "4806 software"],
 ];
 
-/** For `cairn chaos invoice`: one invoice per task. Every second one is scanned badly, so its gate sends the run back. */
+/** For `cairn chaos invoice`: one invoice per task. Each is scanned badly, so that kills fall into the way back. */
 export const chaos = defineChaos({
-  input: (task) => ({
-    text: `Invoice 2027-${task}: paper 12.5${task % 2 === 0 ? "O" : "0"}, train 80.0${task % 10}. Total: 92.5${task % 10}`,
-  }),
+  input: (task) => ({ text: `Invoice 2027-${task}: paper 12.5O, train 80.0${task % 10}. Total: 92.5${task % 10}` }),
   env: (dir) => ({ EXAMPLES: worldOf(dir) }),
   effects: (dir) => effectsIn(worldOf(dir)).map(({ tool: name, key, of }) => ({ tool: name, id: key, of })),
   // The number of a booking depends on which task was booked first.

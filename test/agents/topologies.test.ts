@@ -25,7 +25,7 @@ function world(chaos: Chaos): string {
 
 const EXAMPLES: readonly (readonly [string, Agent, Chaos, readonly RegExp[]])[] = [
   ["invoice", invoiceClerk as Agent, invoiceChaos, [/^Booked as B1\.$/, /^Booked as B2\.$/]],
-  ["event", event as Agent, eventChaos, [/in the Loft/, /in the Garden/]],
+  ["event", event as Agent, eventChaos, [/in the Garden/, /in the Garden/]],
   ["letter", letter as Agent, letterChaos, [/lighthouse keeper/, /lighthouse keeper/]],
   ["compare", compare as Agent, compareChaos, [/Epson.*Best buy for Reader 1: \w+\.$/s, /Kyocera.*Best buy/s]],
 ];
@@ -42,6 +42,17 @@ test.each(EXAMPLES)("%s does its task, and each effect once", async (_, agent, c
   const effects = (await chaos.effects?.(dir)) ?? [];
   expect(effects.length).toBeGreaterThan(0);
   expect(new Set(effects.map(({ tool, of }) => `${tool} ${of}`)).size).toBe(effects.length);
+});
+
+test("an evening whose room is free and an invoice that is read well need no recovery", async () => {
+  world(eventChaos);
+  const free = await playRun(event as Agent, { input: { team: "A", taken: "" } });
+  expect([free.shown?.result, free.cracks]).toEqual([expect.stringContaining("in the Loft"), []]);
+  world(invoiceChaos);
+  const text = "Invoice 1: paper 12.50, train 80.00. Total: 92.50";
+  const { shown, moves } = await playRun(invoiceClerk as Agent, { input: { text } });
+  expect(shown).toMatchObject({ status: "completed", result: expect.stringMatching(/^Booked as B\d\.$/) });
+  expect(moves.some(({ note }) => note.includes("back to"))).toBe(false);
 });
 
 test("an invoice whose lines do not add up is never booked", async () => {

@@ -45,11 +45,11 @@ const own = ({ topology }: State): Own => (topology?.progress as { readonly own?
 
 const RECOVERIES: Readonly<Record<string, Recovery>> = {
   "roll-back of a pipeline": {
-    ...{ agent: invoiceClerk as Agent, chaos: invoiceChaos, file: null, task: 2, every: 10 },
+    ...{ agent: invoiceClerk as Agent, chaos: invoiceChaos, file: null, task: 1, every: 1 },
     recovers: (state) => (own(state)["runs"] as readonly number[] | undefined)?.[0] === 2,
   },
   "another plan": {
-    ...{ agent: event as Agent, chaos: eventChaos, file: null, task: 2, every: 2 },
+    ...{ agent: event as Agent, chaos: eventChaos, file: null, task: 1, every: 1 },
     recovers: (state) => Number(own(state)["replans"] ?? 0) > 0,
   },
   "rounds of a debate": {
