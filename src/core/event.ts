@@ -11,6 +11,7 @@ import type { Effect } from "./calls/effects.ts";
 import type { Crack } from "./crack.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Phase } from "./phases.ts";
+import type { Routed } from "./routed.ts";
 
 /** One part of a model's reply. `provider` is opaque metadata of the provider that cairn returns unchanged. */
 export type ReplyPart =
@@ -85,6 +86,8 @@ interface Bodies extends ChildEvents {
     readonly tokensIn: number;
     readonly tokensOut: number;
     readonly tookMs: number;
+    /** Absent: it is the agent's own model. */
+    readonly routed?: Routed;
     /** The request was nearly as long as the agent allows. */
     readonly crowded?: true;
     /** What the request contained, by digests (`engine/model/request-digests.ts`). Absent in older records. */
@@ -101,6 +104,8 @@ interface Bodies extends ChildEvents {
   BudgetDebited: { readonly debit: Partial<Spent>; readonly for: string; readonly child?: string };
   /** The model sees the messages of `lead` instead of those before `from`. The transcript keeps them all. */
   Compacted: {
+    readonly model?: string;
+    readonly routed?: Routed;
     readonly summary: string;
     readonly tokens: number;
     readonly window: { readonly from: number; readonly lead: readonly string[] };

@@ -173,6 +173,13 @@ describe("the timeline", () => {
     expect(told.story).toMatchObject({ beats: 1, microUsd: 50_000, tools: ["book"], startedAt: NOW });
   });
 
+  it("names another model than the agent's own, and why it was called", () => {
+    const routed = { by: "fallback", why: "fallback 1: the model before it did not answer (4 calls failed)" };
+    const [line] = linesOf({ ...asks, routed });
+    expect(line).toContain("asks for book (c1) (m: fallback 1: the model before it did not answer (4 calls failed))");
+    expect(linesOf(asks)[0]).not.toContain("(m:");
+  });
+
   it("continues from its cursor", () => {
     const entries = committed(asks, debited, invoked, { ...asks, parts: [{ kind: "text", text: "done" }] }, debited);
     const whole = tell(UNTOLD, entries, PAGE);

@@ -2,7 +2,6 @@
  * The timeline of a run: one line for each event, with its beats, its cost, and every process death that it survived.
  * It is a fold over events, so `timeline` renders a whole run and `watch` continues with new events.
  */
-import type { Deadline } from "../../core/deadline.ts";
 import { stripVTControlCharacters } from "node:util";
 import type { ReplyPart } from "../../core/event.ts";
 import type { Value } from "../../core/message.ts";
@@ -11,7 +10,7 @@ import { grantWords } from "../commands/budget.ts";
 import type { Style } from "../terminal/paint.ts";
 import { childLine } from "./children.ts";
 import { decisionWords, messageWords } from "./message.ts";
-import { count, crackWords, dollars, duration, relative, short, shortValue } from "./words.ts";
+import { dueBy, routeWords, count, crackWords, dollars, duration, relative, short, shortValue } from "./words.ts";
 
 /** The state of the fold: what the rendered lines have said so far. */
 export interface Story {
@@ -121,7 +120,9 @@ function lineOf(context: Context): Line | null {
     case "Compacted": {
       const { from, to, messages } = entry.replaced;
       const stands = `a summary replaces ${count(messages, "message")}, ${from} to ${to}`;
-      return { says: `${paint("yellow", "≡")} its context was compacted${costIn(story, next)}: ${stands}` };
+      return {
+        says: `${paint("yellow", "≡")} its context was compacted${costIn(story, next)}: ${stands}${routeWords(entry)}`,
+      };
     }
     case "BudgetDebited":
     case "ToolIntended":
@@ -169,7 +170,7 @@ function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallComplete
   const name = story.stops ? "closing reply" : `beat ${story.beats}`;
   const beat = `${page.paint("bold", name)}${page.paint("dim", cost === "" ? "" : `${cost},`)}`;
   return {
-    says: `${beat} ${names.length > 0 ? `asks for ${names.join(", ")}` : says}`,
+    says: `${beat} ${names.length > 0 ? `asks for ${names.join(", ")}` : says}${routeWords(entry)}`,
     shows: calls.length === 1 ? calls[0]?.args : undefined,
   };
 }
@@ -295,6 +296,3 @@ function callName({ tools }: Story, call: string): string {
 }
 
 const callsIn = (parts: readonly ReplyPart[]) => parts.filter((part) => part.kind === "call");
-
-const dueBy = (deadline?: Deadline): string =>
-  deadline === undefined ? "" : `, and has to be done by ${new Date(deadline.at).toISOString()}`;

@@ -1,4 +1,6 @@
 /** Formats numbers, times and values for humans. All functions are pure: the caller passes `now`. */
+import type { Deadline } from "../../core/deadline.ts";
+import type { Routed } from "../../core/routed.ts";
 import type { Crack } from "../../core/crack.ts";
 import { usd } from "../../core/policy/spending.ts";
 import type { Json } from "../../core/json.ts";
@@ -81,6 +83,14 @@ const quoted = (word: string): string =>
 
 /** Builds a command that a user can type, for the store in use. */
 export type Command = (...words: readonly string[]) => string;
+
+/** When a run has to be done, after the line about its start. */
+export const dueBy = (deadline?: Deadline): string =>
+  deadline === undefined ? "" : `, and has to be done by ${new Date(deadline.at).toISOString()}`;
+
+/** Which model answered, and why another one than the agent's own did. */
+export const routeWords = ({ model, routed }: { readonly model?: string; readonly routed?: Routed }): string =>
+  routed === undefined ? "" : ` (${model ?? "another model"}: ${routed.why})`;
 
 /** The first signal of a failure in a line of text. */
 export const crackWords = (crack: Crack): string => SIGNALS[crack];

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { EFFECT_NAMES } from "../../core/calls/effects.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
+import type { Routed } from "../../core/routed.ts";
 import type { Deadline } from "../../core/deadline.ts";
 import type {
   Action,
@@ -61,6 +62,8 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("cancel") }),
   z.looseObject({ kind: z.literal("takeover"), from: name, takeovers: count }),
 ]);
+
+const routed: z.ZodType<Routed> = z.looseObject({ by: z.enum(["fallback", "role"]), why: z.string() });
 
 export const deadline: z.ZodType<Deadline> = z.looseObject({ at, endBy: at, onExpiry: z.enum(["undo", "leave"]) });
 
@@ -141,6 +144,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     tokensIn: count,
     tokensOut: count,
     tookMs: count,
+    routed: routed.exactOptional(),
     crowded,
     request: z
       .looseObject({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() })
@@ -163,6 +167,8 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   Compacted: z.looseObject({
     kind: z.literal("Compacted"),
     at,
+    model: name.exactOptional(),
+    routed: routed.exactOptional(),
     summary: name,
     tokens: count,
     window,

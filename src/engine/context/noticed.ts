@@ -4,6 +4,7 @@
  */
 import type { Agent, Checkpoint } from "../../ports/agent.ts";
 import type { Price } from "../../core/policy/price.ts";
+import type { Routed } from "../../core/routed.ts";
 import type { Row } from "../../protocol/row.ts";
 
 /** The counters and flags of one invocation. */
@@ -24,6 +25,7 @@ export class Noticed {
   #lacksChild = false;
   #cannotAskChild = false;
   #price: Price | null = null;
+  #routed: Routed | null = null;
   #wakeCountRead: number;
   readonly #unanswered = new Set<string>();
   readonly #begun = new Set<string>();
@@ -68,6 +70,15 @@ export class Noticed {
 
   noteCommitted(): void {
     this.#mustCommitFirst = false;
+  }
+
+  /** Why the next model call goes to another model than the agent's own; null: it does not. */
+  get routed(): Routed | null {
+    return this.#routed;
+  }
+
+  noteRoute(routed: Routed | null): void {
+    this.#routed = routed;
   }
 
   /** Whether code or a tool outlived its timeout. Then this process has to end before it does anything else. */

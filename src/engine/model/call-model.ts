@@ -12,7 +12,7 @@ import { signalCrack } from "../context/signal-crack.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import { detectContradiction } from "./contradictions.ts";
 import { needsCompaction, reasonToCompact } from "./compaction-trigger.ts";
-import { recordModelFailure } from "./provider-outage.ts";
+import { recordModelFailure, routeOf } from "./provider-outage.ts";
 import { compactionRangeOf } from "./compaction-range.ts";
 import { toolNamed } from "../tools/tools.ts";
 import { recordable } from "../tools/outcome-evidence.ts";
@@ -84,7 +84,7 @@ async function absorbReply(
   run.noticed.noteReply();
   const crowded = needsCompaction(agent, tokensIn) ? { crowded: true as const } : {};
   const request = requestDigests(agent, visibleMessages(run.state));
-  const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded };
+  const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded, ...routeOf(run) };
   run.record({ kind: "ModelCallCompleted", at, ...told });
   debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: true });
   if (run.state.phase === "AwaitingLLM") {

@@ -15,6 +15,7 @@ import { decideRecovery } from "../../core/policy/recovery.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { requestModel, debitReply } from "./model-request.ts";
+import { routeOf } from "./provider-outage.ts";
 import type { Next } from "../context/next.ts";
 import { commitMarkIfNeeded } from "./call-model.ts";
 import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
@@ -56,6 +57,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
     tokensIn,
     tokensOut,
     tookMs,
+    ...routeOf(run),
     request: requestDigests(agent, visibleMessages(run.state)),
   });
   // The closing call plans nothing, so a run may make it although its beats are used up.

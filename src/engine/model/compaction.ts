@@ -12,7 +12,7 @@ import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
 import { hasBudget } from "../context/budget-gate.ts";
-import { recordModelFailure } from "./provider-outage.ts";
+import { recordModelFailure, routeOf } from "./provider-outage.ts";
 import { type CompactionRange, compactionRangeOf } from "./compaction-range.ts";
 import type { Next } from "../context/next.ts";
 import { absorbSilence, commitMarkIfNeeded } from "./call-model.ts";
@@ -68,7 +68,7 @@ function absorbSummary(
   const { tokensIn, tokensOut } = heard;
   const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
   const wrong = wrongWith(words, stretch);
-  if (wrong === null) recordSummary(run, { words, stretch, tokens: tokensOut });
+  if (wrong === null) recordSummary(run, { model, words, stretch, tokens: tokensOut });
   // The summary plans nothing, so it does not count as a beat.
   debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
   return wrong === null ? "continue" : stillTooLong(run, wrong);
@@ -82,9 +82,9 @@ function wrongWith(words: string, { replaces }: CompactionRange): string | null 
 
 function recordSummary(
   run: ActiveRun,
-  of: { readonly words: string; readonly stretch: CompactionRange; readonly tokens: number },
+  of: { readonly model: Model; readonly words: string; readonly stretch: CompactionRange; readonly tokens: number },
 ): void {
-  const { words, stretch, tokens } = of;
+  const { words, stretch, tokens, model } = of;
   const { from, stays, shows } = stretch;
   const { messages } = run.state;
   const stood = messages.slice(1, from);
@@ -93,7 +93,8 @@ function recordSummary(
   const summary = `A summary of what came before (${stood.length} messages, ${first} to ${last}):\n${words}`;
   const window = { from, lead: [`m${messages.length + 1}`, ...stays] };
   const why = `${shows} characters were shown, ${stretch.replaces} of them in its place`;
-  run.record({ kind: "Compacted", at: run.now, summary, tokens, window, replaced, why });
+  const asked = { model: model.name, ...routeOf(run) };
+  run.record({ kind: "Compacted", at: run.now, ...asked, summary, tokens, window, replaced, why });
 }
 
 /** Decides what follows when the context could not be made shorter. */

@@ -7,6 +7,8 @@ import type { Model } from "../../ports/model.ts";
 import type { Failure } from "../../core/event.ts";
 import { currentModel, earlierTryAt } from "../../core/policy/outage.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
+import type { Routed } from "../../core/routed.ts";
+import type { State } from "../../core/state.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
@@ -65,10 +67,27 @@ export function routeModel(
   const isNamed = role !== undefined && index < 0;
   const declared = isNamed ? agent.models?.[role] : agent.fallbacks[index];
   const routed = isNamed ? named[role] : fallbacks[index];
-  if (declared === undefined || routed === undefined) return { agent, model };
+  if (declared === undefined || routed === undefined) {
+    run.noticed.noteRoute(null);
+    return { agent, model };
+  }
+  const by = isNamed ? "role" : "fallback";
+  const why = isNamed ? `its topology names the model ${role} for this call` : whyFallback(run.state, index + 1);
+  run.noticed.noteRoute({ by, why });
   const { price, priceFrom } = declared;
   return { agent: { ...agent, model: declared.model, price, priceFrom }, model: routed };
 }
+
+function whyFallback({ outage, fallback }: State, index: number): string {
+  if (outage !== undefined)
+    return `fallback ${index}: the model before it did not answer (${outage.tries} calls failed)`;
+  const until = new Date(fallback?.until ?? 0).toISOString();
+  return `fallback ${index} has answered; the agent's own model is called again from ${until} on`;
+}
+
+/** The reason of the route, for the event of the call. Absent: the agent's own model was called. */
+export const routeOf = ({ noticed }: ActiveRun): { readonly routed?: Routed } =>
+  noticed.routed === null ? {} : { routed: noticed.routed };
 
 /**
  * Makes the next model call due after a message or a resume, but not before the time that the provider asked for.

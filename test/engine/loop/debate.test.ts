@@ -45,6 +45,10 @@ test("the best-scored draft is the answer, and the judge is another model that s
   const models = events.flatMap((event) =>
     event.kind === "ModelCallCompleted" ? [event.model.replace("scripted:", "")] : [],
   );
+  const routes = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.routed ?? null] : []));
+  expect(routes.map((routed) => routed?.why ?? "own")).toEqual(
+    models.map((name) => (name === "second" ? "its topology names the model second for this call" : "own")),
+  );
   expect(models).toEqual(["script", "second", "script", "script", "second", "script", "script", "second"]);
   expect(asked.filter(({ instructions }) => instructions.includes("Judge."))).toEqual([]);
   expect(asked[1]?.texts.at(-1)).toBe("Criticise this draft:\ndraft 1, abc words");
@@ -116,6 +120,13 @@ test("a debate whose beats are used up ships its best draft instead of failing",
   const { agent } = actors([0.2, 0.6, 0.9]);
   const { shown } = await playRun({ ...agent, budget: { ...agent.budget, beats: 4 } });
   expect(shown).toMatchObject({ status: "completed", result: "draft 1, abc words", beats: 4 });
+});
+
+test("only the calls of the judge name the model of the judge, also within one invocation", async () => {
+  const { agent } = actors([0.2, 0.6, 0.9]);
+  const { events } = await playRun({ ...agent, checkpoint: 50 });
+  const routed = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.routed?.by ?? "own"] : []));
+  expect(routed).toEqual(["own", "role", "own", "own", "role", "own", "own", "role"]);
 });
 
 test("a user who writes while the last draft is judged is heard: the debate goes on from its best draft", async () => {

@@ -70,7 +70,9 @@ describe("a context that is too long", () => {
     expect(first).toMatchObject({
       ...{ window: { from: 3, lead: ["m6"] }, replaced: { from: "m2", to: "m3", messages: 2 }, tokens: 7 },
       summary: expect.stringContaining("The first pages are read."),
+      model: expect.stringMatching(/^scripted:/),
     });
+    expect(first).not.toHaveProperty("routed");
     // Nothing is lost: the definition of done saw every call, and the transcript has every message.
     expect(state.messages.filter(({ role }) => role === "tool")).toHaveLength(3);
     expect(state.messages.filter(({ source }) => source === "cairn:summary")).toHaveLength(2);

@@ -61,6 +61,29 @@ describe("a fallback", () => {
     expect(await recoveryRulesOf(harness.world, run)).toContain("model unavailable, the next one is asked");
   });
 
+  test("is recorded with its reason in each of its replies, and the agent's own model without one", async () => {
+    const harness = createChainHarness();
+    const { agent } = given(harness, { awayUntil: [20_000, 0, 0], calls: 3 });
+    const { run } = await beginRun(harness.world, agent, {});
+    await runForTime(harness, agent, MINUTE);
+    const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
+    const routes = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? [event.routed] : []));
+    expect(routes).toHaveLength(4);
+    expect(routes[0]).toEqual({
+      by: "fallback",
+      why: "fallback 1: the model before it did not answer (4 calls failed)",
+    });
+    expect(routes[1]?.why).toMatch(/^fallback 1 has answered; the agent's own model is called again from \d{4}-/);
+    const calm = given(createChainHarness(), { awayUntil: [0, 0, 0] });
+    const other = createChainHarness();
+    const own = await beginRun(other.world, calm.agent, {});
+    await runForTime(other, calm.agent, MINUTE);
+    const replies = ((await timeline(other.world, { run: own.run, after: 0 })) ?? []).filter(
+      ({ kind }) => kind === "ModelCallCompleted",
+    );
+    expect(replies.map((reply) => "routed" in reply)).toEqual([false, false]);
+  });
+
   test("that is unavailable as well is followed by the next one", async () => {
     const harness = createChainHarness();
     const { agent, asked } = given(harness, { awayUntil: [HOUR, HOUR, 0] });
