@@ -1,0 +1,82 @@
+/** Scenarios of seed 3's decision table that no other test shows whole (docs/choosing.md names a test for each). */
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { defineAgent, scriptedModel } from "../../../src/index.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import { decideGate, gatesOf, runUntilGate } from "../../support/agents/approval-agent.ts";
+import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
+import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
+import { flushPromises } from "../../support/harness/chain-steps.ts";
+import { advanceUntilSettled, createHarness, neverSettles, rowOf } from "../../support/harness/harness.ts";
+import { timeline } from "../../../src/operations/views.ts";
+
+test("a short chat makes a handful of writes, however long its reply is, and none for a token", async () => {
+  const writesOf = async (words: number): Promise<number> => {
+    const harness = createHarness();
+    const agent = defineAgent({
+      ...{ name: "chat", version: "1", instructions: "", task: z.object({}), tools: {}, dial: "auto" },
+      model: scriptedModel({ name: "m", reply: () => ({ text: "word ".repeat(words), tokensOut: words }) }),
+    }) as Agent;
+    const { table } = harness.world;
+    let commits = 0;
+    const counted = {
+      ...harness.world,
+      table: {
+        ...table,
+        commit: (of: Parameters<typeof table.commit>[0]) => {
+          commits += 1;
+          return table.commit(of);
+        },
+      },
+    };
+    const payload = await beginRun(harness.world, agent, {});
+    await advanceUntilSettled(harness, drive(runnerOf(counted, agent), payload));
+    expect(rowOf(harness, payload.run).status).toBe("completed");
+    return commits;
+  };
+  expect(await writesOf(3)).toBeLessThanOrEqual(2);
+  expect(await writesOf(3_000)).toBe(await writesOf(3));
+});
+
+test("an approval resumes the frozen call: the arguments that were approved run, and the model is not asked again before", async () => {
+  const harness = createHarness();
+  const { run, payload, agent, ran } = await runUntilGate(harness);
+  const [gate] = await gatesOf(harness.world, run);
+  const kinds = async () => ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
+  const before = (await kinds()).filter((kind) => kind === "ModelCallCompleted").length;
+  await decideGate(harness.world, { run, as: "approve", gate: gate?.gate ?? "" });
+  await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));
+  const after = (await kinds()).slice((await kinds()).indexOf("HumanApprovalReceived"));
+  expect(after.indexOf("ToolResultRecorded")).toBeLessThan(after.indexOf("ModelCallCompleted"));
+  expect([before, ran.length]).toEqual([1, 1]);
+});
+
+test("a resume of many writes repeats only the one in flight, with the key of its checkpoint", async () => {
+  const harness = createHarness();
+  let isHeld = true;
+  const made = sideEffectAgent({
+    reply: replyWithCalls([["pay", "ada", 1]], [["pay", "bob", 2]], [["mail", "ada", 3]]),
+    run: ({ input }) => (input.to === "bob" && isHeld ? neverSettles() : "done"),
+  });
+  const { agent, done } = made;
+  const { run } = await beginRun(harness.world, agent, {});
+  const next = () => {
+    const { born, chain, epoch, agent: name } = rowOf(harness, run);
+    return { run, born, chain, epoch, agent: name };
+  };
+  const { world, kill } = killableWorld(harness.world);
+  drive(runnerOf(world, agent), next()).catch(() => undefined);
+  await flushPromises();
+  kill();
+  isHeld = false;
+  const { epoch } = rowOf(harness, run).entry ?? { epoch: 0 };
+  const reply = await advanceUntilSettled(
+    harness,
+    attemptBeat(runnerOf(harness.world, agent), { ...next(), epoch }, 1),
+  );
+  if (reply.kind === "beat" && reply.reply.route === "beat")
+    await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), reply.reply));
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1 });
+  expect(done.map(({ input }) => input.to)).toEqual(["ada", "bob", "bob", "ada"]);
+  expect(done[1]?.key).toBe(done[2]?.key);
+});
