@@ -145,7 +145,7 @@ test("every crack of a topology has a metric and an alarm with the audited name"
 
 test("an agent with child tools is watched for the cracks of an orchestrator, whatever its topology is", () => {
   const cracks = audit(boss(), LIMITS).cracks.map(({ crack, alarm }) => `${crack} ${alarm ?? "unseen"}`);
-  expect(cracks.slice(0, 3)).toEqual([
+  expect(cracks.slice(-3)).toEqual([
     "lostHandoff lost-handoff",
     "bossDeath boss-death",
     "workerSilence worker-silence",
