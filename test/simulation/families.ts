@@ -14,6 +14,7 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { requestCompensation } from "../../src/operations/compensate.ts";
 import { send } from "../../src/operations/steer.ts";
+import { wrapPorts } from "../support/harness/ports.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
 import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
 import { type FamilyPlan, agentsOf, familyPlan } from "./family-agents.ts";
@@ -78,23 +79,7 @@ class Family {
 
   /** The world as one process has it: each call waits for its turn, and may meet a fault. */
   worldOf(process: Process): World {
-    const guarded = <T extends object>(port: T, name: string): T =>
-      new Proxy(port, {
-        get: (target, member) => {
-          const call: unknown = Reflect.get(target, member);
-          if (typeof call !== "function") return call;
-          const apply = async (...of: unknown[]): Promise<unknown> => Reflect.apply(call, target, of) as unknown;
-          return (...of: unknown[]) =>
-            this.#sent(process, { name: `${name}.${String(member)}`, send: () => apply(...of) });
-        },
-      });
-    const { table, objects, chain } = this.world;
-    return {
-      ...this.world,
-      table: guarded(table, "table"),
-      objects: guarded(objects, "objects"),
-      chain: guarded(chain, "chain"),
-    };
+    return wrapPorts(this.world, ({ port, method, send }) => this.#sent(process, { name: `${port}.${method}`, send }));
   }
 
   #pause(of: Process): Promise<void> {
@@ -129,9 +114,11 @@ class Family {
 
   #faultOf(name: string): string | null {
     // The calls that families are about meet more.
-    const isOfFamily = /^table\.(createChildren|request|deliver)$/.test(name);
+    const isOfFamily = /^(table\.(createChildren|request)|inbox\.deliver)$/.test(name);
     if (this.isCalm || !this.chance.oneIn(isOfFamily ? 8 : this.plan.faultOneIn)) return null;
-    const isWrite = /^table\.(createChildren|claim|commit|park|deliver|request|handOver)$/.test(name);
+    const isWrite = /^(table\.(createChildren|claim|commit|park|request|handOver)|inbox\.deliver|leases\.take)$/.test(
+      name,
+    );
     const kinds = ["crash before", "crash after", "unavailable", "freeze"];
     return this.chance.pick(isWrite ? [...kinds, "answer lost", "lands late"] : kinds);
   }

@@ -5,11 +5,12 @@
  */
 import { expect, test } from "vitest";
 import { NOTHING_SPENT, type Spent, add } from "../../../src/core/policy/budget.ts";
-import type { World } from "../../../src/ports/world.ts";
+import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
+import { wrapPorts } from "../../support/harness/ports.ts";
 import { createChainHarness, advanceUntilSettled, rowOf } from "../../support/harness/harness.ts";
 import { endAttempt, startAttempt, performTask, flushPromises, sweep } from "../../support/harness/chain-steps.ts";
 import { boss, worker } from "../../support/agents/workers.ts";
@@ -17,7 +18,7 @@ import { boss, worker } from "../../support/agents/workers.ts";
 const FAULTS = ["crash before", "crash after", "answer lost", "freeze"] as const;
 type Fault = (typeof FAULTS)[number];
 
-const WRITES = /^(createChildren|claim|commit|park|deliver|request|handOver|create)$/;
+const WRITES = /^(createChildren|claim|commit|park|deliver|request|handOver|create|put|take)$/;
 const TASKS_MAX = 120;
 const AGENTS = [boss(), worker()] as const;
 
@@ -39,35 +40,26 @@ class Meter {
   /** The world of one process. */
   worldOf(world: World): World {
     let isDead = false;
-    const guarded = <T extends object>(port: T): T =>
-      new Proxy(port, {
-        get: (target, member) => {
-          const call: unknown = Reflect.get(target, member);
-          if (typeof call !== "function") return call;
-          return async (...of: unknown[]): Promise<unknown> => {
-            if (isDead) return new Promise(() => undefined);
-            const send = async (): Promise<unknown> => Reflect.apply(call, target, of) as unknown;
-            this.calls += 1;
-            if (this.calls !== this.#at) return send();
-            this.met = String(member);
-            if (this.#fault === "freeze") {
-              this.died = true;
-              await new Promise<void>((thaw) => (this.frozen = thaw));
-              return send();
-            }
-            if (this.#fault === "answer lost") {
-              await send();
-              return WRITES.test(this.met) ? { kind: "ambiguous", why: "no answer" } : send();
-            }
-            if (this.#fault === "crash after") await send();
-            isDead = true;
-            this.died = true;
-            return new Promise(() => undefined);
-          };
-        },
-      });
-    const { table, objects, chain } = world;
-    return { ...world, table: guarded(table), objects: guarded(objects), chain: guarded(chain) };
+    return wrapPorts(world, async ({ method, send }) => {
+      if (isDead) return new Promise(() => undefined);
+      this.calls += 1;
+      if (this.calls !== this.#at) return send();
+      this.met = method;
+      if (this.#fault === "freeze") {
+        this.died = true;
+        await new Promise<void>((thaw) => (this.frozen = thaw));
+        return send();
+      }
+      if (this.#fault === "answer lost") {
+        await send();
+        if (!WRITES.test(method)) throw new StoreUnreachable("no answer", { store: method });
+        return { kind: "ambiguous", why: "no answer" };
+      }
+      if (this.#fault === "crash after") await send();
+      isDead = true;
+      this.died = true;
+      return new Promise(() => undefined);
+    });
   }
 }
 

@@ -3,6 +3,7 @@
  * no call has an effect or returns.
  */
 import type { World } from "../../../src/ports/world.ts";
+import { wrapPorts } from "../harness/ports.ts";
 
 export interface CrashPoint {
   /** The index of the call, from 0. */
@@ -29,27 +30,14 @@ export function crashAtCall(world: World, crash: CrashPoint): CrashingWorld {
     tell();
     return new Promise(() => undefined);
   };
-  const guarded = <T extends object>(port: T): T =>
-    new Proxy(port, {
-      get: (target, name) => {
-        const call: unknown = Reflect.get(target, name);
-        if (typeof call !== "function") return call;
-        return async (...of: unknown[]): Promise<unknown> => {
-          if (isDead) return die();
-          const isIt = crash.at === count;
-          count += 1;
-          if (isIt && crash.when === "before") return die();
-          const outcome: unknown = await Reflect.apply(call, target, of);
-          return isIt || isDead ? die() : outcome;
-        };
-      },
-    });
-  const { table, inbox, leases, objects, chain } = world;
-  const mine: World = {
-    ...world,
-    ...{ table: guarded(table), inbox: guarded(inbox), leases: guarded(leases) },
-    ...{ objects: guarded(objects), chain: guarded(chain) },
-  };
+  const mine = wrapPorts(world, async ({ send }) => {
+    if (isDead) return die();
+    const isIt = crash.at === count;
+    count += 1;
+    if (isIt && crash.when === "before") return die();
+    const outcome = await send();
+    return isIt || isDead ? die() : outcome;
+  });
   return { world: mine, survives: (work) => Promise.race([work(mine).then(() => true), died]) };
 }
 

@@ -1,5 +1,6 @@
 /** A process that freezes at one of its calls, is presumed dead, and thaws. */
 import type { World } from "../../../src/ports/world.ts";
+import { wrapPorts } from "../harness/ports.ts";
 import type { CrashPoint } from "./crash-at-call.ts";
 
 export interface FreezingWorld {
@@ -17,29 +18,17 @@ export function freezeAtCall(world: World, of: CrashPoint): FreezingWorld {
     frozen.resolve(true);
     return thawed.promise;
   };
-  const guarded = <T extends object>(port: T): T =>
-    new Proxy(port, {
-      get: (target, name) => {
-        const call: unknown = Reflect.get(target, name);
-        if (typeof call !== "function") return call;
-        return async (...words: unknown[]): Promise<unknown> => {
-          const isIt = count === of.at;
-          count += 1;
-          if (isIt && of.when === "before") await freeze();
-          const outcome: unknown = await Reflect.apply(call, target, words);
-          if (isIt && of.when === "after") await freeze();
-          return outcome;
-        };
-      },
-    });
-  const { table, inbox, leases, objects, chain } = world;
+  const mine = wrapPorts(world, async ({ send }) => {
+    const isIt = count === of.at;
+    count += 1;
+    if (isIt && of.when === "before") await freeze();
+    const outcome = await send();
+    if (isIt && of.when === "after") await freeze();
+    return outcome;
+  });
   const over = (work: Promise<unknown>): Promise<false> => work.then(() => false);
   return {
-    world: {
-      ...world,
-      ...{ table: guarded(table), inbox: guarded(inbox), leases: guarded(leases) },
-      ...{ objects: guarded(objects), chain: guarded(chain) },
-    },
+    world: mine,
     freezes: (work) => Promise.race([frozen.promise, over(work)]),
     thaw: () => thawed.resolve(),
   };

@@ -23,6 +23,7 @@ import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache } from "../../../src/history/load.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
+import { wrapPorts } from "./ports.ts";
 
 export interface LocalHarness {
   readonly dir: string;
@@ -110,22 +111,8 @@ export async function cleanUpRemovedRuns({ store, clock, limits }: MemoryWorld, 
 /** A world for one invocation that can be killed: afterwards no call of it has an effect or returns. */
 export function killableWorld(world: World): { readonly world: World; readonly kill: () => void } {
   let dead = false;
-  const guarded = <T extends object>(port: T): T =>
-    new Proxy(port, {
-      get: (target, name) => {
-        const call: unknown = Reflect.get(target, name);
-        if (typeof call !== "function") return call;
-        return (...of: unknown[]): unknown =>
-          dead ? new Promise(() => undefined) : (Reflect.apply(call, target, of) as unknown);
-      },
-    });
-  const { table, inbox, leases, objects, chain } = world;
   return {
-    world: {
-      ...world,
-      ...{ table: guarded(table), inbox: guarded(inbox), leases: guarded(leases) },
-      ...{ objects: guarded(objects), chain: guarded(chain) },
-    },
+    world: wrapPorts(world, ({ send }) => (dead ? new Promise(() => undefined) : send())),
     kill: () => {
       dead = true;
     },

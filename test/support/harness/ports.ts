@@ -1,4 +1,7 @@
-/** The ports of rows, messages and mutex leases as one object, for tests whose operations belong to several of them. */
+/**
+ * The ports of rows, messages and mutex leases as one object, for tests whose operations belong to several of them; and
+ * one wrapper for every port that a run lives on, for tests that cut, freeze, lose or count calls.
+ */
 import type { Store } from "../../../src/adapters/local/store/database.ts";
 import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
 import {
@@ -10,6 +13,7 @@ import {
 import type { Inbox } from "../../../src/ports/inbox.ts";
 import type { MutexLeases } from "../../../src/ports/mutex-leases.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
+import type { World } from "../../../src/ports/world.ts";
 
 export type Ports = RunTable & Inbox & MutexLeases;
 
@@ -24,3 +28,38 @@ export const memoryPorts = (store: MemoryStore): Ports => ({
   ...memoryInbox(store),
   ...memoryMutexLeases(store),
 });
+
+type Local = "clock" | "random" | "telemetry" | "secrets" | "sealKeys" | "limits" | "hash";
+type Remote = Exclude<keyof World, Local>;
+
+/** A port that is added to the world belongs in here, or in `Local`: otherwise this does not compile. */
+const REMOTE = {
+  ...{ table: true, inbox: true, leases: true },
+  ...{ objects: true, chain: true },
+} satisfies Record<Remote, true>;
+
+/** One call of a port that a process makes over a network. */
+export interface PortCall {
+  readonly port: Remote;
+  /** The method: `deliver`. */
+  readonly method: string;
+  /** Makes the call. */
+  readonly send: () => Promise<unknown>;
+}
+
+/** The same world, in which every call of every remote port goes through `meet`. */
+export function wrapPorts<W extends World>(world: W, meet: (call: PortCall) => Promise<unknown>): W {
+  const wrapped = Object.keys(REMOTE).map((name) => {
+    const port = name as Remote;
+    const proxy = new Proxy(world[port], {
+      get: (target, member) => {
+        const call: unknown = Reflect.get(target, member);
+        if (typeof call !== "function") return call;
+        return (...of: unknown[]): Promise<unknown> =>
+          meet({ port, method: String(member), send: async () => Reflect.apply(call, target, of) as unknown });
+      },
+    });
+    return [port, proxy] as const;
+  });
+  return { ...world, ...Object.fromEntries(wrapped) };
+}
