@@ -1,14 +1,16 @@
 /**
  * `npm run sim -- [--seeds 10000] [--from 0] [--mode NAME] [--first] [--twice] [--reach]`: simulates histories of one
- * run under faults, and checks them with `test/simulation`. Prints each violation with the command that repeats its
- * history, and exits 1 if there is any.
+ * run under faults, and checks them with `test/simulation`. For every 20 of them it also simulates a family: a run with
+ * child runs, unless `--mode` is given. Prints each violation with the command that repeats its history, and exits 1 if
+ * there is any.
  *
- * `--seed NAME` plays one history and prints every step. `--twice` plays each history again and compares the two.
+ * `--seed NAME` plays one history and prints every step; `f12` is a family. `--twice` plays each history again and compares the two.
  * `--reach` prints the reach table and counts an empty cell as a violation; with 10,000 seeds or more, empty cells
  * always count.
  */
 import { parseArgs } from "node:util";
 import { wrongIn } from "../test/simulation/checkers-simulated.ts";
+import { FamilyReach, familySeeds, isFamilySeed } from "../test/simulation/family-reach.ts";
 import { type Mode, MODES, modeOf } from "../test/simulation/modes.ts";
 import { Reach, unaccounted } from "../test/simulation/reach.ts";
 import { simulate } from "../test/simulation/simulate.ts";
@@ -60,18 +62,48 @@ async function playAll(): Promise<boolean> {
     }
     if (process.stdout.isTTY && index % 100 === 0) process.stdout.write(`\r${index} of ${seeds}, ${failed} failed `);
   }
+  const families = new FamilyReach();
+  failed += await playFamilies(families, failed);
   const { histories, faults, endedWithin } = reach;
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
   const isReach = values.reach || seeds >= SEEDS_THAT_REACH;
-  if (isReach) console.log(["", ...reach.lines(), ""].join("\n"));
-  const empty = isReach ? [...reach.empty().map((cell) => `nothing reached: ${cell}`), ...unaccounted()] : [];
+  const missed = [...reach.empty(), ...(named ? [] : families.empty())];
+  if (isReach) console.log(["", ...reach.lines(), "", ...families.lines(), ""].join("\n"));
+  const empty = isReach ? [...missed.map((cell) => `nothing reached: ${cell}`), ...unaccounted()] : [];
   for (const each of empty) console.log(each);
   console.log(`after the last fault all ended within ${endedWithin.ms} ms and ${endedWithin.steps} steps`);
-  console.log(`${histories} histories with ${faults} faults in ${seconds} s: ${failed} broke a guarantee`);
+  const also = families.histories === 0 ? "" : ` and ${families.histories} families`;
+  console.log(`${histories} histories with ${faults} faults${also} in ${seconds} s: ${failed} broke a guarantee`);
   return failed === 0 && empty.length === 0;
 }
 
+/** Returns how many of the families broke a guarantee. */
+async function playFamilies(families: FamilyReach, failedBefore: number): Promise<number> {
+  let failed = 0;
+  for (const seed of named ? [] : familySeeds({ seeds, from })) {
+    if (failedBefore + failed > 0 && values.first) break;
+    const { history, violations } = await families.play(seed);
+    const isSame = !values.twice || isEqual(history.lines, (await new FamilyReach().play(seed)).history.lines);
+    const wrong = isSame ? violations : [...violations, "twice: the same seed gave another history"];
+    if (wrong.length === 0) continue;
+    failed += 1;
+    console.log(`${seed}: ${wrong.join("\n    ")}\n    again: npm run sim -- --seed ${seed}`);
+  }
+  return failed;
+}
+
+const isEqual = (one: readonly string[], other: readonly string[]): boolean => one.join("\n") === other.join("\n");
+
+async function playOneFamily(seed: string): Promise<boolean> {
+  const { history, violations } = await new FamilyReach().play(seed);
+  for (const line of history.lines) console.log(line);
+  console.log(`\n${seed}: ${JSON.stringify(history.plan)}`);
+  console.log(violations.length === 0 ? "no guarantee is broken" : violations.join("\n"));
+  return violations.length === 0;
+}
+
 async function playOne(seed: string): Promise<boolean> {
+  if (isFamilySeed(seed)) return playOneFamily(seed);
   const history = await simulate(seed, modeFor(seed));
   const violations = wrongIn(history);
   const { mode, ...plan } = history.plan;

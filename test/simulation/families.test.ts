@@ -1,31 +1,84 @@
 /**
- * Histories of families from seeds: bosses with up to eight children, and three levels. Whatever dies, freezes or is
- * lost, no child works for nothing, none is made twice, and what is spent is spent once.
+ * Histories of families from seeds: bosses with up to eight children, and two to four levels. Whatever dies, freezes or
+ * is lost, no child works for nothing, none is made twice, and what is spent is spent once. A seed that failed once is
+ * pinned; `npm run sim -- --seed f12` plays it and prints each step.
  */
 import { expect, test } from "vitest";
 import { ENUMERATION_TIMEOUT } from "../support/harness/timeouts.ts";
 import { simulateFamily } from "./families.ts";
+import { familyCells } from "./family-cells.ts";
 import { wrongInFamily } from "./family-checkers.ts";
+import { told } from "./family-history.ts";
+import type { FamilyPlan } from "./family-plan.ts";
 
-const SEEDS = 150;
-/** Each of these meets a race that few histories meet: a child is removed before a process that freezes makes it again. */
-const PINNED = ["f166"];
+const SEEDS = 100;
+
+/** Plays these histories. Returns what is wrong with them, the cells that they met, and the runs of the smallest. */
+async function played(seeds: readonly string[], change: Partial<FamilyPlan> = {}) {
+  const found: Record<string, readonly string[]> = {};
+  const cells = new Set<string>();
+  let runs = Infinity;
+  for (const seed of seeds) {
+    const history = await simulateFamily(seed, change);
+    const all = await told(history);
+    runs = Math.min(runs, history.births.size);
+    const wrong = await wrongInFamily(history, all);
+    if (wrong.length > 0) found[seed] = wrong;
+    for (const each of familyCells(all)) cells.add(each);
+  }
+  return { found, cells, runs };
+}
+
+const seedsFrom = (count: number, prefix = "f"): readonly string[] =>
+  Array.from({ length: count }, (_, index) => `${prefix}${index}`);
 
 test(
   "no history of a family loses, doubles or forgets a child, and every one comes to its end",
   ENUMERATION_TIMEOUT,
   async () => {
-    const found: Record<string, readonly string[]> = {};
-    const reached = new Set<string>();
-    for (const seed of [...Array.from({ length: SEEDS }, (_, index) => `f${index}`), ...PINNED]) {
-      const history = await simulateFamily(seed);
-      const wrong = await wrongInFamily(history);
-      if (wrong.length > 0) found[history.seed] = wrong;
-      for (const each of history.reached) reached.add(each);
-    }
+    const { found, cells } = await played(seedsFrom(SEEDS));
     expect(found).toEqual({});
-    for (const fault of ["crash before", "crash after", "answer lost", "lands late", "freeze"]) {
-      expect(reached).toContain(`table.createChildren ${fault}`);
+    for (const fault of ["crash before", "crash after", "answer lost", "lands late", "freeze", "conflict"]) {
+      expect(cells).toContain(`family table.createChildren ${fault}`);
     }
+    for (const agent of ["root", "middle", "worker"]) expect(cells).toContain(`family takeover of ${agent}`);
   },
 );
+
+/** Each of these broke a guarantee once, or breaks one as soon as a rule is switched off. */
+test.each([
+  // Schedule 136: a worker was at work when the root ended, since its boss had reported a forced end before.
+  "f271",
+])("pinned: %s, which once broke a guarantee, does not", async (seed) => {
+  expect((await played([seed])).found).toEqual({});
+});
+
+test("a boss dies again and again with eight workers out: none is dispatched twice", ENUMERATION_TIMEOUT, async () => {
+  const eight = { widths: [8], isTwice: false, leaves: false, strikeOneIn: 25, beats: null, wishes: ["send"] } as const;
+  const { found, cells } = await played(seedsFrom(12, "eight"), eight);
+  expect(found).toEqual({});
+  expect(cells).toContain("family kill of a boss with eight children out");
+  expect(cells).toContain("family freeze and presume dead of a boss with eight children out");
+});
+
+test.each([[[3, 9]], [[9, 3]]])(
+  "a slow root with sub-bosses and workers %j has 27 workers, each of which works for one call",
+  ENUMERATION_TIMEOUT,
+  async (widths) => {
+    const slow = {
+      ...{ widths, isTwice: false, leaves: false, slowMs: 2_500, beats: null, deadlineMs: 600_000, calmStep: 8_000 },
+      wishes: ["send"],
+    } as const;
+    const { found, runs } = await played(["slow0", "slow1"], slow);
+    expect(found).toEqual({});
+    expect(runs).toBeGreaterThanOrEqual(1 + (widths[0] ?? 0) + 27);
+  },
+);
+
+test("a seed determines its history: two plays are equal", async () => {
+  for (const seed of ["f1", "f7", "f42"]) {
+    const [once, again] = [await simulateFamily(seed), await simulateFamily(seed)];
+    expect(again.lines).toEqual(once.lines);
+    expect(again.stored).toEqual(once.stored);
+  }
+});

@@ -10,22 +10,22 @@ import type { Task, TaskResult } from "../../src/protocol/chain.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { sendRequest } from "../../src/engine/loop/request.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
-import { requestCompensation } from "../../src/operations/compensate.ts";
-import { send } from "../../src/operations/steer.ts";
-import { wrapPorts } from "../support/harness/ports.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
+import { type PortCall, wrapPorts } from "../support/harness/ports.ts";
 import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
-import { type FamilyPlan, agentsOf, familyPlan } from "./family-agents.ts";
+import { agentsOf } from "./family-agents.ts";
+import { childrenOut, disturb } from "./family-disturbances.ts";
 import type { FamilyHistory, Stored } from "./family-history.ts";
+import { type FamilyPlan, familyPlan } from "./family-plan.ts";
 
 const START = 1_700_000_000_000;
 const BEAT_MS = 3_000;
 const STEPS_MAX = 60_000;
-/** From here on nothing more is done to the family. */
-const CALM_STEP = 1_500;
 const SWEEP_MS = 20_000;
+/** A process that froze beyond its deadline lives on for at most this long. */
+const ZOMBIE_MS = 20_000;
+const LATE_STEPS = 80;
 
 interface Turn {
   readonly of: Process;
@@ -33,10 +33,27 @@ interface Turn {
 }
 
 class Process {
+  readonly name: string;
+  /** The run that it works for; empty: it sweeps. */
+  readonly run: string;
   isDead = false;
   isFrozen = false;
-  onDeath: () => void = () => undefined;
+  /** The chain is told that it died, or that it does not answer. */
+  giveUpOn: (isDeath: boolean) => void = () => undefined;
+
+  constructor(name: string, run: string) {
+    [this.name, this.run] = [name, run];
+  }
 }
+
+/** The result of a task, or null without one. `isDeath`: the process is known to be dead. */
+type Heard = (result: TaskResult | null, isDeath: boolean) => void;
+
+/** The calls that families are about meet more. */
+const OF_FAMILIES = /^(table\.(createChildren|request)|inbox\.deliver)$/;
+/** The conditional writes: their answers may be lost, and they may land late. */
+const WRITES = /^(table\.(createChildren|claim|commit|park|request|handOver)|inbox\.deliver|leases\.take)$/;
+const FAULTS = ["crash before", "crash after", "unavailable", "freeze"];
 
 class Family {
   readonly clock = virtualClock(START);
@@ -49,18 +66,18 @@ class Family {
   readonly removed = new Set<string>();
   readonly reached = new Set<string>();
   readonly mistakes: string[] = [];
-  readonly seed: string;
+  readonly lines: string[] = [];
   turns: Turn[] = [];
   flights: { readonly due: number; readonly land: () => Promise<unknown> }[] = [];
   processes: Process[] = [];
+  born = 0;
   step = 0;
   root = "";
   nextSweep = START + SWEEP_MS;
 
-  constructor(seed: string) {
-    this.seed = seed;
+  constructor(seed: string, change: Partial<FamilyPlan>) {
     this.chance = seededChoices(seed);
-    this.plan = familyPlan(this.chance.child("plan"));
+    this.plan = { ...familyPlan(this.chance.child("plan")), ...change };
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
     this.world = memoryWorld({ clock: this.clock, limits, random: seededRandom(seed) });
@@ -74,12 +91,21 @@ class Family {
   }
 
   get isCalm(): boolean {
-    return this.step >= CALM_STEP;
+    return this.step >= this.plan.calmStep;
+  }
+
+  note(who: string, what: string): void {
+    const seconds = ((this.clock.now() - START) / 1_000).toFixed(3);
+    this.lines.push(`${String(this.step).padStart(5)} ${seconds.padStart(9)} s  ${who.padEnd(16)} ${what}`);
+  }
+
+  named(run: string): string {
+    return `${this.world.store.rows.get(run)?.agent ?? "?"} ${run.slice(-4)}`;
   }
 
   /** The world as one process has it: each call waits for its turn, and may meet a fault. */
   worldOf(process: Process): World {
-    return wrapPorts(this.world, ({ port, method, send }) => this.#sent(process, { name: `${port}.${method}`, send }));
+    return wrapPorts(this.world, (call) => this.#sent(process, call));
   }
 
   #pause(of: Process): Promise<void> {
@@ -88,14 +114,17 @@ class Family {
     });
   }
 
-  async #sent(process: Process, { name, send }: { name: string; send: () => Promise<unknown> }): Promise<unknown> {
+  async #sent(process: Process, { port, method, send }: PortCall): Promise<unknown> {
     await this.#pause(process);
+    const name = `${port}.${method}`;
     const fault = this.#faultOf(name);
     if (fault !== null) this.reached.add(`${name} ${fault}`);
+    if (fault !== null || WRITES.test(name)) this.note(process.name, `${name} ${fault ?? ""}`);
     if (fault === "crash before") return this.#crash(process);
     if (fault === "unavailable") throw new StoreUnreachable("the store does not answer", { store: name });
+    if (fault === "conflict") return { kind: "ambiguous", why: "TransactionConflict", isBusy: true };
     if (fault === "lands late") {
-      this.flights.push({ due: this.step + 1 + this.chance.below(80), land: send });
+      this.flights.push({ due: this.step + 1 + this.chance.below(LATE_STEPS), land: send });
       return { kind: "ambiguous", why: "no answer" };
     }
     if (fault === "freeze") process.isFrozen = true;
@@ -113,14 +142,8 @@ class Family {
   }
 
   #faultOf(name: string): string | null {
-    // The calls that families are about meet more.
-    const isOfFamily = /^(table\.(createChildren|request)|inbox\.deliver)$/.test(name);
-    if (this.isCalm || !this.chance.oneIn(isOfFamily ? 8 : this.plan.faultOneIn)) return null;
-    const isWrite = /^(table\.(createChildren|claim|commit|park|request|handOver)|inbox\.deliver|leases\.take)$/.test(
-      name,
-    );
-    const kinds = ["crash before", "crash after", "unavailable", "freeze"];
-    return this.chance.pick(isWrite ? [...kinds, "answer lost", "lands late"] : kinds);
+    if (this.isCalm || !this.chance.oneIn(OF_FAMILIES.test(name) ? 8 : this.plan.faultOneIn)) return null;
+    return this.chance.pick(WRITES.test(name) ? [...FAULTS, "answer lost", "lands late", "conflict"] : FAULTS);
   }
 
   kill(process: Process): void {
@@ -128,78 +151,87 @@ class Family {
     process.isDead = true;
     this.turns = this.turns.filter(({ of }) => of !== process);
     this.processes = this.processes.filter((each) => each !== process);
-    process.onDeath();
+    process.giveUpOn(true);
   }
 
-  /** One task in a process of its own; `heard` gets its result, or null if the process died or threw. */
-  give(task: Task, heard: (result: TaskResult | null) => void): void {
-    const process = new Process();
+  /** A process is killed, frozen, presumed dead, or frozen and presumed dead: then two work for one run. */
+  strike(): void {
+    const busy = this.processes.filter(({ run }) => run !== "");
+    if (busy.length === 0) return;
+    const victim = this.chance.pick(busy);
+    const fault = this.chance.pick(["kill", "freeze", "presume dead", "freeze and presume dead"]);
+    const out = childrenOut(this.world, victim.run);
+    this.note(victim.name, `${fault}, ${out} children out`);
+    this.reached.add(`process ${fault}`);
+    if (out >= 8) this.reached.add(`${fault} of a boss with eight children out`);
+    if (fault.startsWith("freeze")) victim.isFrozen = true;
+    if (fault === "kill") this.kill(victim);
+    else if (fault !== "freeze") victim.giveUpOn(false);
+  }
+
+  /** One task in a process of its own. */
+  give(task: Task, heard: Heard): void {
+    this.born += 1;
+    const run = "payload" in task ? task.payload.run : "";
+    const process = new Process(`p${this.born} ${run === "" ? task.kind : this.named(run)}`, run);
     this.processes.push(process);
     let isOver = false;
-    const end = (result: TaskResult | null): void => {
+    const end: Heard = (result, isDeath) => {
       if (isOver) return;
       isOver = true;
-      cancel();
-      heard(result);
+      heard(result, isDeath);
     };
-    const cancel = this.clock.after(BEAT_MS + 100 + this.chance.below(100), () => this.kill(process));
-    process.onDeath = () => end(null);
+    process.giveUpOn = (isDeath) => end(null, isDeath);
+    this.clock.after(BEAT_MS + 100 + this.chance.below(100), () => this.#timeOut(process));
     const agents = agentsOf(this.plan, {
       effects: this.effects,
       isCalm: () => this.isCalm,
       chance: this.chance,
       pause: () => this.#pause(process),
+      sleep: (ms) => new Promise((go) => void this.clock.after(ms, go)),
     });
     const runner = { ...runnerOf(this.worldOf(process), agents), level: LEVEL };
     const invocation = { deadline: this.clock.now() + BEAT_MS, drain: new AbortController().signal };
     runTask(runner)(task, invocation).then(
       (result) => {
         if (process.isDead) return;
-        end(result);
+        end(result, false);
         this.kill(process);
       },
       (error: unknown) => {
         const isAway = error instanceof StoreUnreachable;
         if (!isAway) this.mistakes.push(String(error instanceof Error ? (error.stack ?? error) : error));
+        end(null, !isAway);
         this.kill(process);
       },
     );
   }
 
+  /** Most processes are killed at their deadline. Some freeze there, and thaw when others work for their run. */
+  #timeOut(process: Process): void {
+    if (process.isDead) return;
+    if (this.isCalm || !this.chance.oneIn(4)) return this.kill(process);
+    this.note(process.name, "is presumed dead, and freezes");
+    process.isFrozen = true;
+    process.giveUpOn(false);
+    this.clock.after(this.chance.below(ZOMBIE_MS), () => this.kill(process));
+  }
+
   dispatch(name: string): void {
     const { chain } = this.world;
     const { task, attempt } = chain.begin(name);
-    this.give(task, (result) => {
+    this.give(task, (result, isDeath) => {
       const answer = result?.kind === "exit" ? ({ kind: "beat", reply: result.reply } as const) : result;
-      chain.end(name, attempt, answer, result === null);
+      chain.end(name, attempt, answer, isDeath);
     });
   }
 
-  /** A person does something to a run of the family; a removal takes the row of a child whose end is delivered. */
-  disturb(): void {
-    const rows = [...this.world.store.rows.values()];
-    const row = this.chance.pick(rows);
+  #disturb(): void {
     const what = this.chance.pick(this.plan.wishes);
-    this.reached.add(what);
-    const ignore = (): void => undefined;
-    if (what === "remove") {
-      const gone = rows.find(
-        ({ agent, endNotified, expiresAtSec }) => agent === "worker" && endNotified && expiresAtSec !== null,
-      );
-      if (gone === undefined) return;
-      this.removed.add(gone.run);
-      this.world.store.rows.delete(gone.run);
-    } else if (what === "send") {
-      void send(this.world, { run: row.run, text: "words", by: "ann", id: `w${this.step}` }).catch(ignore);
-    } else if (what === "undo" || what === "restart") {
-      const next = what === "undo" ? "cancel" : "restart";
-      void requestCompensation(this.world, { run: row.run, next, by: "ann" }).catch(ignore);
-    } else if (what === "pause") {
-      void sendRequest(this.world, { run: row.run, want: "pause" }).catch(ignore);
-      this.clock.after(this.chance.below(8_000), () => {
-        void sendRequest(this.world, { run: row.run, want: "resume" }).catch(ignore);
-      });
-    } else void sendRequest(this.world, { run: row.run, want: "cancel" }).catch(ignore);
+    const row = disturb(what, this);
+    if (row === null) return;
+    this.reached.add(`${what} ${row.agent}`);
+    this.note("outside", `${what} ${row.agent} ${row.run.slice(-4)}`);
   }
 
   get isOver(): boolean {
@@ -216,30 +248,35 @@ class Family {
   move(): void {
     const { clock, chance, world } = this;
     if (this.isCalm) for (const each of this.processes) each.isFrozen = false;
-    if (!this.isCalm && chance.oneIn(this.plan.disturbOneIn)) this.disturb();
+    else {
+      if (chance.oneIn(this.plan.disturbOneIn)) this.#disturb();
+      if (chance.oneIn(this.plan.strikeOneIn)) this.strike();
+    }
     if (clock.now() >= this.nextSweep) {
       this.nextSweep = clock.now() + SWEEP_MS;
       return this.give({ kind: "sweep" }, () => undefined);
     }
-    const free = this.turns.filter(({ of }) => !of.isFrozen);
-    const landing = this.flights.filter(({ due }) => due <= this.step);
     const moves: (() => void)[] = [
-      ...free.map((turn) => () => {
-        this.turns.splice(this.turns.indexOf(turn), 1);
-        turn.go();
-      }),
+      ...this.turns
+        .filter(({ of }) => !of.isFrozen)
+        .map((turn) => () => {
+          this.turns.splice(this.turns.indexOf(turn), 1);
+          turn.go();
+        }),
       ...world.chain.ready(clock.now()).map((name) => () => this.dispatch(name)),
-      ...landing.map((flight) => () => {
-        this.flights.splice(this.flights.indexOf(flight), 1);
-        void flight.land();
-      }),
+      ...this.flights
+        .filter(({ due }) => due <= this.step)
+        .map((flight) => () => {
+          this.flights.splice(this.flights.indexOf(flight), 1);
+          void flight.land();
+        }),
     ];
-    if (moves.length > 0) return chance.pick(moves)();
     const frozen = this.processes.filter(({ isFrozen }) => isFrozen);
-    if (frozen.length > 0 && chance.oneIn(3)) {
+    if (frozen.length > 0 && chance.oneIn(moves.length > 0 ? 80 : 3)) {
       chance.pick(frozen).isFrozen = false;
       return;
     }
+    if (moves.length > 0) return chance.pick(moves)();
     const times = [clock.next(), world.chain.next(), this.nextSweep].filter((time) => time !== null);
     clock.moveTo(Math.max(clock.now(), Math.min(...times)));
   }
@@ -248,14 +285,16 @@ class Family {
 /** Lets every promise that can go on do so. */
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-export async function simulateFamily(seed: string): Promise<FamilyHistory> {
-  const family = new Family(seed);
+/** `change`: what a directed history has instead of what its seed draws. */
+export async function simulateFamily(seed: string, change: Partial<FamilyPlan> = {}): Promise<FamilyHistory> {
+  const family = new Family(seed, change);
   const { world, plan } = family;
   const [root] = agentsOf(plan, {
     effects: new Map(),
     isCalm: () => true,
     chance: family.chance,
     pause: async () => undefined,
+    sleep: async () => undefined,
   });
   if (root === undefined) throw new Error("a family has a root");
   family.root = (await beginRun(world, root, {})).run;
@@ -264,7 +303,7 @@ export async function simulateFamily(seed: string): Promise<FamilyHistory> {
     if (family.isOver) break;
     family.move();
   }
-  const { stored, births, effects, removed, reached, mistakes, isOver, root: first } = family;
-  for (const { row } of stored) if (hasEnded(row)) reached.add(`ends ${row.status}`);
-  return { seed, plan, world, root: first, stored, births, effects, removed, reached, mistakes, isOver };
+  const { stored, births, effects, removed, reached, mistakes, lines, isOver, root: first } = family;
+  for (const { row } of stored) if (hasEnded(row)) reached.add(`ends ${row.agent} ${row.status}`);
+  return { seed, plan, world, root: first, stored, births, effects, removed, reached, mistakes, lines, isOver };
 }

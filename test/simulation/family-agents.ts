@@ -1,5 +1,6 @@
-/** The agents of a family: who dispatches how many children, and how each of them fails. Drawn once from the seed. */
+/** The agents of a family: bosses that dispatch children, and workers that hang, break their schema or echo the task. */
 import { z } from "zod";
+import type { Json } from "../../src/core/json.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import {
   type Conversation,
@@ -10,52 +11,8 @@ import {
   scriptedModel,
   tool,
 } from "../../src/index.ts";
+import { BOSSES, type FamilyPlan, grantAt } from "./family-plan.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
-
-export interface FamilyPlan {
-  /** Levels of bosses: 1 or 2. The workers are below them. */
-  readonly levels: 1 | 2;
-  /** How many children a boss dispatches at once, and whether it does so twice. */
-  readonly width: number;
-  readonly isTwice: boolean;
-  readonly deadlineMs: number;
-  readonly tries: number;
-  /** One of its children is left alone. */
-  readonly leaves: boolean;
-  /** The boss fails at its end, and undoes what it did. */
-  readonly fails: boolean;
-  readonly restarts: number;
-  readonly beats: number;
-  readonly takeovers: number;
-  readonly faultOneIn: number;
-  readonly disturbOneIn: number;
-  readonly wishes: readonly ("cancel" | "undo" | "restart" | "pause" | "send" | "remove")[];
-}
-
-export function familyPlan(chance: SeededChoices): FamilyPlan {
-  const levels = chance.oneIn(3) ? 2 : 1;
-  return {
-    levels,
-    width: levels === 2 ? 1 + chance.below(3) : 1 + chance.below(8),
-    isTwice: chance.oneIn(3),
-    deadlineMs: chance.pick([600, 4_000, 30_000, 600_000]),
-    tries: 1 + chance.below(3),
-    leaves: chance.oneIn(4),
-    fails: chance.oneIn(4),
-    restarts: chance.below(2),
-    beats: chance.pick([25, 60, 400]),
-    takeovers: chance.oneIn(6) ? 1 : 1_000,
-    faultOneIn: chance.pick([25, 60, 200]),
-    disturbOneIn: chance.pick([60, 200, 900]),
-    wishes: chance.pick([
-      ["send", "remove"],
-      ["cancel", "remove"],
-      ["restart", "remove", "send"],
-      ["undo", "pause"],
-      ["pause", "remove"],
-    ] as const),
-  };
-}
 
 interface Around {
   /** Effects outside, by key. */
@@ -63,6 +20,7 @@ interface Around {
   readonly isCalm: () => boolean;
   readonly chance: SeededChoices;
   readonly pause: () => Promise<void>;
+  readonly sleep: (ms: number) => Promise<void>;
 }
 
 const PART = z.object({ part: z.number() });
@@ -72,14 +30,17 @@ const LIES_ONE_IN = 20;
 
 /** The root first, then the agents of its children. */
 export function agentsOf(plan: FamilyPlan, around: Around): readonly Agent[] {
-  const below = plan.levels === 2 ? [bossOf(plan, around, { name: "middle", child: "worker" })] : [];
-  const root = bossOf(plan, around, { name: "root", child: plan.levels === 2 ? "middle" : "worker" });
-  return [root, ...below, workerOf(around)];
+  return [...plan.widths.map((_, level) => bossOf(plan, around, level)), workerOf(plan, around)];
 }
 
-function bossOf(plan: FamilyPlan, around: Around, { name, child }: { name: string; child: string }): Agent {
-  const grant = name === "root" && plan.levels === 2 ? 24 : 4;
-  const parts = Array.from({ length: plan.width }, (_, part) => part);
+function bossOf(plan: FamilyPlan, around: Around, level: number): Agent {
+  const name = BOSSES[level] ?? "root";
+  const isLast = level + 1 === plan.widths.length;
+  const child = isLast ? "worker" : (BOSSES[level + 1] ?? "worker");
+  const width = plan.widths[level] ?? 1;
+  const grant = grantAt(plan, level);
+  const enough = 10 + 6 * width * grant;
+  const parts = Array.from({ length: width }, (_, part) => part);
   const asked = (from: number): ScriptedReply => ({
     calls: [
       ...parts.map((part) => ({ tool: plan.leaves && part === 1 ? "leave" : "ask", args: { part: part + from } })),
@@ -90,19 +51,22 @@ function bossOf(plan: FamilyPlan, around: Around, { name, child }: { name: strin
   });
   const rounds = plan.isTwice ? 2 : 1;
   const reply = ({ calls }: Conversation): ScriptedReply => {
-    const round = Math.floor(calls.length / (plan.width + 1));
+    const round = Math.floor(calls.length / (width + 1));
     if (round < rounds) return asked(round * 10);
-    return plan.fails ? { tokensIn: 1, tokensOut: 0 } : { text: "over", tokensIn: 1, tokensOut: 1 };
+    return plan.failsAt === level ? { tokensIn: 1, tokensOut: 0 } : { text: "over", tokensIn: 1, tokensOut: 1 };
   };
   const shared = { agent: child, description: "a child", input: PART, budget: { beats: grant }, tries: plan.tries };
   return defineAgent({
-    ...{ name, version: "1", instructions: "", task: z.object({}).loose(), topology: react({ maxBeats: 400 }) },
+    ...{ name, version: "1", instructions: "", task: z.object({}).loose(), topology: react({ maxBeats: 4_000 }) },
     ...{
       loops: "ignore",
-      budget: { beats: name === "middle" ? 60 : Math.max(plan.beats, grant), takeovers: plan.takeovers },
+      budget: {
+        beats: level === 0 && plan.beats !== null ? Math.max(plan.beats, grant) : enough,
+        takeovers: plan.takeovers,
+      },
     },
     saga: { restarts: plan.restarts },
-    model: scriptedModel({ name, reply: thinking(around, reply) }),
+    model: scriptedModel({ name, reply: thinking(around, reply, level === 0 ? plan.slowMs : 0) }),
     tools: {
       ask: childTool({ ...shared, output: MEMO, deadlineMs: plan.deadlineMs }),
       leave: childTool({ ...shared, wait: false }),
@@ -112,9 +76,10 @@ function bossOf(plan: FamilyPlan, around: Around, { name, child }: { name: strin
   }) as Agent;
 }
 
-const workerOf = (around: Around): Agent =>
+const workerOf = (plan: FamilyPlan, around: Around): Agent =>
   defineAgent({
-    ...{ name: "worker", version: "1", instructions: "", task: PART.loose(), loops: "ignore", budget: { beats: 9 } },
+    ...{ name: "worker", version: "1", instructions: "", task: PART.loose(), loops: "ignore" },
+    budget: { beats: 9, takeovers: plan.takeoversOfWorker },
     model: scriptedModel({
       name: "worker",
       reply: thinking(around, ({ calls }) =>
@@ -124,14 +89,19 @@ const workerOf = (around: Around): Agent =>
       ),
     }),
     tools: { act: actOf(around) },
-    result: () => (!around.isCalm() && around.chance.oneIn(LIES_ONE_IN) ? { text: 1 } : { memo: "part" }),
+    // Now and then the answer breaks its schema, gives the task back, or is none.
+    result: ({ task }) =>
+      !around.isCalm() && around.chance.oneIn(LIES_ONE_IN)
+        ? around.chance.pick<Json>([{ text: 1 }, { part: task.part }, null])
+        : { memo: "part" },
   }) as unknown as Agent;
 
 /** A model that takes its turn, and now and then never answers. */
 const thinking =
-  ({ pause, isCalm, chance }: Around, reply: (conversation: Conversation) => ScriptedReply) =>
+  ({ pause, sleep, isCalm, chance }: Around, reply: (conversation: Conversation) => ScriptedReply, slowMs = 0) =>
   async (conversation: Conversation): Promise<ScriptedReply> => {
     await pause();
+    if (slowMs > 0 && !isCalm()) await sleep(chance.below(slowMs));
     if (!isCalm() && chance.oneIn(HANGS_ONE_IN)) await new Promise(() => undefined);
     return reply(conversation);
   };

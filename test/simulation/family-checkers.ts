@@ -1,15 +1,10 @@
 /** What must hold of any history of a family. Each checker returns the violations that it finds, in words. */
-import { type Spent, NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
-import { spentOfGrant } from "../../src/core/calls/children.ts";
-import type { EventOf } from "../../src/core/event.ts";
-import { type Row, hasEnded } from "../../src/protocol/row.ts";
-import { SegmentCache, load } from "../../src/history/load.ts";
 import { verify } from "../../src/history/verify.ts";
-import { type TimelineEntry, timeline } from "../../src/operations/views.ts";
-import type { FamilyHistory } from "./family-history.ts";
+import { conserved, dispatchesIn, withinGrants } from "./family-accounts.ts";
+import { type FamilyHistory, type Told, descendantsOf, endOf, reportedIn } from "./family-history.ts";
 
-/** Everything that is wrong with a history. */
-export async function wrongInFamily(history: FamilyHistory): Promise<readonly string[]> {
+/** Everything that is wrong with a history, of whose runs `all` is told. */
+export async function wrongInFamily(history: FamilyHistory, all: readonly Told[]): Promise<readonly string[]> {
   const { mistakes, isOver, births, world, removed } = history;
   if (mistakes.length > 0) return mistakes.slice(0, 2).map((each) => `mistake: ${each}`);
   const rows = [...world.store.rows.values()];
@@ -20,9 +15,13 @@ export async function wrongInFamily(history: FamilyHistory): Promise<readonly st
     ];
   }
   const twice = [...births].filter(([, count]) => count > 1).map(([run]) => `the row of ${run} was made twice`);
-  const each = await Promise.all(rows.map((row) => wrongIn(history, row)));
-  const known = new Set((await Promise.all(rows.map((row) => eventsOf(history, row)))).flat().flatMap(dispatchedIn));
-  const orphans = rows.filter(({ run }) => run !== history.root && !known.has(run) && !isBelowRemoved(history, run));
+  const each = await Promise.all(all.map(wrongIn));
+  const known = new Set(all.flatMap(({ events }) => dispatchesIn(events).map(({ child }) => child)));
+  // A child that is left alone does not name the run that made it, which may be one that was removed.
+  const orphans = rows.filter(
+    ({ run, parent }) =>
+      run !== history.root && !known.has(run) && (parent === null ? removed.size === 0 : !isBelowRemoved(history, run)),
+  );
   return [
     ...twice,
     ...each.flat(),
@@ -34,91 +33,82 @@ export async function wrongInFamily(history: FamilyHistory): Promise<readonly st
 const isBelowRemoved = ({ removed, stored }: FamilyHistory, run: string): boolean =>
   stored.some(({ row }) => row.run === run && row.parent !== null && removed.has(row.parent.run));
 
-const dispatchedIn = (event: TimelineEntry): readonly string[] =>
-  event.kind === "ChildDispatched" ? [event.child] : [];
-
-const eventsOf = async ({ world }: FamilyHistory, { run }: Row): Promise<readonly TimelineEntry[]> =>
-  (await timeline(world, { run, after: 0 })) ?? [];
-
-async function wrongIn(history: FamilyHistory, row: Row): Promise<readonly string[]> {
-  const { world } = history;
-  const { run } = row;
-  const events = await eventsOf(history, row);
-  const { state } = await load(world.objects, row, new SegmentCache());
-  const named = (what: string): string => `${row.agent} ${run.slice(-6)}: ${what}`;
-  const isForced = events.some(
-    (event) =>
-      event.kind === "RecoveryDecided" &&
-      (event.action.kind === "force" || (event.action.kind === "abort" && event.action.forced === true)),
-  );
-  const wrong: string[] = [];
-  if (!isForced && state.children.length > 0) wrong.push("entries stand after the end");
-  const parts = state.messages.flatMap((message) => message.parts);
-  const results = parts.filter((part) => part.kind === "result").map(({ call }) => call);
-  wrong.push(
-    ...results.filter((call, index) => results.indexOf(call) !== index).map((call) => `${call} is settled twice`),
-  );
-  if (!isForced) wrong.push(...endsAfterChildren(history, { row, events }));
-  wrong.push(...conserved(history, { row, events, standing: state.children.map(({ id }) => id) }));
-  const findings = (await verify(world, { run }))?.findings ?? [];
-  wrong.push(...findings.map((finding) => JSON.stringify(finding)));
-  return wrong.map(named);
+async function wrongIn(of: Told): Promise<readonly string[]> {
+  const { history, row } = of;
+  const findings = (await verify(history.world, { run: row.run }))?.findings ?? [];
+  const wrong = [...CHECKERS.flatMap((check) => check(of)), ...findings.map((finding) => JSON.stringify(finding))];
+  return wrong.map((what) => `${row.agent} ${row.run.slice(-6)}: ${what}`);
 }
 
-const lastOf = ({ stored }: FamilyHistory, run: string): Row | undefined =>
-  stored.findLast(({ row }) => row.run === run)?.row;
+const CHECKERS: readonly ((of: Told) => readonly string[])[] = [
+  settledOnce,
+  heardOnce,
+  dispatchedOnce,
+  endsAfterDescendants,
+  conserved,
+  withinGrants,
+];
 
-const endOf = ({ stored }: FamilyHistory, run: string): number =>
-  stored.findIndex(({ row }) => row.run === run && hasEnded(row));
+function settledOnce({ state }: Told): readonly string[] {
+  const parts = state.messages.flatMap((message) => message.parts);
+  const results = parts.filter((part) => part.kind === "result").map(({ call }) => call);
+  return results.filter((call, index) => results.indexOf(call) !== index).map((call) => `${call} is settled twice`);
+}
 
-/** No child works after its parent ended as it should. */
-function endsAfterChildren(
-  history: FamilyHistory,
-  { row, events }: { row: Row; events: readonly TimelineEntry[] },
-): readonly string[] {
-  const end = endOf(history, row.run);
-  return events.flatMap((event) => {
-    if (event.kind !== "ChildDispatched" || event.left === true || lastOf(history, event.child) === undefined)
-      return [];
-    const ended = endOf(history, event.child);
-    return ended < 0 || ended > end ? [`child ${event.child.slice(-6)} works after the end`] : [];
+/** Of each child the parent hears once: a report, or that it was never made. A forced end hears of it at most once. */
+function heardOnce({ events, state, isForced }: Told): readonly string[] {
+  const reports = reportedIn(events);
+  const unmade = events.flatMap((event) => (event.kind === "ChildNeverMade" ? [event.child] : []));
+  return dispatchesIn(events).flatMap(({ child, left }) => {
+    const times = [...reports, ...unmade].filter((each) => each === child).length;
+    const stands = state.children.some(({ id }) => id === child);
+    const name = `child ${child.slice(-6)}`;
+    if (times > 1) return [`${name} is heard of ${times} times`];
+    if (stands && !isForced) return [`${name} has an entry after the end`];
+    return times === 0 && !stands && left !== true ? [`${name} is never heard of`] : [];
   });
 }
 
-/** What the run spent is what it spent itself, and what each of its children spent, once. */
-function conserved(
-  history: FamilyHistory,
-  { row, events, standing }: { row: Row; events: readonly TimelineEntry[]; standing: readonly string[] },
-): readonly string[] {
-  const debits = events.filter((event) => event.kind === "BudgetDebited");
-  const own = sum(debits.filter(({ child }) => child === undefined).map(({ debit }) => debit));
-  const dispatched = events.filter((event) => event.kind === "ChildDispatched");
-  const reported = new Set(
-    events.flatMap((event) =>
-      event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child"
-        ? [event.body.child]
-        : [],
-    ),
-  );
-  const costs = dispatched.map((event) =>
-    costOf(history, { event, isReported: reported.has(event.child), stands: standing.includes(event.child) }),
-  );
-  const all = sum([own, ...costs]);
-  return JSON.stringify(row.spent) === JSON.stringify(all)
-    ? []
-    : [`it spent ${JSON.stringify(row.spent)}, and ${JSON.stringify(all)} was spent for it`];
+/**
+ * A new boss dispatches nothing that is done or under way: another try follows the end of the one before, and a restart
+ * follows the end of every child.
+ */
+function dispatchedOnce({ events }: Told): readonly string[] {
+  const wrong: string[] = [];
+  let tries = new Map<string, { readonly number: number; isOver: boolean }>();
+  const calls = new Map<string, string>();
+  const out = new Set<string>();
+  for (const event of events) {
+    if (event.kind === "ChildDispatched") {
+      const before = tries.get(event.call);
+      if (before?.isOver === false) wrong.push(`${event.call} is dispatched while a child of it works`);
+      if (event.try !== (before?.number ?? 0) + 1)
+        wrong.push(`${event.call} has try ${event.try} after ${before?.number}`);
+      tries.set(event.call, { number: event.try, isOver: false });
+      calls.set(event.child, event.call);
+      if (event.left !== true) out.add(event.child);
+    }
+    const over =
+      event.kind === "ChildSuperseded" || event.kind === "ChildNeverMade" ? [event.child] : reportedIn([event]);
+    for (const child of over) {
+      const of = tries.get(calls.get(child) ?? "");
+      if (of !== undefined) of.isOver = true;
+      if (event.kind !== "ChildSuperseded") out.delete(child);
+    }
+    if (event.kind === "RecoveryDecided" && event.action.kind === "restart") {
+      if (out.size > 0) wrong.push(`it begins again while ${out.size} children work`);
+      tries = new Map();
+    }
+  }
+  return wrong;
 }
 
-function costOf(
-  history: FamilyHistory,
-  of: { readonly event: EventOf<"ChildDispatched">; readonly isReported: boolean; readonly stands: boolean },
-): Partial<Spent> {
-  const { event, isReported, stands } = of;
-  const child = lastOf(history, event.child);
-  if (event.left === true) return spentOfGrant(event.grant);
-  if (isReported) return child?.spent ?? NOTHING_SPENT;
-  return stands ? spentOfGrant(event.grant) : NOTHING_SPENT;
+/** Nothing below a run works after it ended as it should. */
+function endsAfterDescendants({ history, row, isForced }: Told): readonly string[] {
+  if (isForced) return [];
+  const end = endOf(history, row.run);
+  return descendantsOf(history, row.run).flatMap((run) => {
+    const ended = endOf(history, run);
+    return ended < 0 || ended > end ? [`${run.slice(-6)} below it works after the end`] : [];
+  });
 }
-
-const sum = (debits: readonly Partial<Spent>[]): Spent =>
-  debits.reduce<Spent>((spent, debit) => add(spent, debit), NOTHING_SPENT);

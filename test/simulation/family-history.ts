@@ -1,7 +1,10 @@
 /** A history of a family that is over, as its checkers read it. */
 import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
-import type { Row } from "../../src/protocol/row.ts";
-import type { FamilyPlan } from "./family-agents.ts";
+import type { State } from "../../src/core/state.ts";
+import { type Row, hasEnded } from "../../src/protocol/row.ts";
+import { SegmentCache, load } from "../../src/history/load.ts";
+import { type TimelineEntry, timeline } from "../../src/operations/views.ts";
+import type { FamilyPlan } from "./family-plan.ts";
 
 /** A row as it was stored, and when. */
 export interface Stored {
@@ -24,4 +27,58 @@ export interface FamilyHistory {
   readonly reached: ReadonlySet<string>;
   readonly isOver: boolean;
   readonly mistakes: readonly string[];
+  /** What happened, a line for each thing. */
+  readonly lines: readonly string[];
 }
+
+/** One run of a history: its last row, its last state and everything that it recorded. */
+export interface Told {
+  readonly history: FamilyHistory;
+  readonly row: Row;
+  readonly state: State;
+  readonly events: readonly TimelineEntry[];
+  /** Its end did not wait for its children (C6). */
+  readonly isForced: boolean;
+}
+
+/** Every run whose row is still there. */
+export function told(history: FamilyHistory): Promise<readonly Told[]> {
+  const { world } = history;
+  return Promise.all(
+    [...world.store.rows.values()].map(async (row) => {
+      const events = (await timeline(world, { run: row.run, after: 0 })) ?? [];
+      const { state } = await load(world.objects, row, new SegmentCache());
+      return { history, row, state, events, isForced: events.some(isForce) };
+    }),
+  );
+}
+
+const isForce = (event: TimelineEntry): boolean =>
+  event.kind === "RecoveryDecided" &&
+  (event.action.kind === "force" || (event.action.kind === "abort" && event.action.forced === true));
+
+/** The row of that run as it was stored last, even if it was removed since. */
+export const lastOf = ({ stored }: FamilyHistory, run: string): Row | undefined =>
+  stored.findLast(({ row }) => row.run === run)?.row;
+
+/** The place of the run's end among all writes of rows; -1: it has not ended. */
+export const endOf = ({ stored }: FamilyHistory, run: string): number =>
+  stored.findIndex(({ row }) => row.run === run && hasEnded(row));
+
+/** Every run below that one which reports to its parent. */
+export function descendantsOf({ stored }: FamilyHistory, run: string): readonly string[] {
+  const parents = new Map(
+    stored.flatMap(({ row }) => (row.parent === null ? [] : [[row.run, row.parent.run] as const])),
+  );
+  const isBelow = (each: string | undefined): boolean =>
+    each !== undefined && (each === run || isBelow(parents.get(each)));
+  return [...parents].flatMap(([child, parent]) => (isBelow(parent) ? [child] : []));
+}
+
+/** The children whose reports these events absorb, in order. */
+export const reportedIn = (events: readonly TimelineEntry[]): readonly string[] =>
+  events.flatMap((event) =>
+    event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child"
+      ? [event.body.child]
+      : [],
+  );

@@ -168,7 +168,8 @@ async function ask(
   const row = await findRow(world, child, world.clock.now());
   if (row === null) return "missing";
   if (row instanceof RowUnreadable) return "unreadable";
-  if (hasEnded(row)) return "ended";
+  // Until its end is delivered, children that it left behind may work (schedule 136).
+  if (hasEnded(row)) return row.endNotified ? "ended" : "asked";
   if (undoneBy !== null) {
     const body = { kind: "compensate", next: "cancel", by: undoneBy } as const;
     const message = { id: parentStopId, sentAt: world.clock.now(), body };
@@ -177,5 +178,5 @@ async function ask(
   }
   if (row.cancel) return "asked";
   const asked = await sendRequest(world, { run: child, want: "cancel" });
-  return asked === "requested" ? "asked" : asked === "late" ? "ended" : asked;
+  return asked === "requested" || asked === "late" ? "asked" : asked;
 }

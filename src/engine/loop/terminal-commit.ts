@@ -120,15 +120,17 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
     if (state.absorbed.length > 0) {
       await world.inbox.clear({ run, born, now: world.clock.now(), ids: state.absorbed });
     }
-    // C6: only a forced end leaves children behind. It counts as delivered when each of them has ended.
+    // C6: only a forced end leaves children behind. It counts as delivered when each of them has ended. Schedule 136:
+    // the parent hears of it only then, since it may end itself, and take this run and all below it for over.
     let isHeard = true;
     for (const { id: child, left } of state.children) {
       if (left === true) continue;
       const asked = await askChildToStop(world, { child, undoneBy: null });
       if (asked !== "ended" && asked !== "missing") isHeard = false;
     }
+    if (!isHeard) return null;
     const told = parent === null ? "delivered" : await tellParent(world, { row, state, parent });
-    if (!isHeard || told === "unreadable") return null;
+    if (told === "unreadable") return null;
     await putArchive(world, { row, state });
     return state;
   } catch (error) {

@@ -1,0 +1,77 @@
+/** What a history of a family is: its levels, how each of its runs fails, and what is done to it. Drawn once. */
+import type { SeededChoices } from "./seeded-choices.ts";
+
+/** What a person, a retention or the platform does to a family. */
+export type Disturbance = "cancel" | "undo" | "restart" | "pause" | "send" | "remove";
+
+export interface FamilyPlan {
+  /** How many children each boss of a level dispatches at once, from the root down. The workers are below them. */
+  readonly widths: readonly number[];
+  /** Each boss dispatches its children twice. */
+  readonly isTwice: boolean;
+  readonly deadlineMs: number;
+  readonly tries: number;
+  /** One of its children is left alone. */
+  readonly leaves: boolean;
+  /** The bosses of this level fail at their end, and undo what they did; null: none. */
+  readonly failsAt: number | null;
+  readonly restarts: number;
+  /** The budget of the root; null: as much as its family can need. */
+  readonly beats: number | null;
+  /** How many processes of a boss, and of a worker, may die in a row. */
+  readonly takeovers: number;
+  readonly takeoversOfWorker: number;
+  /** How long the model of the root thinks. */
+  readonly slowMs: number;
+  readonly faultOneIn: number;
+  /** How often a process is killed, frozen or presumed dead, in steps. */
+  readonly strikeOneIn: number;
+  readonly disturbOneIn: number;
+  readonly wishes: readonly Disturbance[];
+  /** From this step on nothing more is done to the family. */
+  readonly calmStep: number;
+}
+
+/** The names of the agents, from the root down. */
+export const BOSSES = ["root", "middle", "lower"] as const;
+
+export function familyPlan(chance: SeededChoices): FamilyPlan {
+  return {
+    widths: widthsOf(chance),
+    isTwice: chance.oneIn(4),
+    deadlineMs: chance.pick([600, 4_000, 30_000, 600_000]),
+    tries: 1 + chance.below(3),
+    leaves: chance.oneIn(4),
+    failsAt: chance.oneIn(4) ? chance.below(2) : null,
+    restarts: chance.below(2),
+    beats: chance.pick([25, 60, null]),
+    takeovers: chance.oneIn(5) ? 1 : 1_000,
+    takeoversOfWorker: chance.oneIn(4) ? 1 : 1_000,
+    slowMs: chance.pick([0, 0, 0, 2_000]),
+    faultOneIn: chance.pick([25, 60, 200]),
+    strikeOneIn: chance.pick([40, 150, 600]),
+    disturbOneIn: chance.pick([60, 200, 900]),
+    wishes: chance.pick([
+      ["send", "remove"],
+      ["cancel", "remove"],
+      ["restart", "remove", "send"],
+      ["undo", "pause"],
+      ["pause", "remove"],
+    ] as const),
+    calmStep: 1_500,
+  };
+}
+
+/** Eight workers under one boss at most, or two to four levels. */
+function widthsOf(chance: SeededChoices): readonly number[] {
+  const levels = chance.pick([1, 1, 1, 2, 2, 3]);
+  if (levels === 1) return [1 + chance.below(8)];
+  return Array.from({ length: levels }, () => 1 + chance.below(levels === 2 ? 3 : 2));
+}
+
+/** The beats that a boss of that level grants each child: enough for all that the child may dispatch in turn. */
+export function grantAt({ widths, isTwice }: FamilyPlan, level: number): number {
+  const below = widths[level + 1];
+  if (below === undefined) return 4;
+  return 6 + (isTwice ? 2 : 1) * below * grantAt({ widths, isTwice } as FamilyPlan, level + 1);
+}
