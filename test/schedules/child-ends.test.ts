@@ -9,6 +9,7 @@ import type { World } from "../../src/ports/world.ts";
 import {
   beatOf,
   childrenOf,
+  crashTwice,
   household,
   leaveOf,
   playAll,
@@ -146,19 +147,6 @@ async function crashing(): Promise<House & { readonly child: string }> {
   return { ...house, child: childrenOf(house)[0]?.run ?? "" };
 }
 
-async function crashTwice({ harness, agents, ...house }: House, run: string): Promise<void> {
-  for (let death = 0; death < 2; death += 1) {
-    await sendRequest(harness.world, { run, want: "resume" });
-    const token = rowOf(harness, run).park?.token;
-    if (token !== undefined) await harness.world.chain.wake(token);
-    const out = leaveOf({ ...house, harness, agents }, run);
-    performTask(out.task, { world: crashAfterCall(harness.world, "claim"), agent: agents }).catch(() => undefined);
-    await flushPromises();
-    endAttempt(harness, out, null);
-  }
-  harness.clock.moveTo(harness.clock.now() + 10_000);
-}
-
 test("schedule 127: a boss ends in a crash loop while a child is out; what is reserved for it counts as spent", async () => {
   const house = await crashing();
   await beatOf(house, house.run);
@@ -179,33 +167,6 @@ test("schedule 128: a boss ends without its child; it is not delivered or purged
   await sweep(harness.world);
   expect(rowOf(harness, run).endNotified).toBe(true);
   expect(await purge(harness.world, run)).toMatchObject({ kind: "purged" });
-});
-
-test("schedule 136: a sub-boss ends in a crash loop while its worker works; the root hears of it when the worker has stopped", async () => {
-  const middle = { ...withTakeovers(boss({ name: "middle", children: 1 }), 1), task: worker().task };
-  const asks = { agent: "middle", output: undefined as never, budget: { beats: 40 } };
-  const house = await household([boss({ name: "root", children: 1, child: asks }), middle, worker()]);
-  const { harness, run } = house;
-  await beatOf(house, run);
-  await beatOf(house, run);
-  const sub = childrenOf(house)[0]?.run ?? "";
-  await beatOf(house, sub);
-  await beatOf(house, sub);
-  const leaf = childrenOf(house, sub)[0]?.run ?? "";
-  await crashTwice(house, sub);
-  await beatOf(house, sub);
-  expect(rowOf(harness, sub)).toMatchObject({ status: "failed", endNotified: false });
-  // The sweeper repeats the delivery, and the worker has not stopped yet.
-  await sweep(harness.world);
-  expect(rowOf(harness, leaf)).toMatchObject({ status: "queued", cancel: true });
-  expect(rowOf(harness, run).wakeCount).toBe(rowOf(harness, run).wakeCountSeen);
-  await playOf(house, leaf);
-  await sweep(harness.world);
-  await playAll(house);
-  expect([sub, run].map((each) => rowOf(harness, each).endNotified)).toEqual([true, true]);
-  // What was reserved for the worker counts as spent, up to the root.
-  expect(rowOf(harness, sub).spent.beats).toBe(1 + 5);
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", spent: { beats: 2 + 1 + 5 } });
 });
 
 test("schedule 129: a child is too late by the clock, and its answer comes before that is committed; the answer counts", async () => {

@@ -6,7 +6,7 @@
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
 import { LEVEL } from "../../src/core/levels.ts";
-import type { Task, TaskResult } from "../../src/protocol/chain.ts";
+import type { Task } from "../../src/protocol/chain.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { hasEnded } from "../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
@@ -16,8 +16,9 @@ import { type PortCall, wrapPorts } from "../support/harness/ports.ts";
 import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
 import { agentsOf } from "./family-agents.ts";
 import { childrenOut, disturb } from "./family-disturbances.ts";
-import type { FamilyHistory, Stored } from "./family-history.ts";
+import { type FamilyHistory, recordRows } from "./family-history.ts";
 import { type FamilyPlan, familyPlan } from "./family-plan.ts";
+import { type Heard, Process } from "./family-process.ts";
 
 const START = 1_700_000_000_000;
 const BEAT_MS = 3_000;
@@ -32,23 +33,6 @@ interface Turn {
   readonly go: () => void;
 }
 
-class Process {
-  readonly name: string;
-  /** The run that it works for; empty: it sweeps. */
-  readonly run: string;
-  isDead = false;
-  isFrozen = false;
-  /** The chain is told that it died, or that it does not answer. */
-  giveUpOn: (isDeath: boolean) => void = () => undefined;
-
-  constructor(name: string, run: string) {
-    [this.name, this.run] = [name, run];
-  }
-}
-
-/** The result of a task, or null without one. `isDeath`: the process is known to be dead. */
-type Heard = (result: TaskResult | null, isDeath: boolean) => void;
-
 /** The calls that families are about meet more. */
 const OF_FAMILIES = /^(table\.(createChildren|request)|inbox\.deliver)$/;
 /** The conditional writes: their answers may be lost, and they may land late. */
@@ -60,9 +44,8 @@ class Family {
   readonly world: MemoryWorld;
   readonly chance: SeededChoices;
   readonly plan: FamilyPlan;
-  readonly stored: Stored[] = [];
-  readonly births = new Map<string, number>();
-  readonly effects = new Map<string, number>();
+  readonly stored: FamilyHistory["stored"];
+  readonly births: FamilyHistory["births"];
   readonly removed = new Set<string>();
   readonly reached = new Set<string>();
   readonly mistakes: string[] = [];
@@ -81,13 +64,7 @@ class Family {
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
     this.world = memoryWorld({ clock: this.clock, limits, random: seededRandom(seed) });
-    const { rows } = this.world.store;
-    const set = rows.set.bind(rows);
-    rows.set = (run, row) => {
-      if (!rows.has(run)) this.births.set(run, (this.births.get(run) ?? 0) + 1);
-      this.stored.push({ step: this.step, row });
-      return set(run, row);
-    };
+    ({ births: this.births, stored: this.stored } = recordRows(this.world, () => this.step));
   }
 
   get isCalm(): boolean {
@@ -157,8 +134,10 @@ class Family {
   /** A process is killed, frozen, presumed dead, or frozen and presumed dead: then two work for one run. */
   strike(): void {
     const busy = this.processes.filter(({ run }) => run !== "");
-    if (busy.length === 0) return;
-    const victim = this.chance.pick(busy);
+    const bosses = busy.filter(({ run }) => childrenOut(this.world, run) > 0);
+    const among = bosses.length > 0 && this.chance.oneIn(2) ? bosses : busy;
+    if (among.length === 0) return;
+    const victim = this.chance.pick(among);
     const fault = this.chance.pick(["kill", "freeze", "presume dead", "freeze and presume dead"]);
     const out = childrenOut(this.world, victim.run);
     this.note(victim.name, `${fault}, ${out} children out`);
@@ -184,7 +163,6 @@ class Family {
     process.giveUpOn = (isDeath) => end(null, isDeath);
     this.clock.after(BEAT_MS + 100 + this.chance.below(100), () => this.#timeOut(process));
     const agents = agentsOf(this.plan, {
-      effects: this.effects,
       isCalm: () => this.isCalm,
       chance: this.chance,
       pause: () => this.#pause(process),
@@ -290,7 +268,6 @@ export async function simulateFamily(seed: string, change: Partial<FamilyPlan> =
   const family = new Family(seed, change);
   const { world, plan } = family;
   const [root] = agentsOf(plan, {
-    effects: new Map(),
     isCalm: () => true,
     chance: family.chance,
     pause: async () => undefined,
@@ -303,7 +280,7 @@ export async function simulateFamily(seed: string, change: Partial<FamilyPlan> =
     if (family.isOver) break;
     family.move();
   }
-  const { stored, births, effects, removed, reached, mistakes, lines, isOver, root: first } = family;
+  const { stored, births, removed, reached, mistakes, lines, isOver, root: first } = family;
   for (const { row } of stored) if (hasEnded(row)) reached.add(`ends ${row.agent} ${row.status}`);
-  return { seed, plan, world, root: first, stored, births, effects, removed, reached, mistakes, lines, isOver };
+  return { seed, plan, world, root: first, stored, births, removed, reached, mistakes, lines, isOver };
 }

@@ -15,8 +15,6 @@ import { BOSSES, type FamilyPlan, grantAt } from "./family-plan.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 
 interface Around {
-  /** Effects outside, by key. */
-  readonly effects: Map<string, number>;
   readonly isCalm: () => boolean;
   readonly chance: SeededChoices;
   readonly pause: () => Promise<void>;
@@ -106,15 +104,14 @@ const thinking =
     return reply(conversation);
   };
 
-/** An effect that is counted under its key, and undone under another. */
-const actOf = ({ effects, pause }: Around) =>
+/** An effect that can be undone. */
+const actOf = ({ pause }: Around) =>
   tool({
     input: PART,
     effect: "keyed",
     timeoutMs: 500,
-    run: async ({ key }) => {
+    run: async () => {
       await pause();
-      effects.set(key, 1);
       return "acted";
     },
     undo: { effect: "keyed", run: async () => "undone" },

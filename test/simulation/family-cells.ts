@@ -1,6 +1,6 @@
 /** What of families a set of histories met, for the reach table: who died, restarted or was forced at which level. */
 import type { TimelineEntry } from "../../src/operations/views.ts";
-import { type Told, reportedIn } from "./family-history.ts";
+import { type FamilyHistory, type Told, reportedIn } from "./family-history.ts";
 
 const LEVELS = ["root", "middle", "worker"] as const;
 const WRITE_FAULTS = [
@@ -30,8 +30,8 @@ export const FAMILY_CELLS: readonly string[] = [
 ].map((cell) => `family ${cell}`);
 
 /** What the runs of one history met. */
-export function familyCells(all: readonly Told[]): readonly string[] {
-  const cells = new Set<string>(all[0]?.history.reached);
+export function familyCells({ reached }: FamilyHistory, all: readonly Told[]): readonly string[] {
+  const cells = new Set(reached);
   for (const { row, events, isForced } of all) {
     if (row.takeovers > 0) cells.add(`takeover of ${row.agent}`);
     if (isForced) cells.add(`forced end of ${row.agent}`);

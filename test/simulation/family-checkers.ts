@@ -1,10 +1,10 @@
 /** What must hold of any history of a family. Each checker returns the violations that it finds, in words. */
 import { verify } from "../../src/history/verify.ts";
 import { conserved, dispatchesIn, withinGrants } from "./family-accounts.ts";
-import { type FamilyHistory, type Told, descendantsOf, endOf, reportedIn } from "./family-history.ts";
+import { type FamilyRecord, type Told, descendantsOf, endOf, reportedIn } from "./family-history.ts";
 
 /** Everything that is wrong with a history, of whose runs `all` is told. */
-export async function wrongInFamily(history: FamilyHistory, all: readonly Told[]): Promise<readonly string[]> {
+export async function wrongInFamily(history: FamilyRecord, all: readonly Told[]): Promise<readonly string[]> {
   const { mistakes, isOver, births, world, removed } = history;
   if (mistakes.length > 0) return mistakes.slice(0, 2).map((each) => `mistake: ${each}`);
   const rows = [...world.store.rows.values()];
@@ -30,7 +30,7 @@ export async function wrongInFamily(history: FamilyHistory, all: readonly Told[]
   ];
 }
 
-const isBelowRemoved = ({ removed, stored }: FamilyHistory, run: string): boolean =>
+const isBelowRemoved = ({ removed, stored }: FamilyRecord, run: string): boolean =>
   stored.some(({ row }) => row.run === run && row.parent !== null && removed.has(row.parent.run));
 
 async function wrongIn(of: Told): Promise<readonly string[]> {

@@ -12,28 +12,44 @@ export interface Stored {
   readonly row: Row;
 }
 
-export interface FamilyHistory {
-  readonly seed: string;
-  readonly plan: FamilyPlan;
+/** What the checkers need of a history. */
+export interface FamilyRecord {
   readonly world: MemoryWorld;
   readonly root: string;
   readonly stored: readonly Stored[];
   /** How often the row of each run came into being. */
   readonly births: ReadonlyMap<string, number>;
-  /** Effects outside, by idempotency key. */
-  readonly effects: ReadonlyMap<string, number>;
   /** Rows that were removed after their end was delivered. */
   readonly removed: ReadonlySet<string>;
-  readonly reached: ReadonlySet<string>;
   readonly isOver: boolean;
   readonly mistakes: readonly string[];
+}
+
+export interface FamilyHistory extends FamilyRecord {
+  readonly seed: string;
+  readonly plan: FamilyPlan;
+  readonly reached: ReadonlySet<string>;
   /** What happened, a line for each thing. */
   readonly lines: readonly string[];
 }
 
+/** Notes every row that the world stores, and how often the row of each run comes into being. */
+export function recordRows(world: MemoryWorld, step: () => number): Pick<FamilyRecord, "births" | "stored"> {
+  const stored: Stored[] = [];
+  const births = new Map<string, number>();
+  const { rows } = world.store;
+  const set = rows.set.bind(rows);
+  rows.set = (run, row) => {
+    if (!rows.has(run)) births.set(run, (births.get(run) ?? 0) + 1);
+    stored.push({ step: step(), row });
+    return set(run, row);
+  };
+  return { births, stored };
+}
+
 /** One run of a history: its last row, its last state and everything that it recorded. */
 export interface Told {
-  readonly history: FamilyHistory;
+  readonly history: FamilyRecord;
   readonly row: Row;
   readonly state: State;
   readonly events: readonly TimelineEntry[];
@@ -42,7 +58,7 @@ export interface Told {
 }
 
 /** Every run whose row is still there. */
-export function told(history: FamilyHistory): Promise<readonly Told[]> {
+export function told(history: FamilyRecord): Promise<readonly Told[]> {
   const { world } = history;
   return Promise.all(
     [...world.store.rows.values()].map(async (row) => {
@@ -58,15 +74,15 @@ const isForce = (event: TimelineEntry): boolean =>
   (event.action.kind === "force" || (event.action.kind === "abort" && event.action.forced === true));
 
 /** The row of that run as it was stored last, even if it was removed since. */
-export const lastOf = ({ stored }: FamilyHistory, run: string): Row | undefined =>
+export const lastOf = ({ stored }: FamilyRecord, run: string): Row | undefined =>
   stored.findLast(({ row }) => row.run === run)?.row;
 
 /** The place of the run's end among all writes of rows; -1: it has not ended. */
-export const endOf = ({ stored }: FamilyHistory, run: string): number =>
+export const endOf = ({ stored }: FamilyRecord, run: string): number =>
   stored.findIndex(({ row }) => row.run === run && hasEnded(row));
 
 /** Every run below that one which reports to its parent. */
-export function descendantsOf({ stored }: FamilyHistory, run: string): readonly string[] {
+export function descendantsOf({ stored }: FamilyRecord, run: string): readonly string[] {
   const parents = new Map(
     stored.flatMap(({ row }) => (row.parent === null ? [] : [[row.run, row.parent.run] as const])),
   );

@@ -45,8 +45,8 @@ export function familyPlan(chance: SeededChoices): FamilyPlan {
     failsAt: chance.oneIn(4) ? chance.below(2) : null,
     restarts: chance.below(2),
     beats: chance.pick([25, 60, null]),
-    takeovers: chance.oneIn(5) ? 1 : 1_000,
-    takeoversOfWorker: chance.oneIn(4) ? 1 : 1_000,
+    takeovers: chance.oneIn(3) ? 1 : 1_000,
+    takeoversOfWorker: chance.oneIn(3) ? 1 : 1_000,
     slowMs: chance.pick([0, 0, 0, 2_000]),
     faultOneIn: chance.pick([25, 60, 200]),
     strikeOneIn: chance.pick([40, 150, 600]),
@@ -65,7 +65,7 @@ export function familyPlan(chance: SeededChoices): FamilyPlan {
 /** Eight workers under one boss at most, or two to four levels. */
 function widthsOf(chance: SeededChoices): readonly number[] {
   const levels = chance.pick([1, 1, 1, 2, 2, 3]);
-  if (levels === 1) return [1 + chance.below(8)];
+  if (levels === 1) return [chance.oneIn(3) ? 8 : 1 + chance.below(8)];
   return Array.from({ length: levels }, () => 1 + chance.below(levels === 2 ? 3 : 2));
 }
 

@@ -25,7 +25,7 @@ export class FamilyReach {
     const history = await simulateFamily(seed);
     const all = await told(history);
     this.histories += 1;
-    for (const cell of familyCells(all)) this.#counts.set(cell, (this.#counts.get(cell) ?? 0) + 1);
+    for (const cell of familyCells(history, all)) this.#counts.set(cell, (this.#counts.get(cell) ?? 0) + 1);
     return { history, violations: await wrongInFamily(history, all) };
   }
 

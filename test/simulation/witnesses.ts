@@ -120,5 +120,5 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   130: "test/schedules/child-ends.test.ts",
   131: "test/schedules/child-ends.test.ts",
   132: "test/schedules/child-ends.test.ts",
-  136: "test/schedules/child-ends.test.ts",
+  136: "test/schedules/child-levels.test.ts",
 };

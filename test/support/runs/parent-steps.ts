@@ -8,7 +8,15 @@ import { SegmentCache } from "../../../src/history/load.ts";
 import type { State } from "../../../src/core/state.ts";
 import { beginRun } from "../harness/drive.ts";
 import { type Harness, createChainHarness, advanceUntilSettled, rowOf } from "../harness/harness.ts";
-import { type StartedAttempt, endAttempt, performTask, runUntilIdle } from "../harness/chain-steps.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
+import {
+  type StartedAttempt,
+  crashAfterCall,
+  endAttempt,
+  flushPromises,
+  performTask,
+  runUntilIdle,
+} from "../harness/chain-steps.ts";
 
 export interface Household {
   readonly harness: Harness;
@@ -64,3 +72,18 @@ export const remove = ({ harness }: Household, { run }: Pick<Incarnation, "run">
 
 export const stateOf = async ({ harness }: Household, run: string): Promise<State> =>
   (await loadVouched(harness.world, rowOf(harness, run), new SegmentCache())).state;
+
+/** Two processes of that run die, and its row is ready for the attempt that gives it up. */
+export async function crashTwice(house: Household, run: string): Promise<void> {
+  const { harness, agents } = house;
+  for (let death = 0; death < 2; death += 1) {
+    await sendRequest(harness.world, { run, want: "resume" });
+    const token = rowOf(harness, run).park?.token;
+    if (token !== undefined) await harness.world.chain.wake(token);
+    const out = leaveOf(house, run);
+    performTask(out.task, { world: crashAfterCall(harness.world, "claim"), agent: agents }).catch(() => undefined);
+    await flushPromises();
+    endAttempt(harness, out, null);
+  }
+  harness.clock.moveTo(harness.clock.now() + 10_000);
+}
