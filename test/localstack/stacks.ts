@@ -32,7 +32,7 @@ const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.
 const INSTEAD = { park: join(FIXTURES, "park.ts"), cleanup: join(FIXTURES, "cleanup.ts") };
 
 /** The stages of the deployments that most tests use. */
-export const AGENTS = ["clerk.ts", "patient.ts", "teller.ts"] as const;
+export const AGENTS = ["clerk.ts", "patient.ts", "teller.ts", "team.ts"] as const;
 
 export interface LanePlace {
   readonly url: string;
