@@ -17,9 +17,12 @@ import { cleanUp } from "../../src/history/clean-up.ts";
 import { fireInTime } from "../../src/maintenance/firing.ts";
 import { collectAllOrphans } from "../../src/maintenance/orphans.ts";
 import { park, renew } from "../../src/engine/loop/park.ts";
+import { sendRequest } from "../../src/engine/loop/request.ts";
 import { startRun } from "../../src/operations/start.ts";
+import { show } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
 import { rescue, sweep } from "../../src/maintenance/sweep.ts";
+import { OVER, boss, worker } from "../support/agents/workers.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
 import { FINAL_REPLY, scriptedAgent } from "../support/harness/harness.ts";
 import { dying, until } from "./lane.ts";
@@ -45,6 +48,7 @@ export async function playAll(on: Listened): Promise<void> {
   await starts(on, (key) => posted(on, key));
   await speaks(on);
   await hearsAndTells(on);
+  await dispatches(on);
   await parksLate(on);
   await sweeps(on);
   await cleansUp(on);
@@ -175,6 +179,25 @@ async function hearsAndTells(on: Listened): Promise<void> {
   const { run, born } = parent;
   const child = await started(dying(on.aside), { agent: writer, key: "child", parent: { run, born } });
   expect(await driven(on, child, writer)).toMatchObject({ phase: "Completed", endNotified: true });
+}
+
+/** A beat that makes children, one of which works without a parent, and asks the other to stop once it is cancelled. */
+async function dispatches(on: Listened): Promise<void> {
+  const reply = ({ calls }: { readonly calls: readonly unknown[] }) =>
+    calls.length > 0 ? OVER : { calls: ["ask", "leave"].map((tool) => ({ tool, args: { part: 1 } })) };
+  const alone = boss({ child: { wait: false } }).tools["ask"];
+  const leader = boss({ reply });
+  const agents: readonly Agent[] = [
+    { ...leader, tools: { ...leader.tools, ...(alone && { leave: alone }) } },
+    worker(),
+  ];
+  const row = await started(dying(on.aside), { agent: leader, key: "boss" });
+  const runner = runnerOf(on.worldOf("beat"), agents);
+  await drive(runner, payloadOf(row));
+  expect(await now(on, row)).toMatchObject({ phase: "AwaitingChildren", park: null });
+  await sendRequest(on.aside, { run: row.run, want: "cancel" });
+  await drive(runner, payloadOf(await now(on, row)));
+  expect((await show(on.aside, row.run))?.children).toMatchObject([{ agent: "worker" }]);
 }
 
 /** A message arrived before the token was stored. */
