@@ -11,7 +11,7 @@ import { waitsForCode } from "../../core/outstanding.ts";
 import { LEVEL } from "../../core/levels.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import { PHASES } from "../../core/phases.ts";
-import { type Trouble, decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
+import { decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
 import { waitsForChildren } from "../../core/calls/children.ts";
 import { waitsForChild } from "../../core/calls/open-calls.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
@@ -24,7 +24,8 @@ import { recordRedrive } from "../context/record-redrive.ts";
 import { alarm } from "../../history/alarm.ts";
 import { waitsForNewer } from "./behind.ts";
 import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
-import { commitDecided, notifyEnd } from "./terminal-commit.ts";
+import { expire, isTooLate } from "./idle.ts";
+import { notifyEnd } from "./terminal-commit.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import { noteClaim } from "../context/telemetry-events.ts";
 import { openInbox } from "../context/inbox.ts";
@@ -34,11 +35,6 @@ import { retryIsSooner } from "../model/provider-outage.ts";
 import { learnSecrets } from "../../history/secrets.ts";
 import type { Runner } from "../context/runner.ts";
 import { step } from "./step.ts";
-
-const EXPIRED: Trouble = {
-  kind: "deadline",
-  failure: { code: "Expired", message: "no answer, resume or message reached this run for as long as it may wait" },
-};
 
 /** The reply of a beat. `exit`: its process has to end after the reply. */
 type BeatResult = Extract<TaskResult, { readonly kind: "beat" | "exit" }>;
@@ -176,27 +172,6 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
     const next = await guarded(run, () => step(runner, run, command));
     if (next === "release") return release(run, { kind: "beat" });
   }
-}
-
-/** Whether the wait is over. The chain's clock may be ahead, so a wake-up may come early by the margin of clocks. */
-const isTooLate = (run: ActiveRun): boolean =>
-  run.world.clock.earliest() + run.world.limits.skewMs >= run.noticed.waitsUntil;
-
-/**
- * Ends a run that has waited too long. As with the expiry of a gate (schedule 13), a message, a reconciliation or a
- * resume that comes before the commit wins. Then the run has not expired.
- */
-async function expire(run: ActiveRun): Promise<"continue" | "woken"> {
-  const { row } = run;
-  const before = run.mark();
-  run.record(forceEnd(run.state, EXPIRED, run.now) ?? decideRecovery(run.state, EXPIRED, run.now));
-  // Before `effectsSettleAt` the end cannot be committed yet. The decision alone is committed then, and nothing reverts it.
-  if (run.state.ending === null || run.owed()[0]?.kind !== "end") return "continue";
-  await commitDecided(run, run.state.ending);
-  // A long inbox may have needed a commit, which then contains this decision as well. A committed decision stays.
-  if (run.state.ending === null || run.row.version !== row.version || run.row === row) return "continue";
-  run.restore(before);
-  return "woken";
 }
 
 /** Runs the work. If the state grew beyond its bound, nothing was written, and the run fails with that error. */

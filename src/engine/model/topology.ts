@@ -9,6 +9,7 @@
 import type { Agent, Topology } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { bounded } from "../../codec/value.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { waitsForChild } from "../../core/calls/open-calls.ts";
 import { withGrants } from "../../core/policy/spending.ts";
@@ -245,7 +246,9 @@ function failuresIn(messages: readonly Message[]): Context["failures"] {
 function effectsIn(messages: readonly Message[], { tools }: Agent): Context["effects"] {
   const parts = messages.flatMap((message) => message.parts);
   return parts.flatMap((part) => {
-    if (part.kind !== "result" || part.outcome === "failed" || tools[part.tool]?.effect === "none") return [];
+    if (part.kind !== "result" || part.outcome === "failed") return [];
+    const tool = tools[part.tool];
+    if (tool !== undefined && !EFFECTS[tool.effect].actsOutside) return [];
     const asked = parts.find((each) => each.kind === "call" && each.call === part.call);
     const args = asked?.kind === "call" ? inWords(asked.args) : "";
     const outcome = part.outcome === "unknown" ? "may have happened" : `succeeded: ${inWords(part.value)}`;

@@ -23,17 +23,12 @@ import type { History } from "../../simulation/history.ts";
 import { Actor } from "./actor.ts";
 import { HourOutage } from "./hour-outage.ts";
 import type { Plan, Point } from "./plan.ts";
-import { CANCELLED_AT, sagaServices } from "./saga-scenario.ts";
-import { type Gate, type Services, services } from "./scenario.ts";
-import { recoveryServices } from "./topology-scenario.ts";
+import { CANCELLED_AT } from "./saga-scenario.ts";
+import type { Gate, Services } from "./scenario.ts";
+import { servicesOf } from "./services.ts";
 
 export const BEAT_MS = 3_000;
 const AMBIGUOUS: unknown = { kind: "ambiguous", why: "no answer" };
-
-function servicesOf(given: Plan & { readonly now: () => number }): Services {
-  if (given.recovers !== undefined) return recoveryServices({ ...given, scene: given.recovers });
-  return given.saga === undefined ? services(given) : sagaServices(given);
-}
 
 export class CrashHarness {
   readonly world: MemoryWorld;
@@ -62,8 +57,7 @@ export class CrashHarness {
     this.#plan = plan;
     ({ clock: this.#clock, world: this.world } = of);
     this.#away = new HourOutage(plan.outage, () => of.clock.now());
-    const given = { ...plan, now: () => of.clock.now() };
-    this.outside = servicesOf(given);
+    this.outside = servicesOf({ ...plan, now: () => of.clock.now() });
   }
 
   isOver(run: string): boolean {

@@ -1,0 +1,10 @@
+/** The agent of a plan, and the services that it uses. */
+import type { Plan } from "./plan.ts";
+import { sagaServices } from "./saga-scenario.ts";
+import { type Services, services } from "./scenario.ts";
+import { recoveryServices } from "./topology-scenario.ts";
+
+export function servicesOf(given: Plan & { readonly now: () => number }): Services {
+  if (given.recovers !== undefined) return recoveryServices({ ...given, scene: given.recovers });
+  return given.saga === undefined ? services(given) : sagaServices(given);
+}
