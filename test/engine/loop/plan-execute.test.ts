@@ -81,8 +81,10 @@ test("a precondition looks at the world before each step", async () => {
     return title === "look" || flights.has(title.replace("book ", "")) || "that flight is gone";
   };
   const { agent, booked } = traveller({ precondition }, { flights });
-  const { shown, cracks } = await playRun(agent);
+  const { shown, cracks, events } = await playRun(agent);
   expect([cracks, shown?.status]).toEqual([["stalePlan"], "completed"]);
+  const signal = events.find(({ kind }) => kind === "CrackSignalled");
+  expect(signal).toMatchObject({ why: '"book A1" cannot begin: that flight is gone' });
   expect(booked.map((each) => each.slice(0, 2))).toEqual(["B2"]);
 });
 

@@ -98,7 +98,7 @@ test("a planner is told of a call that may have happened, and not of one that fa
 });
 
 test("a precondition is checked again when a run resumes, so the world may move while no process lives", async () => {
-  let checked = 0;
+  let [checked, again] = [0, 0];
   await forEachCrashPoint(async (crash) => {
     const world = { isFree: true };
     const { agent, booked } = clerk({
@@ -106,15 +106,19 @@ test("a precondition is checked again when a run resumes, so the world may move 
         (about as { readonly title: string }).title !== "book" || world.isFree || "the room is taken",
       replans: 0,
     });
-    const { lives, shown, cracks } = await playRun(agent, { crash, afterDeath: () => (world.isFree = false) });
+    const played = await playRun(agent, { crash, afterDeath: () => (world.isFree = false) });
+    const { lives, shown, cracks, moves } = played;
     if (shown?.status === "failed") {
       checked += 1;
+      // The step had begun when its process died, and had not acted.
+      if (moves.some(({ where }) => where.includes("step 2 of 2, book"))) again += 1;
       expect([cracks, shown.failure?.code]).toEqual([["stalePlan"], "StalePlan"]);
       expect(booked).toEqual([]);
     } else expect([shown?.status, booked.length, cracks]).toEqual(["completed", 1, []]);
     return lives;
   });
   expect(checked).toBeGreaterThan(20);
+  expect(again).toBeGreaterThan(0);
 });
 
 test("a plan with an effect before a decision is sent back to the planner before anything acts", async () => {
