@@ -3,6 +3,7 @@ import type { Agent } from "../ports/agent.ts";
 import type { Meter } from "../core/policy/budget.ts";
 import { hotMsOf, type Limits } from "../protocol/limits.ts";
 import { EFFECTS, type Effect, type EffectRow } from "../core/calls/effects.ts";
+import { topologiesIn } from "./inner-topologies.ts";
 import { moduleOf } from "../engine/model/topology.ts";
 import type { OnUnknown } from "../core/event.ts";
 import type { CrackRow } from "../core/topologies/cracks.ts";
@@ -48,11 +49,11 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
       'make it keyed or probed, give it an undo, or declare what follows: onUnknown: "tell" or "fail"',
     ),
   effects: ({ topology }, { tools }) => {
-    const module = moduleOf(topology);
     const early = tools.filter(({ idempotent }) => !idempotent);
     const found = early.flatMap(({ tool }) => {
-      const why = module.decidesAfter(topology, tool);
-      return why === null ? [] : [`${tool} must not run twice, and ${why}`];
+      const may = topologiesIn(topology).filter((inner) => inner.tools?.includes(tool) ?? true);
+      const [why] = may.flatMap((inner) => moduleOf(inner.topology).decidesAfter(inner.topology, tool) ?? []);
+      return why === undefined ? [] : [`${tool} must not run twice, and ${why}`];
     });
     if (found.length === 0) return null;
     return { why: found.join("; "), mend: "let effects come last: decide everything before the first of them" };

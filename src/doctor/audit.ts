@@ -13,6 +13,7 @@ import type { Crack } from "../core/crack.ts";
 import { cracksOf } from "../core/topologies/cracks.ts";
 import { moduleOf } from "../engine/model/topology.ts";
 import type { Limits } from "../protocol/limits.ts";
+import { topologiesIn } from "./inner-topologies.ts";
 import { type Missing, missingIn, type CrackAudit, type Recovery, type ToolAudit } from "./audit-missing.ts";
 
 /** The result of an audit. */
@@ -35,9 +36,11 @@ export interface CheckpointAudit {
 /** Audits an agent under the limits of its world. Runs no code of its tools. */
 export function audit(agent: Agent, limits: Limits): Audit {
   const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
-  const missed = moduleOf(agent.topology).misses(agent.topology);
+  const shapes = topologiesIn(agent.topology).map(({ topology }) => topology);
+  const missed = shapes.flatMap((shape) => moduleOf(shape).misses(shape));
   const workers = Object.values(agent.tools).some(({ child }) => child !== undefined);
-  const cracks = cracksOf(agent.topology.kind, { workers }).map((row): CrackAudit => {
+  const kinds = shapes.map(({ kind }) => kind);
+  const cracks = cracksOf(kinds, { workers }).map((row): CrackAudit => {
     const isSeen = !missed.includes(row.crack) && (SEEN[row.crack]?.(agent) ?? true);
     return { kind: "crack", ...row, alarm: isSeen ? alarmOf(row.metric) : null };
   });

@@ -135,7 +135,7 @@ test("every crack of a topology has a metric and an alarm with the audited name"
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "123456789012" });
   const alarms = watchesOf(names, planOf({}, [])).map(({ name }) => name);
   const { cracks } = audit(careful, LIMITS);
-  expect(cracks.map(({ crack }) => crack)).toEqual(cracksOf("react", { workers: false }).map(({ crack }) => crack));
+  expect(cracks.map(({ crack }) => crack)).toEqual(cracksOf(["react"], { workers: false }).map(({ crack }) => crack));
   for (const { alarm, metric } of cracks) {
     expect(alarms).toContain(alarm);
     expect(METRICS).toHaveProperty(String(metric));
@@ -178,9 +178,9 @@ checkpoints
 react  a snapshot follows each beat
 
 first failures of its topology
-runaway        many beats are used, or a call repeats with the same result (80 % of its beats, or three equal calls among six) → alarm runaway
-oscillation    two calls alternate with the same results, or their results contradict each other (six calls in a row; a contradiction that comes back) → alarm oscillation
-prematureStop  its model says that it is done while a check of done fails (one check) → alarm not-done
+runaway        many beats are used, or a call repeats with the same result (80 % of its beats, or three equal calls among six) → it is stopped after a closing call; beats before a crash count towards its limit; alarm runaway
+oscillation    two calls alternate with the same results, or their results contradict each other (six calls in a row; a contradiction that comes back) → it tells its model of the contradiction; then is stopped, or goes on with another model or a human; alarm oscillation
+prematureStop  its model says that it is done while a check of done fails (one check) → it tells its model what is missing, three times, then fails; alarm not-done
 
 missing safeguards
 ! decision   no key, no probe, no undo: after a process death in fire an operator has to decide: resume or restart
@@ -208,6 +208,27 @@ describe("an agent of another topology", () => {
       "deadlock",
       "capitulation",
       ...react_,
+    ]);
+  });
+
+  test("has the cracks of the topologies inside it, each once", () => {
+    const role = { instructions: "Do it." };
+    const inner = debate({ drafter: role, critic: role, judge: role });
+    const nested = pipeline({
+      stages: [
+        { ...stage, topology: inner },
+        { ...stage, name: "tell", topology: inner },
+      ],
+    });
+    expect(of(nested).cracks.map(({ crack, alarm }) => [crack, alarm])).toEqual([
+      ["cascadingPoison", null],
+      ["deadlock", "deadlock"],
+      ["capitulation", "capitulation"],
+      ...[
+        ["runaway", "runaway"],
+        ["oscillation", "oscillation"],
+        ["prematureStop", "not-done"],
+      ],
     ]);
   });
 
@@ -241,6 +262,12 @@ describe("an agent of another topology", () => {
     const plan = (effectsLast: readonly string[]) => planExecute({ planner: { instructions: "Plan." }, effectsLast });
     expect([why(plan([])) !== undefined, why(plan(["fire"]))]).toEqual([true, undefined]);
     expect(why(react({ maxBeats: 5 }))).toBeUndefined();
+    // A debate inside the last stage decides after each draft, if that stage may call the tool at all.
+    const role = { instructions: "Do it." };
+    const inner = debate({ drafter: role, critic: role, judge: role });
+    const lastly = (tools: readonly string[]) => pipeline({ stages: [{ ...stage, tools, topology: inner }] });
+    expect(why(lastly(["fire"]))).toContain("the drafter may call it in each round");
+    expect(why(lastly([]))).toBeUndefined();
   });
 
   test("says what becomes durable as one unit", () => {

@@ -77,9 +77,9 @@ function grouped(tools: readonly ToolAudit[], wordsOf: (tool: ToolAudit) => stri
   return [...names].map(([words, of]) => [of.join(", "), words]);
 }
 
-const crackLine = ({ crack, signal, threshold, alarm }: CrackAudit): [string, string] => [
+const crackLine = ({ crack, signal, threshold, recovery, alarm }: CrackAudit): [string, string] => [
   crack,
-  `${signal} (${threshold}) → ${alarm === null ? "no alarm reports it" : `alarm ${alarm}`}`,
+  `${signal} (${threshold}) → it ${recovery}; ${alarm === null ? "no alarm reports it" : `alarm ${alarm}`}`,
 ];
 
 function section(paint: Paint, title: string, lines: readonly (readonly [string, string])[]): readonly string[] {

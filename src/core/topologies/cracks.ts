@@ -180,13 +180,14 @@ export const ALL_CRACKS: readonly (CrackRow & { readonly topology: string })[] =
 );
 
 /**
- * The cracks of a topology: its own, and those of ReAct, because the engine watches those in every run and a section is
- * ReAct unless its agent says otherwise. An agent with `workers`, that is child tools, has those of an orchestrator as
- * well.
+ * The cracks of an agent with these topologies, the outer one first: their own ones, and those of ReAct, because the
+ * engine watches those in every run and a section is ReAct unless its agent says otherwise. An agent with `workers`,
+ * that is child tools, has those of an orchestrator as well.
  */
-export function cracksOf(kind: string, of: { readonly workers: boolean }): readonly CrackRow[] {
-  const kinds = [kind, ...(of.workers ? ["orchestrator"] : []), "react"];
-  return [...new Set(kinds)].flatMap((each) => ROWS[each] ?? []);
+export function cracksOf(kinds: readonly string[], of: { readonly workers: boolean }): readonly CrackRow[] {
+  const inner = kinds.slice(1).filter((kind) => kind !== "react");
+  const named = [...kinds.slice(0, 1), ...inner, ...(of.workers ? ["orchestrator"] : []), "react"];
+  return [...new Set(named)].flatMap((kind) => ROWS[kind] ?? []);
 }
 
 /** What an operator does first. */

@@ -1,0 +1,25 @@
+/** The topologies of an agent, with those inside it: of its stages, its steps or its drafter. For the audit. */
+import { topologyNamed } from "../core/topologies/table.ts";
+import type { Topology } from "../ports/agent.ts";
+
+/** A topology, and the tools that its sections may call; null: all tools of the agent. */
+export interface Placed {
+  readonly topology: Topology;
+  readonly tools: readonly string[] | null;
+}
+
+/** The topology itself first, then the inner ones. */
+export const topologiesIn = (topology: Topology): readonly Placed[] => [
+  { topology, tools: null },
+  ...innerOf(topology, null),
+];
+
+/** `tools`: what the options around these allow. Functions and modules are the user's own, and are not searched. */
+function innerOf(options: object, tools: readonly string[] | null): readonly Placed[] {
+  const own = "tools" in options && Array.isArray(options.tools) ? (options.tools as readonly string[]) : tools;
+  return Object.entries(options).flatMap(([name, option]: [string, unknown]): readonly Placed[] => {
+    if (typeof option !== "object" || option === null || name === "functions" || name === "module") return [];
+    const isTopology = "kind" in option && topologyNamed(String(option.kind)) !== null;
+    return [...(isTopology ? [{ topology: option as Topology, tools: own }] : []), ...innerOf(option, own)];
+  });
+}
