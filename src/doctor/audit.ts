@@ -37,11 +37,11 @@ export interface CheckpointAudit {
 export function audit(agent: Agent, limits: Limits): Audit {
   const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
   const shapes = topologiesIn(agent.topology).map(({ topology }) => topology);
-  const missed = shapes.flatMap((shape) => moduleOf(shape).misses(shape));
+  const missed = new Set(shapes.flatMap((shape) => moduleOf(shape).misses(shape)));
   const workers = Object.values(agent.tools).some(({ child }) => child !== undefined);
   const kinds = shapes.map(({ kind }) => kind);
   const cracks = cracksOf(kinds, { workers }).map((row): CrackAudit => {
-    const isSeen = !missed.includes(row.crack) && (SEEN[row.crack]?.(agent) ?? true);
+    const isSeen = !missed.has(row.crack) && (SEEN[row.crack]?.(agent) ?? true);
     return { kind: "crack", ...row, alarm: isSeen ? alarmOf(row.metric) : null };
   });
   const checkpoint = checkpointAudit(agent, limits);
