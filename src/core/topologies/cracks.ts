@@ -72,7 +72,7 @@ const CRACKS = {
     {
       crack: "lostHandoff",
       signal: "a worker gives no report by its deadline, one that fails its schema, or an echo of its task",
-      threshold: "one hand-off; an echo differs from the task by 20 % of its words at most",
+      threshold: "one hand-off; an echo differs from the task by 10 % of its words at most",
       recovery: "hands the work out again, at most as often as tries says, then tells its model",
       observe: "a worker produced a result and the orchestrator has no record of it",
       response:

@@ -3,10 +3,10 @@ import type { Json } from "../json.ts";
 import { editDistance } from "./edit-distance.ts";
 
 /** Texts that differ by at most this share of their words say the same. */
-const SAME_MAX = 0.2;
+const SAME_MAX = 0.1;
 
-/** Shorter texts are compared as they are: an answer of two words may well be two words of its task. */
-const WORDS_MIN = 5;
+/** Shorter texts have to be equal: the answer to a short question may be the question and one word. */
+const WORDS_MIN = 12;
 
 /** Whether the answer repeats the texts of the task, apart from letter case, punctuation and a few words. */
 export function isEcho(task: Json, answer: Json): boolean {

@@ -4,11 +4,13 @@ import { isEcho } from "../../../src/core/topologies/echo.ts";
 
 const QUESTION = "Find out how much the printer of Brother costs and how loud it is.";
 
+const GAP = "The quietest one of the three printers here is the";
+
 test.each([
   ["the same text", { question: QUESTION }, QUESTION],
   ["the same text in a memo", { question: QUESTION }, { memo: QUESTION, sources: [] }],
   ["another letter case and punctuation", { question: "The printer" }, { memo: "the  PRINTER!" }],
-  ["a few other words", { question: QUESTION }, { memo: QUESTION.replace("Find out", "Tell me") }],
+  ["a few other words", { question: QUESTION }, { memo: QUESTION.replace("loud", "noisy") }],
   ["one of two texts of the task", { product: "Brother", question: QUESTION }, { memo: QUESTION }],
   ["both texts of the task", { product: "Brother", question: QUESTION }, { memo: `Brother: ${QUESTION}` }],
 ])("%s is an echo", (_, task, answer) => {
@@ -20,6 +22,7 @@ test.each([
   ["the subject with a figure", { product: "Brother" }, { product: "Brother", price: 129 }],
   ["a short answer that shares a word", { part: 0 }, { memo: "part 0" }],
   ["the task with a long answer", { question: QUESTION }, { memo: `${QUESTION} ${"It costs 129 euros. ".repeat(5)}` }],
+  ["a short text with its gap filled", { text: GAP }, { memo: `${GAP} Brother` }],
   ["a figure alone", { question: QUESTION }, 42],
   ["nothing", { question: QUESTION }, {}],
 ])("%s is no echo", (_, task, answer) => {

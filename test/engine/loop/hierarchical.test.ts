@@ -11,10 +11,10 @@ import { ROLES, asking, bossOf, isFirst, memosIn, researcher } from "../../suppo
 const PARTS = z.object({ parts: z.array(z.string()) });
 const SUMMARY = z.object({ memo: z.string() });
 
-const delegate = (agent = "middle") =>
+const delegate = (beats = 120) =>
   childTool({
-    ...{ agent, description: "hands out parts", input: PARTS, output: SUMMARY },
-    budget: { beats: 120 },
+    ...{ agent: "middle", description: "hands out parts", input: PARTS, output: SUMMARY },
+    budget: { beats },
   });
 
 /** A sub-root: it asks a researcher about each of its parts. */
@@ -72,7 +72,7 @@ test("two shards that share a part are not both handed out", async () => {
 test("a run on the last level hands out nothing: it does the work itself", async () => {
   let isAsked = false;
   const leaf = bossOf(hierarchical({ workers: ["delegate"], ...ROLES, levels: 2 }), {
-    ...{ name: "middle", task: PARTS, more: { delegate: delegate() }, budget: { beats: 120 } },
+    ...{ name: "middle", task: PARTS, more: { delegate: delegate(10) }, budget: { beats: 120 } },
     hands: ({ calls }) => {
       isAsked ||= calls.length > 0;
       return calls.length === 0 ? delegating(["x"]) : { text: "on itself" };
@@ -85,6 +85,10 @@ test("a run on the last level hands out nothing: it does the work itself", async
   await playAll(house);
   expect(await show(house.harness.world, house.run)).toMatchObject({ status: "completed", result: "on itself" });
   expect(isAsked).toBe(true);
+  const [child] = childrenOf(house);
+  const events = (await timeline(house.harness.world, { run: child?.run ?? "", after: 0 })) ?? [];
+  const refused = expect.stringMatching(/^NotStarted: this run is on the last of 2 levels/);
+  expect(events).toContainEqual(expect.objectContaining({ value: { kind: "inline", json: refused } }));
   expect(house.harness.world.store.rows.size).toBe(2);
 });
 

@@ -51,7 +51,7 @@ test("a boss hands out more in the next round, and no more than its caps allow",
 });
 
 test("more workers than may be out at once come later in the same round, and the same task is not handed out twice", async () => {
-  const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, atOnce: 2, rounds: 1 }), {
+  const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, atOnce: 2, rounds: 1, handOffs: 3 }), {
     hands: () => asking("one", "one", "two", "three"),
   });
   const played = await playRun(agent, { others: [researcher()] });
@@ -62,6 +62,7 @@ test("more workers than may be out at once come later in the same round, and the
       ? [String(event.value.json).split(":")[0]]
       : [],
   );
+  // None of these counts towards the cap of three.
   expect(refused).toEqual(["Duplicate", "NotYet", "Duplicate", "Duplicate", "Duplicate"]);
 });
 
