@@ -4,7 +4,6 @@
  * silence).
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
-import { canonical } from "../../codec/canonical.ts";
 import { bounded } from "../../codec/value.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { isEcho } from "../../core/topologies/echo.ts";
@@ -54,7 +53,7 @@ async function echoOf(
   if (answer === null || answer === "") return "it gave no answer";
   if (tool?.child?.mayEcho === true) return null;
   const args = await run.json(argsOf(run.state, open.call));
-  return canonical(answer) === canonical(args) || isEcho(args, answer) ? "it gave its task back" : null;
+  return isEcho(args, answer) ? "it gave its task back" : null;
 }
 
 /** Signals the failure, then dispatches another child, or lets the call fail. */
