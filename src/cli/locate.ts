@@ -69,13 +69,31 @@ function notDeployed({ argv }: Shell, { agent, file }: Located, why: string): Cl
   });
 }
 
-/** Records the agent's file in the store, so that the process that drives the run can find it. */
-export function keepFile({ agentFiles, settings }: Opened, located: Located): void {
+/**
+ * Records the agent's file in the store, so that the process that drives the run can find it. The agents of its child
+ * runs are recorded as well, where the same file exports them.
+ */
+export async function keepFile({ agentFiles, settings }: Opened, located: Located): Promise<void> {
   if (agentFiles === null) return;
-  const { agent, file } = located;
-  const keepOther = !settings.agentFiles.includes(file);
-  const other = agentFiles.remember({ agent: agent.name, file, keepOther });
-  if (other !== null) throw clash(located, { file: other, settings });
+  const isConfigured = settings.agentFiles.includes(located.file);
+  for (const each of isConfigured ? [located] : await withChildren(located, settings)) {
+    const { agent, file } = each;
+    const other = agentFiles.remember({ agent: agent.name, file, keepOther: !isConfigured });
+    if (other !== null) throw clash(each, { file: other, settings });
+  }
+}
+
+/** The agent, and every agent below it that its file exports and the config does not. */
+async function withChildren(located: Located, { agentFiles }: Settings): Promise<readonly Located[]> {
+  const [exported, configured] = [await readCatalogue([located.file]), await readCatalogue(agentFiles)];
+  const all = new Map([[located.agent.name, located]]);
+  for (const { agent } of all.values()) {
+    for (const { child } of Object.values(agent.tools)) {
+      const found = child === undefined || all.has(child.agent) ? null : agentNamed(exported, child.agent);
+      if (found !== null && agentNamed(configured, found.agent.name) === null) all.set(found.agent.name, found);
+    }
+  }
+  return [...all.values()];
 }
 
 const clash = ({ agent, file }: Located, of: { readonly file: string; readonly settings: Settings }) =>

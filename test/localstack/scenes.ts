@@ -197,7 +197,11 @@ async function dispatches(on: Listened): Promise<void> {
   expect(await now(on, row)).toMatchObject({ phase: "AwaitingChildren", park: null });
   await sendRequest(on.aside, { run: row.run, want: "cancel" });
   await drive(runner, payloadOf(await now(on, row)));
-  expect((await show(on.aside, row.run))?.children).toMatchObject([{ agent: "worker" }]);
+  const children = (await show(on.aside, row.run))?.children;
+  expect(children).toMatchObject([{ agent: "worker" }]);
+  // A process that dies before it commits that the child was started leaves its start to the next one.
+  const child = await now(on, { run: children?.[0]?.run ?? "", born: "" });
+  expect(await on.worldOf("beat").chain.start(nameOf(child), payloadOf(child))).toMatchObject({ kind: "exists" });
 }
 
 /** A message arrived before the token was stored. */

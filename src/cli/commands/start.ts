@@ -43,7 +43,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   checkAgent(agent, settings.limits);
   shell.terminal.waitFor(null);
   const opened = await openSettled(shell, settings, { create: true });
-  keepFile(opened, located);
+  await keepFile(opened, located);
   const started = await startOrRefuse(shell, opened, { agent, input, flags });
   if (flags.wait !== true) return report(shell, opened, started);
   if (!shell.json) shell.terminal.out(headline(shell, opened, started));

@@ -219,6 +219,23 @@ describe("a budget", () => {
   });
 });
 
+describe("an exhausted budget", () => {
+  test("of a child asks no operator: the child ends, and the model of its parent is told why", async () => {
+    const harness = createChainHarness();
+    const asking = worker({
+      reply: () => ({ calls: [{ tool: "act", args: {} }] }),
+      budget: { beats: 20, onExhausted: "ask" },
+    });
+    const run = await played(harness, [boss({ children: 1 }), asking]);
+    const [child] = childrenOf(harness, run);
+    expect(child).toMatchObject({ status: "failed", endNotified: true });
+    expect(await kindsOf(harness, child?.run ?? "")).not.toContain("ApprovalRequested");
+    expect((await show(harness.world, run))?.result).toMatchObject([
+      { outcome: "failed", result: { status: "failed", why: { code: "BudgetExhausted" } } },
+    ]);
+  });
+});
+
 describe("a child that is left alone", () => {
   test("has no parent, its grant is spent at once, and the call gives its name", async () => {
     const harness = createChainHarness();

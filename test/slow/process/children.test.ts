@@ -1,5 +1,5 @@
 /** Child runs on the embedded world: real processes, one of which is killed while its children are out. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -109,6 +109,17 @@ function mustBeRight({ result }: Record<string, unknown>): void {
 async function runsOf(at: CliFolder): Promise<readonly Record<string, unknown>[]> {
   return parseJsonLines((await runCairn(at, ["list", "--json"])).out);
 }
+
+it("finds the worker in the file from which the boss is started, without a config", async ({ onTestFinished }) => {
+  const at = createCliFolder(PATIENT, onTestFinished);
+  writeFileSync(join(at.dir, "team.ts"), TEAM);
+  writeFileSync(join(at.dir, "cairn.config.ts"), "export const config = { agents: [] };\n");
+  mkdirSync(at.store, { recursive: true });
+  writeFileSync(join(at.store, "open"), "");
+  const { out, exit } = await runCairn(at, ["start", "./team.ts#boss", "--input", "{}", "--wait", "--json"]);
+  expect(exit).toBe(0);
+  mustBeRight(JSON.parse(out) as Record<string, unknown>);
+});
 
 describe.concurrent("a boss with three workers", () => {
   it("is killed (SIGKILL) with its workers out: the result is right, and each worker ran once", async ({
