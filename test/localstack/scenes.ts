@@ -201,7 +201,9 @@ async function dispatches(on: Listened): Promise<void> {
   expect(children).toMatchObject([{ agent: "worker" }]);
   // A process that dies before it commits that the child was started leaves its start to the next one.
   const child = await now(on, { run: children?.[0]?.run ?? "", born: "" });
-  expect(await on.worldOf("beat").chain.start(nameOf(child), payloadOf(child))).toMatchObject({ kind: "exists" });
+  await on.aside.chain.wake(await tokenOf(on.deployment, nameOf(child)));
+  const again = () => on.worldOf("beat").chain.start(nameOf(child), payloadOf(child));
+  await until(async () => expect(await again()).toEqual({ kind: "exists", running: false }));
 }
 
 /** A message arrived before the token was stored. */
