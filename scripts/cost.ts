@@ -16,11 +16,9 @@ import { routeErrorName } from "../src/adapters/aws/machine/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { modelOf } from "../src/providers/model.ts";
 import { AFTER_BEAT, type Route } from "../src/protocol/chain.ts";
-import { childEndId, childRunId, executionName } from "../src/protocol/ids.ts";
+import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
-import { BOUNDS as CORE_BOUNDS } from "../src/core/limits.ts";
-import { prepareCreation } from "../src/engine/context/creation.ts";
 import { beat } from "../src/engine/loop/beat.ts";
 import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache } from "../src/history/load.ts";
@@ -99,53 +97,6 @@ async function measure(deployment: Deployed, beats: number): Promise<void> {
   const more = (["wait", "park", "renew"] as const).map((route) => `${route} ${transitionsOf(route)}`);
   console.log(`State transitions of a beat by its route: beat ${transitionsOf("beat")}, ${more.join(", ")}.`);
   console.log("Logs are beside the sum: they cost what is kept of them.");
-}
-
-/**
- * The write units of the transaction that makes the children of one reply. Each of its 1 + 2n actions is charged twice:
- * the checks of the parent's row and of each report, and the put of each row.
- */
-async function measureDispatch(deployment: Deployed): Promise<void> {
-  const rows: Record<string, number>[] = [];
-  for (const children of [1, 8, CORE_BOUNDS.childrenMax]) {
-    const counts = nothing();
-    const world = worldOf(deployment, { beatsPerInvocation: 1, counts });
-    const made = await dispatchChildren(world, { children, before: () => void Object.assign(counts, nothing()) });
-    if (made !== children) throw new Error(`${made} of ${children} children were made`);
-    rows.push({ children, transactions: counts.writes, "write units": counts.writeUnits, actions: 1 + 2 * children });
-  }
-  console.table(rows);
-  for (const { children = 0, actions = 0, "write units": units = 0 } of rows) {
-    // A row of a child is larger than one unit holds, and its put is charged for what it is.
-    if (units < 2 * actions || units > 2 * (actions + 2 * children)) {
-      console.error(`a dispatch of ${children} children took ${units} write units`);
-      process.exitCode = 1;
-    }
-  }
-}
-
-/** Makes that many children of a new run in one transaction. `before` is called right before it. */
-async function dispatchChildren(
-  world: World,
-  of: { readonly children: number; readonly before: () => void },
-): Promise<number> {
-  const { agent } = workload(1);
-  const started = await startRun(world, { agent, input: { beats: 1 }, tenant: "cost", idempotencyKey: null });
-  if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
-  const { run, born } = started.row;
-  const parts = Array.from({ length: of.children }, (_, index) => String(index + 1));
-  const named = (call: string) => childRunId(world.hash, { tenant: "cost", run, born, attempt: 1, call, try: 1 });
-  const asked = { agent, tenant: "cost", task: { beats: 1 }, parent: { run, born }, by: `run ${run}` } as const;
-  const children = await Promise.all(
-    parts.map(async (call) => {
-      const child = named(call);
-      const creation = await prepareCreation(world, { ...asked, run: child });
-      return { creation, reportId: childEndId(child), isLeft: false };
-    }),
-  );
-  of.before();
-  const outcome = await world.table.createChildren({ run, born, epoch: 0, now: world.clock.now(), children });
-  return outcome.kind === "made" ? outcome.children.filter(({ kind }) => kind === "created").length : 0;
 }
 
 /** A world whose chain starts nothing: this script drives the beats itself. */
@@ -229,7 +180,4 @@ function priced(counts: Counts, thousands: number): Record<string, string | numb
   };
 }
 
-await onLocalStack("cost", async (deployment) => {
-  await measure(deployment, Number(process.argv[2] ?? 200));
-  await measureDispatch(deployment);
-});
+await onLocalStack("cost", (deployment) => measure(deployment, Number(process.argv[2] ?? 200)));
