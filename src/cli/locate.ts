@@ -114,5 +114,7 @@ export async function locateNamed(
   const found = agentNamed(configured, name) ?? agentNamed(outside, name);
   if (found !== null) return found;
   const broken = [...configured.broken, ...outside.broken].map(({ why }) => why);
-  throw new Error([`no agent file exports an agent named ${name}; name its file in agents of cairn.config.ts`, ...broken].join("; "));
+  throw new Error(
+    [`no agent file exports an agent named ${name}; name its file in agents of cairn.config.ts`, ...broken].join("; "),
+  );
 }

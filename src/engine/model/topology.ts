@@ -9,7 +9,7 @@
 import type { Agent, Topology } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { bounded } from "../../codec/value.ts";
-import { EFFECTS } from "../../core/calls/effects.ts";
+import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { waitsForChild } from "../../core/calls/open-calls.ts";
 import { withGrants } from "../../core/policy/spending.ts";
@@ -247,8 +247,8 @@ function effectsIn(messages: readonly Message[], { tools }: Agent): Context["eff
   const parts = messages.flatMap((message) => message.parts);
   return parts.flatMap((part) => {
     if (part.kind !== "result" || part.outcome === "failed") return [];
-    const tool = tools[part.tool];
-    if (tool !== undefined && !EFFECTS[tool.effect].actsOutside) return [];
+    // The agent may have lost the tool since the call.
+    if (!EFFECTS[tools[part.tool]?.effect ?? STRICTEST].actsOutside) return [];
     const asked = parts.find((each) => each.kind === "call" && each.call === part.call);
     const args = asked?.kind === "call" ? inWords(asked.args) : "";
     const outcome = part.outcome === "unknown" ? "may have happened" : `succeeded: ${inWords(part.value)}`;

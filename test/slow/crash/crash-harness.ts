@@ -25,7 +25,7 @@ import { HourOutage } from "./hour-outage.ts";
 import type { Plan, Point } from "./plan.ts";
 import { CANCELLED_AT } from "./saga-scenario.ts";
 import type { Gate, Services } from "./scenario.ts";
-import { servicesOf } from "./services.ts";
+import { servicesOf } from "./scenes.ts";
 
 export const BEAT_MS = 3_000;
 const AMBIGUOUS: unknown = { kind: "ambiguous", why: "no answer" };

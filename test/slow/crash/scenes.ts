@@ -1,4 +1,4 @@
-/** The agent of a plan, and the services that it uses. */
+/** The scene of a plan: its agent, and the services that the agent calls. */
 import type { Plan } from "./plan.ts";
 import { sagaServices } from "./saga-scenario.ts";
 import { type Services, services } from "./scenario.ts";
