@@ -6,6 +6,7 @@ import type { World } from "../../../src/ports/world.ts";
 import { loadVouched } from "../../../src/history/vouch.ts";
 import { SegmentCache } from "../../../src/history/load.ts";
 import type { State } from "../../../src/core/state.ts";
+import { boss, worker } from "../agents/workers.ts";
 import { beginRun } from "../harness/drive.ts";
 import { type Harness, createChainHarness, advanceUntilSettled, rowOf } from "../harness/harness.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
@@ -16,6 +17,7 @@ import {
   flushPromises,
   performTask,
   runUntilIdle,
+  withTakeovers,
 } from "../harness/chain-steps.ts";
 
 export interface Household {
@@ -86,4 +88,23 @@ export async function crashTwice(house: Household, run: string): Promise<void> {
     endAttempt(harness, out, null);
   }
   harness.clock.moveTo(harness.clock.now() + 10_000);
+}
+
+/** Bosses of so many levels above one worker; those below the root are given up after two deaths. */
+export async function levelsOf(names: readonly string[]): Promise<Household & { readonly runs: readonly string[] }> {
+  const bosses = names.map((name, level) => {
+    const agent = names[level + 1] ?? "worker";
+    const child = agent === "worker" ? {} : { agent, output: undefined as never, budget: { beats: 40 / (level + 1) } };
+    const made = boss({ name, children: 1, child });
+    return level === 0 ? made : { ...withTakeovers(made, 1), task: worker().task };
+  });
+  const house = await household([...bosses, worker()]);
+  const runs = [house.run];
+  for (const _ of names) {
+    const run = runs.at(-1) ?? "";
+    await beatOf(house, run);
+    await beatOf(house, run);
+    runs.push(childrenOf(house, run)[0]?.run ?? "");
+  }
+  return { ...house, runs };
 }
