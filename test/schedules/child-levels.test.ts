@@ -4,7 +4,7 @@ import { beatOf, crashTwice, levelsOf, playAll, playOf } from "../support/runs/p
 import { rowOf } from "../support/harness/harness.ts";
 import { sweep } from "../support/harness/chain-steps.ts";
 
-test("schedule 136: a sub-boss ends in a crash loop while its worker works; the root hears of it when the worker has stopped", async () => {
+test("schedule 133: a sub-boss ends in a crash loop while its worker works; the root hears of it when the worker has stopped", async () => {
   const house = await levelsOf(["root", "middle"]);
   const { harness, runs } = house;
   const [root = "", sub = "", leaf = ""] = runs;

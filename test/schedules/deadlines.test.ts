@@ -53,7 +53,7 @@ function paying(undo: Undo<PaymentOrder>["run"]): Agent {
   return { ...agent, deadline: DEADLINE };
 }
 
-test("schedule 143: a process resumes a run, and its version of the agent allows more time; the deadline of the start counts", async () => {
+test("schedule 134: a process resumes a run, and its version of the agent allows more time; the deadline of the start counts", async () => {
   const harness = createHarness();
   const undone: string[] = [];
   const agent = paying(({ input }) => undone.push(input.to));
@@ -67,7 +67,7 @@ test("schedule 143: a process resumes a run, and its version of the agent allows
   expect([undone, harness.clock.now()]).toEqual([["bob", "ada"], from + HOUR]);
 });
 
-test("schedule 144: a process dies in the compensation of an expired run; its successor gets what is left of the time, and no more", async () => {
+test("schedule 135: a process dies in the compensation of an expired run; its successor gets what is left of the time, and no more", async () => {
   const ends = async (lateMs: number) => {
     const harness = createHarness();
     const keys: string[] = [];

@@ -47,7 +47,7 @@ test(
 
 /** Each of these broke a guarantee once, or breaks one as soon as a rule is switched off. */
 test.each([
-  // Schedule 136: a worker was at work when the root ended, since its boss had reported a forced end before.
+  // Schedule 133: a worker was at work when the root ended, since its boss had reported a forced end before.
   "f271",
   // Schedule 117: a child reported and was removed, and a process that froze before made it again.
   "f327",

@@ -70,8 +70,8 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   // One answer that is lost among many, or a deployment; the checkers of accounts and deaths see what would follow.
   91: "test/schedules/outages.test.ts",
   // No agent of a history sets a deadline.
-  143: "test/schedules/deadlines.test.ts",
-  144: "test/schedules/deadlines.test.ts",
+  134: "test/schedules/deadlines.test.ts",
+  135: "test/schedules/deadlines.test.ts",
   92: "test/schedules/outages.test.ts",
   93: "test/schedules/outages.test.ts",
   94: "test/schedules/outages.test.ts",
@@ -120,5 +120,5 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   130: "test/schedules/child-ends.test.ts",
   131: "test/schedules/child-ends.test.ts",
   132: "test/schedules/child-ends.test.ts",
-  136: "test/schedules/child-levels.test.ts",
+  133: "test/schedules/child-levels.test.ts",
 };

@@ -1,6 +1,6 @@
 /**
  * The deadline of a run, as its agent declares it (`defineAgent({ deadline })`). It is fixed at the start of the run. So
- * no resume, restart, redrive or later version of the agent gets more time (schedule 143).
+ * no resume, restart, redrive or later version of the agent gets more time (schedule 134).
  */
 import { nextCompensationStep } from "../calls/saga.ts";
 import { waitsForChildren } from "../calls/children.ts";

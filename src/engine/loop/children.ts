@@ -168,7 +168,7 @@ async function ask(
   const row = await findRow(world, child, world.clock.now());
   if (row === null) return "missing";
   if (row instanceof RowUnreadable) return "unreadable";
-  // Until its end is delivered, children that it left behind may work (schedule 136).
+  // Until its end is delivered, children that it left behind may work (schedule 133).
   if (hasEnded(row)) return row.endNotified ? "ended" : "asked";
   if (undoneBy !== null) {
     const body = { kind: "compensate", next: "cancel", by: undoneBy } as const;

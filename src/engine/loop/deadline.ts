@@ -7,7 +7,7 @@ import type { Next } from "../context/next.ts";
 /**
  * Records the start of the run.
  *
- * Schedule 143: the deadline is a time, and it is a part of this event. A later process, or a later version of the
+ * Schedule 134: the deadline is a time, and it is a part of this event. A later process, or a later version of the
  * agent, finds it in the state and sets no other one.
  */
 export function startRun(run: ActiveRun, { version: agentVersion, deadline }: Agent): Next {

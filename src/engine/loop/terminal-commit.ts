@@ -120,7 +120,7 @@ async function tellOthers(world: World, row: Row): Promise<State | null> {
     if (state.absorbed.length > 0) {
       await world.inbox.clear({ run, born, now: world.clock.now(), ids: state.absorbed });
     }
-    // C6: only a forced end leaves children behind. It counts as delivered when each of them has ended. Schedule 136:
+    // C6: only a forced end leaves children behind. It counts as delivered when each of them has ended. Schedule 133:
     // the parent hears of it only then, since it may end itself, and take this run and all below it for over.
     let isHeard = true;
     for (const { id: child, left } of state.children) {
