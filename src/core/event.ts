@@ -192,6 +192,8 @@ interface Bodies extends ChildEvents {
     readonly why: string;
     /** How often it was signalled in this run, from 1. Absent in older records. */
     readonly times?: number;
+    /** The index of the first message of its section. Absent in older records. */
+    readonly section?: number;
   };
   /** The topology moved: it begins, opens another section of the transcript, or finishes (`topologies/topology.ts`). */
   TopologyMoved: {

@@ -244,6 +244,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     crack: z.enum(CRACK_NAMES),
     why: z.string(),
     times: count.exactOptional(),
+    section: count.exactOptional(),
   }),
   TopologyMoved: z.looseObject({
     kind: z.literal("TopologyMoved"),

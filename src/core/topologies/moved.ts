@@ -6,7 +6,6 @@ import { message } from "../calls/open-calls.ts";
 import { ensure } from "../ensure.ts";
 import type { EventOf } from "../event.ts";
 import { text } from "../message.ts";
-import { sectionStart } from "../policy/window.ts";
 import type { State } from "../state.ts";
 
 /** The source of a message that opens a section. */
@@ -34,7 +33,9 @@ export function applyTopologyMove(state: State, event: EventOf<"TopologyMoved">)
 }
 
 /** Remembers the signal. A record of older code has no number, and is not remembered. */
-export function applyCrack(state: State, { crack, why, times, at }: EventOf<"CrackSignalled">): State {
+export function applyCrack(state: State, event: EventOf<"CrackSignalled">): State {
+  const { crack, why, times, at, section } = event;
   if (times === undefined) return state;
-  return { ...state, cracks: { ...state.cracks, [crack]: { times, at, why, section: sectionStart(state) } } };
+  const seen = { times, at, why, ...(section === undefined ? {} : { section }) };
+  return { ...state, cracks: { ...state.cracks, [crack]: seen } };
 }
