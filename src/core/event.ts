@@ -8,10 +8,10 @@ import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
 import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
-import type { Crack } from "./crack.ts";
 import type { Deadline } from "./deadline.ts";
 import type { Phase } from "./phases.ts";
 import type { Routed } from "./routed.ts";
+import type { TopologyEvents } from "./topologies/events.ts";
 
 /** One part of a model's reply. `provider` is opaque metadata of the provider that cairn returns unchanged. */
 export type ReplyPart =
@@ -75,7 +75,7 @@ export interface Failure {
   readonly message: string;
 }
 
-interface Bodies extends ChildEvents {
+interface Bodies extends ChildEvents, TopologyEvents {
   RunStarted: { readonly agentVersion: string; readonly deadline?: Deadline };
   /** `by`: who accepted the version. Present where the run was pinned to the version before. */
   AgentChanged: { readonly from: string; readonly to: string; readonly by?: string; readonly price?: Price };
@@ -186,30 +186,6 @@ interface Bodies extends ChildEvents {
   RunPaused: object;
   RunResumed: object;
   CheckFailed: { readonly check: string; readonly why: string };
-  /** The first sign of a failure that is typical of agents. The recovery table decides what follows. */
-  CrackSignalled: {
-    readonly crack: Crack;
-    readonly why: string;
-    /** How often it was signalled in this run, from 1. Absent in older records. */
-    readonly times?: number;
-    /** The index of the first message of its section. Absent in older records. */
-    readonly section?: number;
-  };
-  /** The topology moved: it begins, opens another section of the transcript, or finishes (`topologies/topology.ts`). */
-  TopologyMoved: {
-    readonly topology: string;
-    readonly progress: Json;
-    /** Who the model is in the next call. */
-    readonly role: string;
-    /** Where the run stands now, and what happened, in words. */
-    readonly where: string;
-    readonly note: string;
-    /** A message to the model. With `section` it opens a section: the model no longer sees what came before. */
-    readonly say?: string;
-    readonly section?: true;
-    /** The topology has finished. The text of this message is the answer of the run. */
-    readonly final?: string;
-  };
   RecoveryDecided: { readonly rule: string; readonly why: string; readonly action: Action };
   /** `from`: where the run stood. Absent: the run may not be redriven. */
   RunEnded:
