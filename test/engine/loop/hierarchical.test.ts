@@ -6,6 +6,7 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
 import { beatOf, childrenOf, household, playAll, playOf, stateOf } from "../../support/runs/parent-steps.ts";
+import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { ROLES, asking, bossOf, isFirst, memosIn, researcher } from "../../support/agents/researchers.ts";
 
 const PARTS = z.object({ parts: z.array(z.string()) });
@@ -125,6 +126,39 @@ test("a slow root is signalled before it merges anything, and hands out the rest
   expect(memosIn(String(shown?.result)).toSorted()).toEqual(leaves.map((leaf) => `on ${leaf}`));
   expect(shown?.cracks).toMatchObject({ rootBottleneck: { times: 1 } });
   for (const { texts } of root.asked) expect(texts.at(-1)?.match(/^\d+\. /gm)?.length ?? 0).toBeLessThanOrEqual(3);
+});
+
+test("whoever dies while a slow root reads: one signal, each leaf works once, and the rest goes to the shards", async () => {
+  const topology = hierarchical({
+    ...{ workers: ["ask"], shards: ["delegate"], ...ROLES, partsIn: "parts" },
+    ...{ rounds: 2, unread: 4, batch: 3 },
+  });
+  let deaths = 0;
+  await forEachCrashPoint(async (crash) => {
+    // Every sixth moment: a run has hundreds.
+    if (crash.at % 6 !== 0) return crash.at > 90;
+    const root = bossOf(topology, {
+      more: { delegate: delegate() },
+      hands: ({ messages }) => (isFirst(messages) ? asking("a1", "a2", "a3", "a4") : delegating(["b1", "b2"])),
+    });
+    const played = await playRun(root.agent, {
+      crash,
+      others: [middle(), researcher()],
+      before: async (house) => {
+        await beatOf(house, house.run);
+        for (const { run } of childrenOf(house)) await playOf(house, run);
+      },
+    });
+    expect(played.cracks.filter((crack) => crack === "rootBottleneck")).toHaveLength(1);
+    const leaves = ["a1", "a2", "a3", "a4", "b1", "b2"];
+    expect(memosIn(String(played.shown?.result)).toSorted()).toEqual(leaves.map((leaf) => `on ${leaf}`));
+    expect(played.harness.world.store.rows.size).toBe(1 + leaves.length + 1);
+    const hands = root.asked.filter(({ instructions }) => instructions.includes("You hand out."));
+    expect(new Set(hands.slice(1).map(({ tools }) => tools.join()))).toEqual(new Set(["delegate"]));
+    deaths += 1;
+    return played.lives;
+  });
+  expect(deaths).toBeGreaterThan(10);
 });
 
 test("a root that reads as fast as its leaves report gives no signal", async () => {

@@ -1,6 +1,7 @@
 /**
  * Real processes, killed with SIGKILL in the middle of a recovery: after a gate sent the invoice back, while the event
- * gets another plan, in the later rounds of the letter, and from the closing call of a trip to its last cancellation.
+ * gets another plan, in the later rounds of the letter, from the closing call of a trip to its last cancellation, and
+ * while lost work is handed out again.
  * Whatever the moment, the run takes the same way and has the same result and effects as one that nothing happened to.
  */
 import { join } from "node:path";
@@ -20,6 +21,7 @@ import type { Chaos } from "../../../src/sdk/chaos.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { agentWithFaultPoints, worldWithFaultPoints } from "../../../src/testing/fault-points.ts";
+import { assistant, chaos as handOffChaos, editor } from "../../process/fixtures/lost-hand-off.ts";
 import { chaos as tripChaos, shortTrip } from "../../process/fixtures/short-trip.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
@@ -32,13 +34,17 @@ import {
 interface Recovery {
   readonly agent: Agent;
   readonly chaos: Chaos;
-  /** The file of the agent, if the configuration does not name it. */
+  /** The agents of its child runs. They are in the same file. */
+  readonly others?: readonly Agent[];
+  /** The file of the agents, if the configuration does not name it. */
   readonly file: string | null;
   /** The number of a task of `chaos` whose run recovers. Tasks that differ by `every` are alike. */
   readonly task: number;
   readonly every: number;
   readonly recovers: (state: State) => boolean;
 }
+
+const FIXTURES = join(import.meta.dirname, "..", "..", "process", "fixtures");
 
 type Own = Readonly<Record<string, Json>>;
 const own = ({ topology }: State): Own => (topology?.progress as { readonly own?: Own } | undefined)?.own ?? {};
@@ -58,8 +64,13 @@ const RECOVERIES: Readonly<Record<string, Recovery>> = {
   },
   "closing call and compensation": {
     ...{ agent: shortTrip as Agent, chaos: tripChaos, task: 1, every: 1 },
-    file: join(import.meta.dirname, "..", "..", "process", "fixtures", "short-trip.ts"),
+    file: join(FIXTURES, "short-trip.ts"),
     recovers: ({ cracks, stopsFor, saga }) => (cracks?.runaway ?? stopsFor ?? saga) !== undefined,
+  },
+  "another hand-off": {
+    ...{ agent: editor as Agent, others: [assistant as Agent], chaos: handOffChaos, task: 1, every: 1 },
+    file: join(FIXTURES, "lost-hand-off.ts"),
+    recovers: ({ cracks }) => cracks?.lostHandoff !== undefined,
   },
 };
 
@@ -76,6 +87,8 @@ async function outcomeOf(world: World, run: string) {
   const events = (await timeline(world, { run, after: 0 })) ?? [];
   const way = events.flatMap((event) => {
     if (event.kind === "TopologyMoved") return [event.where];
+    // The death of a boss is one more signal, and no other way.
+    if (event.kind === "CrackSignalled" && event.crack === "bossDeath") return [];
     return event.kind === "CrackSignalled" ? [`${event.crack} ${event.times ?? 0}`] : [];
   });
   return { status: shown?.status, result: shown?.result, code: shown?.failure?.code, way, beats: shown?.beats };
@@ -85,7 +98,7 @@ const plain = (value: unknown): string => JSON.stringify(value).replaceAll(/\d+|
 
 /** One uninterrupted run in this process: what it came to, and the fault points that it passed in its recovery. */
 async function uninterrupted(recovery: Recovery) {
-  const { agent, chaos, recovers } = recovery;
+  const { agent, others = [], chaos, recovers } = recovery;
   const { dir, world } = createLocalHarness();
   for (const [name, value] of Object.entries(chaos.env(dir))) vi.stubEnv(name, value);
   onTestFinished(() => void vi.unstubAllEnvs());
@@ -95,7 +108,15 @@ async function uninterrupted(recovery: Recovery) {
     const row = await world.table.read(payload.run, Date.now());
     if (row !== null && recovers((await load(world.objects, row, new SegmentCache())).state)) points.push(point);
   };
-  await drive(runnerOf(worldWithFaultPoints(world, note), agentWithFaultPoints(agent, note)), payload);
+  const observed = runnerOf(worldWithFaultPoints(world, note), [agentWithFaultPoints(agent, note), ...others]);
+  let reply = await drive(observed, payload);
+  while (reply.route === "park") {
+    const { rows } = await world.table.alive({ limit: 9, after: null, now: 0 });
+    for (const { run, born, chain, epoch, agent: name } of rows.filter(({ parent }) => parent !== null)) {
+      await drive(runnerOf(world, others), { run, born, chain, epoch, agent: name });
+    }
+    reply = await drive(observed, reply);
+  }
   vi.unstubAllEnvs();
   return { outcome: await outcomeOf(world, payload.run), points, effects: (await chaos.effects?.(dir)) ?? [] };
 }
@@ -105,7 +126,7 @@ test.each(Object.keys(RECOVERIES))(
   ENUMERATION_TIMEOUT,
   async (name) => {
     const recovery = RECOVERIES[name] as Recovery;
-    const { agent, chaos, file } = recovery;
+    const { agent, others = [], chaos, file } = recovery;
     const calm = await uninterrupted(recovery);
     expect(calm.points.length).toBeGreaterThanOrEqual(KILLS);
     const points = Array.from({ length: KILLS }, (_, index) => {
@@ -113,7 +134,11 @@ test.each(Object.keys(RECOVERIES))(
     });
 
     const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: "30" });
-    if (file !== null) rememberAgentFile(harness.store, { agent: agent.name, file, keepOther: false });
+    if (file !== null) {
+      for (const each of [agent, ...others]) {
+        rememberAgentFile(harness.store, { agent: each.name, file, keepOther: false });
+      }
+    }
     const pointOf = new Map<string, FaultPoint>();
     for (const [index, point] of points.entries()) {
       const input = chaos.input(taskOf(recovery, index)) as Json;

@@ -62,11 +62,14 @@ export async function playRun(
     readonly input?: Json;
     /** The agents of its child runs. */
     readonly others?: readonly Agent[];
+    /** What happens before the process that may die. */
+    readonly before?: (of: { harness: Harness; agents: readonly Agent[]; run: string }) => Promise<void>;
   } = {},
 ) {
   const harness = of.harness ?? createChainHarness();
   const { run } = await beginRun(harness.world, agent, of.input ?? {});
   const agents = [agent, ...(of.others ?? [])];
+  await of.before?.({ harness, agents, run });
   const lives = of.crash === undefined || (await survives(harness, agents, of.crash));
   if (!lives) of.afterDeath?.(harness);
   await runForTime(harness, agents, HOUR);
