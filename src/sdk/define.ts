@@ -191,11 +191,14 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
 
 /** Throws `AgentInvalid` with the first tool that the engine could not run as declared. */
 function validateTools(name: string, tools: Readonly<Record<string, AnyTool>>): void {
+  // An agent may come from JavaScript.
+  refuse(typeof tools !== "object" || tools === null, `agent ${name} has no tools: write tools: {} if it needs none`);
   refuse(Object.keys(tools).length > SIZES.toolsMax, `agent ${name} has more than ${SIZES.toolsMax} tools`);
   for (const tool of Object.keys(tools)) {
     refuse(!isName(tool), `a tool's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(tool)}`);
   }
   for (const [tool, declared] of Object.entries(tools)) {
+    refuse(typeof declared?.run !== "function", `tool ${tool} of agent ${name} is none: write tool({ ... })`);
     const { effect, probe } = declared;
     const wrongEffect = wrongWithEffect(effect, declared);
     refuse(wrongEffect !== null, `tool ${tool} of agent ${name}: ${wrongEffect}`);

@@ -140,6 +140,12 @@ describe("an agent", () => {
     ],
     ["a tool whose name no model takes", { tools: { "book flight": echo } }, /tool's name.*"book flight"/],
     ["more tools than models take", { tools: names(SIZES.toolsMax + 1) }, /more than 128 tools/],
+    [
+      "no tools, as JavaScript allows it",
+      { tools: undefined as never },
+      /agent travel has no tools: write tools: \{\}/,
+    ],
+    ["a tool that is none", { tools: { pay: undefined as never } }, /tool pay of agent travel is none: write tool/],
     ["a budget below nothing", { budget: { usd: -1 } }, /the budget of agent travel/],
     ["a budget in another currency", { budget: { eur: 1 } as never }, /the budget of agent travel/],
   ])("with %s is refused", (_, change, message) => {

@@ -266,6 +266,26 @@ describe("a boss that ends", () => {
     expect(kinds.at(-1)).toBe("RunEnded");
   });
 
+  test("by a failure while a child is out ends after that child has stopped and reported", async () => {
+    const harness = createChainHarness();
+    const failing = boss({
+      children: 1,
+      child: { deadlineMs: 2_000, tries: 1 },
+      reply: ({ calls }) => (calls.length === 0 ? asks([0]) : {}),
+    });
+    const run = await played(harness, [failing, worker({ reply: neverSettles })]);
+    const [late] = childrenOf(harness, run);
+    expect([rowOf(harness, run), late]).toMatchObject([
+      { status: "failed", endNotified: true },
+      { status: "cancelled", endNotified: true },
+    ]);
+    const entries = (await timeline(harness.world, { run, after: 0 })) ?? [];
+    expect(entries.at(-1)).toMatchObject({ kind: "RunEnded", failure: { code: "EmptyReply" } });
+    const reports = entries.filter((entry) => entry.kind === "MessageAbsorbed" && entry.stage === "taken");
+    expect(reports).toMatchObject([{ body: { kind: "child", child: late?.run } }]);
+    expect(await kindsOf(harness, run)).toContain("ChildSuperseded");
+  });
+
   test("by a failure undoes its own effects after its children have stopped", async () => {
     const harness = createChainHarness();
     const failing = boss({
