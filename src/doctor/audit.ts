@@ -5,7 +5,7 @@
  *
  * The audit reads the same declarations and tables as the engine. So it describes what the engine would really do.
  */
-import type { Agent, Tool } from "../ports/agent.ts";
+import type { Agent, ChildRun, Tool } from "../ports/agent.ts";
 import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/policy/dial.ts";
 import type { OnUnknown } from "../core/event.ts";
 import { EFFECTS, type Effect } from "../core/calls/effects.ts";
@@ -78,7 +78,7 @@ function toolAudit(
     decisionPoint: !idempotent && key === null && !undo,
     recovery: recoveryOf(tool),
     approval: typeof approval === "function" ? "policy" : approval,
-    timeoutMs: timeoutMs ?? limits.toolMs,
+    timeoutMs: tool.child?.deadlineMs ?? timeoutMs ?? limits.toolMs,
     settleMs: idempotent ? null : (tool.settleMs ?? limits.settleMs),
     dial: settingOf(effect, agent.dial),
   };
@@ -98,6 +98,7 @@ const UNKNOWN: { readonly [P in OnUnknown]: string } = {
 export function recoveryOf(tool: Tool): Recovery {
   const { onCrash, afterLastTry, inWords: before } = EFFECTS[tool.effect];
   const unknown = tool.onUnknown ?? afterLastTry;
+  if (tool.child !== undefined) return { onCrash, unknown, inWords: childInWords(tool.child) };
   const undone = hasUndo(tool) ? "; undone in reverse order if its run fails" : "";
   // A call that never runs again has an unknown outcome at once.
   if (onCrash === "ask")
@@ -105,6 +106,12 @@ export function recoveryOf(tool: Tool): Recovery {
   const after =
     onCrash === "probe" || tool.onUnknown !== null ? `; if the outcome stays unknown, ${UNKNOWN[unknown]}` : "";
   return { onCrash, unknown, inWords: `${before}${after}${undone}` };
+}
+
+function childInWords({ agent, tries, wait }: ChildRun): string {
+  if (!wait) return `the run of ${agent} is made once, and works on without its parent`;
+  const again = tries > 1 ? `; a hand-off that fails is made again, ${tries} times in all` : "";
+  return `the run of ${agent} goes on, and is not made again; its report comes once${again}`;
 }
 
 const RATE = crashRateOf({ takeovers: 0, claims: 0 });

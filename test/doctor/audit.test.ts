@@ -143,6 +143,20 @@ test("every crack of a topology has a metric and an alarm with the audited name"
   expect(alarms).toEqual(expect.arrayContaining(ALL_CRACKS.map(({ metric }) => kebab(metric))));
 });
 
+test("a child tool is audited as what it is: a run that goes on, until its deadline", () => {
+  const of = (child: Parameters<typeof boss>[0]) => audit(boss(child), LIMITS).tools.find(({ tool }) => tool === "ask");
+  expect(of({ child: { deadlineMs: 90_000 } })).toMatchObject({
+    timeoutMs: 90_000,
+    recovery: {
+      inWords:
+        "the run of worker goes on, and is not made again; its report comes once; a hand-off that fails is made again, 2 times in all",
+    },
+  });
+  expect(of({ child: { wait: false } })?.recovery.inWords).toBe(
+    "the run of worker is made once, and works on without its parent",
+  );
+});
+
 test("an agent with child tools is watched for the cracks of an orchestrator, whatever its topology is", () => {
   const cracks = audit(boss(), LIMITS).cracks.map(({ crack, alarm }) => `${crack} ${alarm ?? "unseen"}`);
   expect(cracks.slice(-3)).toEqual([

@@ -104,7 +104,7 @@ function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Page): st
     case "Rescue":
       return paint("yellow", `${shortRun(run)}  lost too many processes, is handed over to a new execution ${when}`);
     case "Park":
-      return paint("dim", `${shortRun(run)}  waits for an operator or a message, checked again ${when}`);
+      return paint("dim", `${shortRun(run)}  waits for an answer, a message or a child run, checked again ${when}`);
     default:
       return paint("dim", `${shortRun(run)}  continues ${when}`);
   }
