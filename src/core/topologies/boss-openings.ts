@@ -3,6 +3,9 @@ import type { BossOptions, BossProgress } from "./boss-options.ts";
 import { batchOf, inWords } from "./merge-layer.ts";
 import type { Context } from "./topology.ts";
 
+/** `1 memo`, `2 memos`. */
+export const counted = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? "" : "s"}`;
+
 export const SUMMARISE =
   "Summarise the reports in one text that keeps every fact and figure. Answer with the text alone.";
 
@@ -52,5 +55,5 @@ export function capsInWords({ round, memos, lost, unmade, sharded }: BossProgres
   if (memos.length + lost.length === 0) return first;
   if (unmade.length > 0)
     return `${first} Begin with what was not handed out. If nothing is missing, reply without a call.`;
-  return `${first} ${rounds - round} rounds are left. If nothing is missing, reply without a call.`;
+  return `${first} Rounds left: ${rounds - round}. If nothing is missing, reply without a call.`;
 }

@@ -5,7 +5,7 @@
  * The progress names each hand-off that is settled; those under way are in the state of the run. So a new process of the
  * boss knows what is out, and what has reported.
  */
-import { SUMMARISE, capsInWords, opening } from "./boss-openings.ts";
+import { SUMMARISE, capsInWords, counted, opening } from "./boss-openings.ts";
 import { type BossOptions, type BossProgress, workersOf } from "./boss-options.ts";
 import { refusalOf } from "./hand-offs.ts";
 import { UNREADABLE_MAX } from "./json-in.ts";
@@ -38,7 +38,7 @@ export const bossing = <O extends BossOptions>(): Omit<
   }),
   begin: (options, context) => ({
     progress: NOTHING,
-    note: `hands out work; ${options.rounds} rounds and ${options.handOffsMax} hand-offs at most`,
+    note: `hands out work; ${counted(options.rounds, "round")} and ${counted(options.handOffsMax, "hand-off")} at most`,
     say: opening(NOTHING, options, context),
   }),
   fits: () => true,
@@ -67,7 +67,7 @@ export const bossing = <O extends BossOptions>(): Omit<
   where: ({ role, round, memos, lost, pass }, { rounds }) => {
     const failed = lost.length === 0 ? "" : `, ${lost.length} lost`;
     const summing = pass === null ? "" : `, ${pass.left.length} still to summarise`;
-    return `round ${Math.min(round + 1, rounds)} of ${rounds}, ${role}: ${memos.length} memos${failed}${summing}`;
+    return `round ${Math.min(round + 1, rounds)} of ${rounds}, ${role}: ${counted(memos.length, "memo")}${failed}${summing}`;
   },
 });
 
@@ -119,7 +119,7 @@ function collected<O extends BossOptions>(before: Progress, settled: readonly Ca
     sharded: shards.length > 0 && (before.sharded || of.context.wasSignalled("rootBottleneck")),
   };
   const failed = lost.length === 0 ? "" : `, ${lost.length} lost`;
-  return proceed(progress, of, `round ${before.round + 1}: ${memos.length} memos${failed}`);
+  return proceed(progress, of, `round ${before.round + 1}: ${counted(memos.length, "memo")}${failed}`);
 }
 
 /** The calls of workers in this section that were refused, apart from work that another call has. */
@@ -176,7 +176,7 @@ const replies: {
     return proceed(next, of, "a batch is summarised");
   },
   merger: (progress, { message }) => ({
-    ...{ kind: "finish", progress, message, note: `the answer merges ${progress.memos.length} memos` },
+    ...{ kind: "finish", progress, message, note: `the answer merges ${counted(progress.memos.length, "memo")}` },
   }),
 };
 
