@@ -88,10 +88,13 @@ const ENDS = [
 const OPERATIONS = Object.entries(MEETS).filter(([, faults]) => faults.length > 0);
 const SCHEDULES = Object.keys(WITNESSES).map((number) => `schedule ${number}`);
 
+/** Only runs of families wait for children; a cell of theirs is the kill of a boss with eight children out. */
+const PHASES = PHASE_NAMES.filter((phase) => phase !== "AwaitingChildren");
+
 /** Every cell that histories have to fill. */
 export const CELLS: readonly string[] = [
   ...OPERATIONS.flatMap(([operation, faults]) => faults.map((fault) => `${operation} ${fault}`)),
-  ...PHASE_NAMES.flatMap((phase) => PROCESS_FAULTS.map((what) => `phase ${phase} ${what}`)),
+  ...PHASES.flatMap((phase) => PROCESS_FAULTS.map((what) => `phase ${phase} ${what}`)),
   ...CHAIN,
   ...OUTAGES,
   ...OPERATOR_CELLS,
@@ -170,7 +173,7 @@ export class Reach {
       ...this.#grid({ columns: FAULT_KINDS, rows: OPERATIONS.map(([operation]) => [operation, operation]) }),
       "",
       "phases by what struck a process in them:",
-      ...this.#grid({ columns: PROCESS_FAULTS, rows: PHASE_NAMES.map((phase) => [phase, `phase ${phase}`]) }),
+      ...this.#grid({ columns: PROCESS_FAULTS, rows: PHASES.map((phase) => [phase, `phase ${phase}`]) }),
       "",
       ...rest.map((name) => {
         const first = this.#cells.get(name)?.first;
