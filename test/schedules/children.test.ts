@@ -32,7 +32,9 @@ import {
   runAttempt,
   stopExecution,
   sweep,
+  withTakeovers,
 } from "../support/harness/chain-steps.ts";
+import { beatOf, childrenOf, crashTwice, household, leaveOf, playOf } from "../support/runs/parent-steps.ts";
 
 test("schedule 41: a child ends and its process dies before it notifies; the row is kept past its expiry", async () => {
   const harness = createChainHarness();
@@ -77,6 +79,27 @@ test("schedule 44: a parent is cancelled while one child works and another is ju
     { status: "cancelled", endNotified: true },
   ]);
   expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
+});
+
+test("schedule 44: the end of a parent is forced, and its process dies; a child that has not begun does nothing", async () => {
+  const worked: number[] = [];
+  const idle = worker({ onReply: (part) => void worked.push(part) });
+  const house = await household([withTakeovers(boss({ children: 1 }), 1), idle]);
+  const { harness, agents, run } = house;
+  await beatOf(house, run);
+  await beatOf(house, run);
+  await crashTwice(house, run);
+  const out = leaveOf(house, run);
+  performTask(out.task, { world: crashAfterCall(harness.world, "commit"), agent: agents }).catch(() => undefined);
+  await flushPromises();
+  endAttempt(harness, out, null);
+  const [child] = childrenOf(house);
+  expect([rowOf(harness, run), child]).toMatchObject([
+    { status: "failed", endNotified: false },
+    { status: "queued", cancel: false },
+  ]);
+  await playOf(house, child?.run ?? "");
+  expect([worked, rowOf(harness, child?.run ?? "").status]).toEqual([[], "cancelled"]);
 });
 
 const archiving: Agent = {
