@@ -43,9 +43,9 @@ describe("a function", () => {
   });
 
   test.each([
-    ["beat", 900],
-    ["start", 900],
-    ["api", 900],
+    ["beat", 940],
+    ["start", 800],
+    ["api", 940],
     ["sweep", 700],
     ["cleanup", 600],
     ["park", 400],

@@ -5,11 +5,16 @@ import { expect, test } from "vitest";
 import { FUNCTIONS } from "../../infra/bundle.ts";
 import { planned } from "../../infra/planned.ts";
 
+/** The agents of this checkout's `cairn.config.ts`, without those of their child runs. */
+const EXAMPLES = ["travel", "invoice", "event", "letter", "compare", "yearly"];
+
 const ROOT = join(import.meta.dirname, "..", "..");
 
 test("a separate process makes the plan of a deployment as one document", () => {
   const plan = planned(ROOT);
   expect(plan).toMatchObject({ schedules: [], beatSeconds: expect.any(Number), limits: {} });
-  expect(Object.keys(plan.folders).toSorted()).toEqual([...FUNCTIONS].toSorted());
+  // Agents of one deployment do not share processes, so each has a beat function of its own.
+  const agents = [...EXAMPLES, "branch", "department", "researcher"].map((agent) => `beat_${agent}`);
+  expect(Object.keys(plan.folders).toSorted()).toEqual([...FUNCTIONS, ...agents].toSorted());
   for (const folder of Object.values(plan.folders)) expect(existsSync(join(folder, "index.mjs"))).toBe(true);
 });
