@@ -56,7 +56,8 @@ test("schedule 41: a child ends and its process dies before it notifies; the row
   expect(await harness.world.table.read(child.run, expiresAtSec * 1_000)).toBeNull();
 });
 
-test("schedule 44: a parent is cancelled while one child works and another is just being made", async () => {
+/** A parent is cancelled while one child works and another is just being made. */
+async function cancelWhileMaking(): Promise<void> {
   const harness = createChainHarness();
   const agents = [boss(), worker()];
   const { run } = await beginRun(harness.world, agents[0] as Agent, {});
@@ -79,9 +80,10 @@ test("schedule 44: a parent is cancelled while one child works and another is ju
     { status: "cancelled", endNotified: true },
   ]);
   expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", endNotified: true });
-});
+}
 
-test("schedule 44: the end of a parent is forced, and its process dies; a child that has not begun does nothing", async () => {
+/** The end of a parent is forced, and its process dies. Its child has not begun, and nothing asks it to stop. */
+async function orphanBeforeItsFirstBeat(): Promise<void> {
   const worked: number[] = [];
   const idle = worker({ onReply: (part) => void worked.push(part) });
   const house = await household([withTakeovers(boss({ children: 1 }), 1), idle]);
@@ -100,6 +102,11 @@ test("schedule 44: the end of a parent is forced, and its process dies; a child 
   ]);
   await playOf(house, child?.run ?? "");
   expect([worked, rowOf(harness, child?.run ?? "").status]).toEqual([[], "cancelled"]);
+}
+
+test("schedule 44: a parent ends while a child works or is being made, and while another has not begun", async () => {
+  await cancelWhileMaking();
+  await orphanBeforeItsFirstBeat();
 });
 
 const archiving: Agent = {
