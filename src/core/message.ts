@@ -66,3 +66,7 @@ export const inline = (json: Json): Value => ({ kind: "inline", json });
 export function wordsOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
 }
+
+/** The text of the message; empty if there is no such message. */
+export const textOf = (messages: readonly Message[], id: string): string =>
+  wordsOf(messages.find((message) => message.id === id)?.parts ?? []);

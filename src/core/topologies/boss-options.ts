@@ -3,6 +3,7 @@ import { BOUNDS } from "../limits.ts";
 import type { RoleOptions } from "./debate.ts";
 import type { HandOffCaps } from "./hand-offs.ts";
 import { BATCH_MAX, type Item, type Pass } from "./merge-layer.ts";
+import { problemOfRange, problemsOfRoles } from "./problems.ts";
 import type { Shape } from "./topology.ts";
 
 export interface BossOptions extends Shape, HandOffCaps {
@@ -47,19 +48,10 @@ export const workersOf = ({ workers, shards = [] }: BossOptions): readonly strin
 /** What is wrong with the options that every boss has. They may come from JavaScript. */
 export function bossProblems({ workers, boss, merger, ...caps }: BossOptions): readonly string[] {
   if (!Array.isArray(workers) || workers.length === 0) return ["write workers: the names of child tools"];
-  const roles = Object.entries({ boss, merger }).filter(
-    ([, role]) => typeof role?.instructions !== "string" || role.instructions === "",
-  );
-  const numbers = Object.entries(RANGES).filter(([name, [least, most]]) => {
-    const value = caps[name as keyof typeof RANGES];
-    return !(Number.isSafeInteger(value) && value >= least && value <= most);
-  });
+  const ranges = Object.entries(RANGES) as [keyof typeof RANGES, readonly [number, number]][];
   return [
-    ...roles.map(([name]) => `${name} has no instructions`),
-    ...numbers.map(
-      ([name, [least, most]]) =>
-        `${name} is ${String(caps[name as keyof typeof RANGES])}: write a whole number from ${least} to ${most}`,
-    ),
+    ...problemsOfRoles({ boss, merger }),
+    ...ranges.flatMap(([name, range]) => problemOfRange(name, caps[name], range)),
   ];
 }
 

@@ -9,6 +9,7 @@
 import { editDistance } from "./edit-distance.ts";
 import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "./json-in.ts";
 import type { Composite } from "./nested.ts";
+import { problemOfWhole, problemsOfRoles } from "./problems.ts";
 import { react } from "./react.ts";
 import type { Context, Move, Observation, Shape, Signal } from "./topology.ts";
 
@@ -229,12 +230,9 @@ function reopened(
 }
 
 function problems({ rounds, epsilon, drafter, critic, judge }: DebateOptions): readonly string[] {
-  const missing = Object.entries({ drafter, critic, judge }).filter(
-    ([, role]) => typeof role?.instructions !== "string" || role.instructions === "",
-  );
   return [
-    ...missing.map(([name]) => `${name} has no instructions`),
-    ...(Number.isSafeInteger(rounds) && rounds >= 1 ? [] : [`rounds ${rounds}: write a whole number, 1 or more`]),
+    ...problemsOfRoles({ drafter, critic, judge }),
+    ...problemOfWhole("rounds", rounds, 1),
     ...(epsilon >= 0 && epsilon < 1 ? [] : [`epsilon ${epsilon}: write a number from 0 to below 1`]),
   ];
 }

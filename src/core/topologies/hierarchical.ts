@@ -6,6 +6,7 @@
  */
 import { bossing } from "./boss.ts";
 import { type BossOptions, type BossProgress, bossProblems } from "./boss-options.ts";
+import { problemOfRange } from "./problems.ts";
 import type { Move, Observation, TopologyModule } from "./topology.ts";
 
 export interface HierarchicalOptions extends BossOptions {
@@ -17,6 +18,7 @@ export interface HierarchicalOptions extends BossOptions {
 
 /** More levels than a task needs: each of them costs a budget of its own. */
 const LEVELS_MAX = 8;
+const UNREAD_MAX = 200;
 
 const boss = bossing<HierarchicalOptions>();
 
@@ -42,11 +44,9 @@ function bottleneck(
 }
 
 function problems({ levels, unreadMax, partsIn, shards }: HierarchicalOptions): readonly string[] {
-  const isCount = (value: number, least: number, most: number): boolean =>
-    Number.isSafeInteger(value) && value >= least && value <= most;
   return [
-    ...(isCount(levels, 2, LEVELS_MAX) ? [] : [`levels is ${levels}: write a whole number from 2 to ${LEVELS_MAX}`]),
-    ...(isCount(unreadMax, 1, 200) ? [] : [`unreadMax is ${unreadMax}: write a whole number from 1 to 200`]),
+    ...problemOfRange("levels", levels, [2, LEVELS_MAX]),
+    ...problemOfRange("unreadMax", unreadMax, [1, UNREAD_MAX]),
     ...(partsIn === undefined || typeof partsIn === "string" ? [] : ["partsIn is the name of an argument"]),
     ...(shards === undefined || Array.isArray(shards) ? [] : ["shards are names of child tools"]),
   ];

@@ -6,6 +6,7 @@
  */
 import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "./json-in.ts";
 import type { Composite } from "./nested.ts";
+import { problemOfWhole } from "./problems.ts";
 import { react } from "./react.ts";
 import type { Context, Move, Observation, Shape, Signal, Verdict } from "./topology.ts";
 
@@ -287,9 +288,7 @@ function problems({ stages, retriesPerStage, endToEnd: check }: PipelineOptions)
         ? []
         : [`the judge of stage ${name} has threshold ${judge.threshold}: write a number above 0, and 1 at most`],
     ),
-    ...(Number.isSafeInteger(retriesPerStage) && retriesPerStage >= 0
-      ? []
-      : [`retriesPerStage ${retriesPerStage}: write a whole number, 0 or more`]),
+    ...problemOfWhole("retriesPerStage", retriesPerStage, 0),
     ...(check === undefined || typeof check === "string" ? [] : ["endToEnd is no function"]),
   ];
 }

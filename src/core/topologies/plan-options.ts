@@ -1,5 +1,6 @@
 /** The options of plan-execute, and what may be wrong with them. */
 import type { RoleOptions } from "./debate.ts";
+import { problemOfWhole } from "./problems.ts";
 import type { Shape } from "./topology.ts";
 
 export interface PlanExecuteOptions extends Shape {
@@ -27,13 +28,11 @@ export function planProblems({
   onFailedStep,
   effectsLast,
 }: PlanExecuteOptions): readonly string[] {
-  const whole = (name: string, value: number, from: number): readonly string[] =>
-    Number.isSafeInteger(value) && value >= from ? [] : [`${name} ${value}: write a whole number, ${from} or more`];
   return [
     ...(typeof planner?.instructions === "string" ? [] : ["planner has no instructions"]),
-    ...whole("stepsMax", stepsMax, 1),
-    ...whole("planTtl in milliseconds", planTtlMs, 1),
-    ...whole("replans", replansMax, 0),
+    ...problemOfWhole("stepsMax", stepsMax, 1),
+    ...problemOfWhole("planTtl in milliseconds", planTtlMs, 1),
+    ...problemOfWhole("replans", replansMax, 0),
     ...(["stop", "skip", "replan"].includes(onFailedStep) ? [] : ['onFailedStep: write "stop", "skip" or "replan"']),
     ...(Array.isArray(effectsLast) ? [] : ["effectsLast: write the names of tools"]),
   ];

@@ -21,7 +21,7 @@ import { Fenced } from "./fenced.ts";
 import type { RunParts } from "./run-parts.ts";
 import { noteCommit, noteCracks } from "./telemetry-events.ts";
 
-/** `stirred`: a message came, and nothing was committed. `tooLarge`: the events do not fit into the journal. */
+/** `woken`: a message came, and nothing was committed. `tooLarge`: the events do not fit into the journal. */
 export type CommitResult = "committed" | "woken" | "tooLarge";
 
 /**

@@ -7,14 +7,13 @@ import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { ensure } from "../../core/ensure.ts";
-import { wordsOf } from "../../core/message.ts";
-import type { State } from "../../core/state.ts";
+import { textOf, wordsOf } from "../../core/message.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import { viewOf } from "../model/run-view.ts";
 import { observe } from "../model/topology.ts";
-import { withTimeout } from "../tools/tool-attempt.ts";
+import { askUserCode } from "../model/verdicts.ts";
 import { commitEnd } from "./terminal-commit.ts";
 import type { Next } from "../context/next.ts";
 
@@ -26,7 +25,7 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
   const done = await answerOf(run, agent);
   if (done.kind === "not") return done.next;
   const { message } = done;
-  const view = await viewOf(run, message === null ? null : textOf(run.state, message));
+  const view = await viewOf(run, message === null ? null : textOf(run.state.messages, message));
   const verdicts = await Promise.all(agent.done.map((check) => verdictOf(run, check, view)));
   const missing = verdicts.filter((verdict) => verdict !== null);
   for (const { check, why } of missing) run.record({ kind: "CheckFailed", at: run.now, check, why });
@@ -58,9 +57,6 @@ async function answerOf(run: ActiveRun, agent: Agent): Promise<Done> {
   return { kind: "not", next: followed.kind === "section" && run.noticed.releasesAtUnit ? "release" : "continue" };
 }
 
-const textOf = ({ messages }: State, id: string): string =>
-  wordsOf(messages.find((message) => message.id === id)?.parts ?? []);
-
 /** The model is told what is missing, or the topology goes back for it. */
 async function notDone(
   run: ActiveRun,
@@ -89,17 +85,7 @@ async function verdictOf(
   check: Check,
   view: RunView,
 ): Promise<{ readonly check: string; readonly why: string } | null> {
-  const ask = async (): Promise<boolean | string> => {
-    try {
-      return await check.holds(view as RunView<never>);
-    } catch (error) {
-      return `it threw: ${sentenceOf(error)}`;
-    }
-  };
-  const given = await withTimeout(ask(), Math.max(1, run.leftMs), run.world.clock);
-  // The check may continue in this process, but not in the next invocation: the process has to end.
-  if (given === null) run.noticed.noteOutlived("code");
-  const verdict: unknown = given ?? "it gave no verdict in time";
+  const verdict = await askUserCode(run, () => check.holds(view as RunView<never>));
   if (verdict === true) return null;
   if (typeof verdict === "string") return { check: check.name, why: bounded(verdict) };
   return { check: check.name, why: verdict === false ? "it does not hold" : "it said neither true nor false nor why" };

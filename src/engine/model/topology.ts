@@ -17,7 +17,7 @@ import { extensionOf } from "../../core/policy/extension.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfRestart, messagesOfSection, sectionStart } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
-import { type Message, type Part, type Value, wordsOf } from "../../core/message.ts";
+import { type Message, type Part, type Value, textOf, wordsOf } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
 import type { State } from "../../core/state.ts";
 import { topologyNamed } from "../../core/topologies/table.ts";
@@ -210,7 +210,7 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
     resumed: run.noticed.takeResumed(),
     failures: failuresIn(section),
     effects: effectsIn(section, agent),
-    textOf: (id) => wordsOf(state.messages.find((each) => each.id === id)?.parts ?? []),
+    textOf: (id) => textOf(state.messages, id),
     results: resultsIn(section).map(({ call, tool, outcome, value }) => ({
       ...{ call, tool, outcome, isRefused: isRefusal(value) },
     })),

@@ -24,17 +24,25 @@ async function verdictOf(
   { agent, name, view }: { readonly agent: Agent; readonly name: string; readonly view: TopologyView },
 ): Promise<Verdict> {
   const judge = agent.topology.functions?.[name];
-  const ask = async (): Promise<unknown> => {
-    try {
-      return judge === undefined ? "the agent has no such function any more" : await judge(view as TopologyView<never>);
-    } catch (error) {
-      return `it threw: ${sentenceOf(error)}`;
-    }
-  };
-  const given = await withTimeout(ask(), Math.max(1, run.leftMs), run.world.clock);
+  const ask = (): unknown =>
+    judge === undefined ? "the agent has no such function any more" : judge(view as TopologyView<never>);
+  return { name, ...read(await askUserCode(run, ask)) };
+}
+
+/** What a function of the user that gives a verdict returns, or why it gave none. */
+export async function askUserCode(run: ActiveRun, ask: () => unknown): Promise<unknown> {
+  const given = await withTimeout(givenBy(ask), Math.max(1, run.leftMs), run.world.clock);
   // The function may continue in this process, but not in the next invocation: the process has to end.
   if (given === null) run.noticed.noteOutlived("code");
-  return { name, ...read(given ?? "it gave no verdict in time") };
+  return given ?? "it gave no verdict in time";
+}
+
+async function givenBy(ask: () => unknown): Promise<unknown> {
+  try {
+    return await ask();
+  } catch (error) {
+    return `it threw: ${sentenceOf(error)}`;
+  }
 }
 
 function read(given: unknown): Omit<Verdict, "name"> {

@@ -1,19 +1,10 @@
 /** The creation of children on DynamoDB: the one transaction, and the outcome of each response. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
-import { awsClients } from "../../../src/adapters/aws/clients.ts";
+import { expect, test } from "vitest";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
-import { awsWorld } from "../../../src/adapters/aws/world.ts";
-import { limitsFor } from "../../../src/protocol/limits.ts";
 import { type Creation, newRow } from "../../../src/protocol/row.ts";
 import type { ChildrenCreation } from "../../../src/protocol/row-children.ts";
-import {
-  type Answer,
-  type AwsServer,
-  ok,
-  refusal,
-  startAwsServer,
-  stubAwsEnvironment,
-} from "../../support/aws/aws-server.ts";
+import { type Answer, ok, refusal } from "../../support/aws/aws-server.ts";
+import { awsWorldAt, useAwsServer } from "../../support/aws/aws-world.ts";
 
 const NOW = 1_700_000_000_000;
 const PARENT = { run: `acme-${"a".repeat(26)}`, born: "aaaaaaaaaa" };
@@ -29,24 +20,13 @@ const asked = (letters: readonly string[]): ChildrenCreation => ({
   children: letters.map((letter) => ({ creation: creation(letter), reportId: `child#${letter}`, isLeft: false })),
 });
 
-let server: AwsServer;
-
-beforeAll(async () => {
-  server = await startAwsServer();
-});
-afterAll(() => server.close());
-beforeEach(stubAwsEnvironment);
-afterEach(() => vi.unstubAllEnvs());
+const server = useAwsServer();
 
 /** The outcome, and the requests that were sent for it. */
 async function made(answers: readonly Answer[], letters: readonly string[]) {
   server.answer(...answers);
   const from = server.asked.length;
-  const clients = awsClients({ endpoint: server.endpoint, requestMs: 60_000 });
-  const machine = "arn:aws:states:eu-west-1:111122223333:stateMachine:cairn";
-  const names = { table: "runs", bucket: "payloads", machine, limits: limitsFor(60_000), clients };
-  const { table } = awsWorld({ ...names, telemetry: { record: () => undefined } });
-  const outcome = await table.createChildren(asked(letters));
+  const outcome = await awsWorldAt(server.endpoint).table.createChildren(asked(letters));
   const sent = server.asked.slice(from).map(({ body }) => JSON.parse(body) as { TransactItems: readonly object[] });
   return { outcome, sent };
 }

@@ -1,32 +1,18 @@
 /** Items with a missing or malformed attribute: their runs are left alone, and every other run is read. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ATTRIBUTES, type Attribute } from "../../../src/adapters/aws/table/attributes.ts";
-import { awsClients } from "../../../src/adapters/aws/clients.ts";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
-import { awsWorld } from "../../../src/adapters/aws/world.ts";
-import { limitsFor } from "../../../src/protocol/limits.ts";
 import { newRow } from "../../../src/protocol/row.ts";
-import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws/aws-server.ts";
+import { ok, refusal } from "../../support/aws/aws-server.ts";
+import { awsWorldAt, useAwsServer } from "../../support/aws/aws-world.ts";
 
 const NOW = 1_700_000_000_000;
 const BORN = "aaaaaaaaaa";
 const runOf = (letter: string): string => `acme-${letter.repeat(26)}`;
 
-let server: AwsServer;
+const server = useAwsServer();
 
-beforeAll(async () => {
-  server = await startAwsServer();
-});
-afterAll(() => server.close());
-beforeEach(stubAwsEnvironment);
-afterEach(() => vi.unstubAllEnvs());
-
-function worldAt() {
-  const machine = "arn:aws:states:eu-west-1:111122223333:stateMachine:cairn";
-  const clients = awsClients({ endpoint: server.endpoint, requestMs: 60_000 });
-  const telemetry = { record: () => undefined };
-  return awsWorld({ table: "runs", bucket: "payloads", machine, limits: limitsFor(60_000), telemetry, clients });
-}
+const worldAt = () => awsWorldAt(server.endpoint);
 
 const tableAt = () => worldAt().table;
 

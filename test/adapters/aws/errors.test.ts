@@ -2,59 +2,35 @@
  * Every AWS response becomes an outcome, `ambiguous`, or `StoreUnreachable` with a message that says what to do.
  * A conditional write is sent once, whatever happens; idempotent requests are retried.
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { awsClients } from "../../../src/adapters/aws/clients.ts";
-import { awsWorld } from "../../../src/adapters/aws/world.ts";
-import { limitsFor } from "../../../src/protocol/limits.ts";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { newRow } from "../../../src/protocol/row.ts";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
-import {
-  type Answer,
-  type AwsServer,
-  ok,
-  refusal,
-  startAwsServer,
-  stubAwsEnvironment,
-  xmlRefusal,
-} from "../../support/aws/aws-server.ts";
+import { type Answer, ok, refusal, startAwsServer, xmlRefusal } from "../../support/aws/aws-server.ts";
+import { awsWorldAt, useAwsServer } from "../../support/aws/aws-world.ts";
 
 const RUN = `acme-${"a".repeat(26)}`;
 const BORN = "aaaaaaaaaa";
 const NOW = 1_700_000_000_000;
-const MACHINE = "arn:aws:states:eu-west-1:111122223333:stateMachine:cairn";
 const OF = { run: RUN, born: BORN, now: NOW };
 const PAYLOAD = { run: RUN, born: BORN, chain: 1, epoch: 0, agent: "clerk" };
 const MESSAGE = { id: "m", sentAt: NOW, body: { kind: "user", text: "hello", by: "anna" } } as const;
 
-let server: AwsServer;
+const server = useAwsServer();
 
-beforeAll(async () => {
-  server = await startAwsServer();
-});
-afterAll(() => server.close());
 beforeEach(() => {
-  stubAwsEnvironment();
   // The retry settings of the environment do not apply to conditional writes.
   vi.stubEnv("AWS_MAX_ATTEMPTS", "7");
 });
-afterEach(() => vi.unstubAllEnvs());
 
-/** Longer than a request takes on a busy machine. A test without a response waits this long. */
-const REQUEST_MS = { answered: 60_000, hanging: 1_500 };
-
-const worldAt = (endpoint: string, requestMs = REQUEST_MS.answered): World =>
-  awsWorld({
-    ...{ table: "runs", bucket: "payloads", machine: MACHINE, limits: limitsFor(60_000) },
-    telemetry: { record: () => undefined },
-    clients: awsClients({ endpoint, requestMs }),
-  });
+/** A test without a response waits this long. */
+const HANGING_MS = 1_500;
 
 /** The outcome of an operation when the server responds like that. */
 async function after<T>(answers: readonly Answer[], operation: (world: World) => Promise<T>): Promise<T> {
   server.answer(...answers);
   const isHanging = answers.some(({ kind }) => kind === "hang");
-  return operation(worldAt(server.endpoint, isHanging ? REQUEST_MS.hanging : REQUEST_MS.answered));
+  return operation(awsWorldAt(server.endpoint, isHanging ? HANGING_MS : undefined));
 }
 
 const request = ({ table }: World) => table.request({ ...OF, want: "cancel" });
@@ -227,7 +203,7 @@ describe("an error of a store says what to do", () => {
   test("no server listens at the address", async () => {
     const gone = await startAwsServer();
     await gone.close();
-    const world = worldAt(gone.endpoint);
+    const world = awsWorldAt(gone.endpoint);
     for (const operation of [request, read, put, start]) {
       await expect(operation(world)).rejects.toThrow(/nothing answers at its address.*AWS_ENDPOINT_URL/);
     }
@@ -247,7 +223,7 @@ describe("an error of a store says what to do", () => {
 const NOTHING = { rows: [], behind: [], damaged: [], next: null };
 
 test("invalid run IDs, tenants and cursors are answered without a request", async () => {
-  const { table, inbox } = worldAt(server.endpoint);
+  const { table, inbox } = awsWorldAt(server.endpoint);
   server.answer(ok());
   const nobody = { ...OF, run: "../etc/passwd" };
   expect(await table.read(nobody.run, NOW)).toBeNull();

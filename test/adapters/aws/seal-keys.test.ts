@@ -1,10 +1,11 @@
 /** Seal keys from KMS, against a test server with the KMS protocol. */
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { kmsSealKeys } from "../../../src/adapters/aws/seal-keys.ts";
 import { isGenuine, vouchFor } from "../../../src/codec/voucher.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import { verify } from "../../../src/history/verify.ts";
-import { type AwsServer, ok, refusal, startAwsServer, stubAwsEnvironment } from "../../support/aws/aws-server.ts";
+import { ok, refusal } from "../../support/aws/aws-server.ts";
+import { useAwsServer } from "../../support/aws/aws-world.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { withSealKeys } from "../../support/runs/snapshot-seals.ts";
 import { scriptedAgent, callsThenFinal, createHarness } from "../../support/harness/harness.ts";
@@ -15,14 +16,7 @@ const CiphertextBlob = Buffer.from("wrapped by the service").toString("base64");
 const GENERATED = ok({ KeyId: KMS_KEY, Plaintext, CiphertextBlob });
 const DECRYPTED = ok({ KeyId: KMS_KEY, Plaintext });
 
-let server: AwsServer;
-
-beforeAll(async () => {
-  server = await startAwsServer();
-});
-afterAll(() => server.close());
-beforeEach(stubAwsEnvironment);
-afterEach(() => vi.unstubAllEnvs());
+const server = useAwsServer();
 
 /** The seal keys of a new process. */
 const process = () =>

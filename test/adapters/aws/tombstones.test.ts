@@ -1,22 +1,13 @@
 /** Tombstones on DynamoDB: the requests, and the outcome of each response. */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
-import { awsClients } from "../../../src/adapters/aws/clients.ts";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { TABLE, removedIncarnation } from "../../../src/adapters/aws/table/schema.ts";
-import { awsWorld } from "../../../src/adapters/aws/world.ts";
-import { limitsFor } from "../../../src/protocol/limits.ts";
 import { type Creation, newRow } from "../../../src/protocol/row.ts";
 import type { Tombstone } from "../../../src/protocol/tombstone.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
-import {
-  type Answer,
-  type AwsServer,
-  ok,
-  refusal,
-  startAwsServer,
-  stubAwsEnvironment,
-} from "../../support/aws/aws-server.ts";
+import { type Answer, ok, refusal } from "../../support/aws/aws-server.ts";
+import { awsWorldAt, useAwsServer } from "../../support/aws/aws-world.ts";
 
 const NOW = 1_700_000_000_000;
 const OF = { run: `acme-${"a".repeat(26)}`, born: "aaaaaaaaaa" };
@@ -34,23 +25,12 @@ const ITEM = {
   ...{ es: { S: "failed" }, ea: { N: String(NOW - 5) }, e: { N: "7" }, expiresAtSec: { N: String(NOW / 1_000 + 60) } },
 };
 
-let server: AwsServer;
-
-beforeAll(async () => {
-  server = await startAwsServer();
-});
-afterAll(() => server.close());
-beforeEach(stubAwsEnvironment);
-afterEach(() => vi.unstubAllEnvs());
+const server = useAwsServer();
 
 /** The outcome of an operation when the server responds like that. */
 async function after<T>(answers: readonly Answer[], operation: (table: RunTable) => Promise<T>): Promise<T> {
   server.answer(...answers);
-  const clients = awsClients({ endpoint: server.endpoint, requestMs: 60_000 });
-  const machine = "arn:aws:states:eu-west-1:111122223333:stateMachine:cairn";
-  const telemetry = { record: () => undefined };
-  const names = { table: "runs", bucket: "payloads", machine, limits: limitsFor(60_000), telemetry, clients };
-  return operation(awsWorld(names).table);
+  return operation(awsWorldAt(server.endpoint).table);
 }
 
 const sent = (): readonly string[] => server.asked.map(({ what }) => what.replace("DynamoDB_20120810.", ""));

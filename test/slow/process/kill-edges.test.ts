@@ -16,7 +16,7 @@ import { startRun } from "../../../src/operations/start.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
 import {
   type ProcessHarness,
-  pausedProcesses,
+  killPausedProcesses,
   startSupervisorProcess,
   createProcessHarness,
 } from "../../support/processes/supervisor-process.ts";
@@ -84,11 +84,7 @@ test(
 
     const killed = new Set<string>();
     const killAndCount = async (): Promise<number> => {
-      for (const [run, pid] of pausedProcesses(harness.dir)) {
-        if (killed.has(run)) continue;
-        killed.add(run);
-        process.kill(pid, "SIGKILL");
-      }
+      killPausedProcesses(harness.dir, killed);
       const { rows } = await harness.world.table.list({ ...LIST, now: Date.now() });
       return rows.length;
     };

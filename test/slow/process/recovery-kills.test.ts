@@ -27,7 +27,7 @@ import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/har
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 import {
   createProcessHarness,
-  pausedProcesses,
+  killPausedProcesses,
   startSupervisorProcess,
 } from "../../support/processes/supervisor-process.ts";
 
@@ -151,11 +151,7 @@ test.each(Object.keys(RECOVERIES))(
 
     const killed = new Set<string>();
     const killAndCount = async (): Promise<number> => {
-      for (const [run, pid] of pausedProcesses(harness.dir)) {
-        if (killed.has(run)) continue;
-        killed.add(run);
-        process.kill(pid, "SIGKILL");
-      }
+      killPausedProcesses(harness.dir, killed);
       const shown = await Promise.all([...pointOf.keys()].map((run) => show(harness.world, run)));
       return shown.filter((each) => each !== null && !each.inProgress).length;
     };

@@ -104,6 +104,15 @@ export function pausedProcesses(dir: string): ReadonlyMap<string, number> {
   );
 }
 
+/** Kills the processes that pause at the fault points of runs that are not in `killed`, and adds these runs to it. */
+export function killPausedProcesses(dir: string, killed: Set<string>): void {
+  for (const [run, pid] of pausedProcesses(dir)) {
+    if (killed.has(run)) continue;
+    killed.add(run);
+    process.kill(pid, "SIGKILL");
+  }
+}
+
 /** Waits until a process pauses at its fault point, and kills it. */
 export async function killPausedProcess({ dir }: ProcessHarness): Promise<void> {
   await expect.poll(() => existsSync(join(dir, "held")), { interval: 10 }).toBe(true);

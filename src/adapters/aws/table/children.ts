@@ -24,11 +24,10 @@ import { all, number } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { type Item, itemOf, keyOf, rowItem, rowOf } from "./item.ts";
 import { ROW_ITEM, seenItem, tenantOf } from "./keys.ts";
+import { WRITES_MAX, changedTooOften } from "./rows.ts";
 
 /** The actions that DynamoDB takes in one transaction. */
 const ACTIONS_MAX = 100;
-/** Each refusal answers for at least one child, or names the parent. */
-const GUESSES_MAX = 4;
 
 export async function createChildren(dynamo: Dynamo, of: ChildrenCreation): Promise<ChildrenOutcome | Ambiguous> {
   if (!isRunId(of.run)) return { kind: "missing" };
@@ -39,7 +38,8 @@ export async function createChildren(dynamo: Dynamo, of: ChildrenCreation): Prom
     ensure(isRunId(run) && tenantOf(run) === tenant, `${run} is no run of the tenant ${tenant}`);
   }
   const answers = new Map<ChildCreation, ChildAnswer>();
-  for (let guess = 0; guess < GUESSES_MAX; guess += 1) {
+  // Each refusal answers for at least one child, or names the parent.
+  for (let writes = 0; writes < WRITES_MAX; writes += 1) {
     const left = of.children.filter((child) => !answers.has(child));
     const sent = await dynamo.transact([parentCheck(of), ...left.flatMap((child) => partsOf(of, child))]);
     if (sent.kind === "ambiguous") return sent;
@@ -58,7 +58,7 @@ export async function createChildren(dynamo: Dynamo, of: ChildrenCreation): Prom
       if (answer !== null) answers.set(child, answer);
     }
   }
-  return { kind: "ambiguous", why: `the children of ${of.run} changed ${GUESSES_MAX} times while they were created` };
+  return changedTooOften(of.run, "its children were created");
 }
 
 const parentCheck = (of: ChildrenCreation): Part => ({
