@@ -83,6 +83,15 @@ async function atWork(count: number): Promise<readonly string[]> {
   return runs;
 }
 
+/** What failed in the executions of a run stands in the message of a failed expectation. */
+async function expectNoDeath(runs: readonly string[]): Promise<void> {
+  for (const row of await rowsOf(runs)) {
+    const failures = row.deaths === 0 ? [] : await failuresIn(lane, nameOf(row, row.chain));
+    const { phase, deaths } = row;
+    expect({ isFailed: phase === "Failed", deaths, failures }).toEqual({ isFailed: false, deaths: 0, failures: [] });
+  }
+}
+
 const passed = (since: number): Promise<unknown> =>
   until(() => expect(Date.now() - since).toBeGreaterThan(SECONDS * 1_000), SECONDS * 1_000 + 10_000);
 
@@ -131,7 +140,7 @@ describe("during an outage of", () => {
         expect((await shown(lane, run)).label).toMatch(/^waiting: store unavailable \(the (bucket .+|objects)\)$/);
       }
       await passed(since);
-      for (const { phase, deaths } of await rowsOf(runs)) expect([phase === "Failed", deaths]).toEqual([false, 0]);
+      await expectNoDeath(runs);
       await proxy.calm();
       const back = Date.now();
       await expectDone(runs, back);
@@ -146,7 +155,7 @@ describe("during an outage of", () => {
     const isWrite = (name: string) => /^(UpdateItem|PutItem|TransactWriteItems)$/.test(name);
     proxy.meet("throttled", (name) => isWrite(name) && unitFrom(random.hex()) < THROTTLED_SHARE, Infinity);
     await passed(since);
-    for (const { phase, deaths } of await rowsOf(runs)) expect([phase === "Failed", deaths]).toEqual([false, 0]);
+    await expectNoDeath(runs);
     await proxy.calm();
     await expectDone(runs, Date.now());
   });

@@ -17,6 +17,7 @@ import {
   beforeCommit,
   callsThenFinal,
   createChainHarness,
+  SKEW_MS,
   neverSettles,
   advanceUntilSettled,
   rowOf,
@@ -252,4 +253,30 @@ test("schedule 100: one process dies in each beat, and each beat makes progress;
   }
   await runUntilIdle(harness, agent);
   expect(rowOf(harness, run)).toMatchObject({ status: "completed", deaths: 0, takeovers: 4 });
+});
+
+test("schedule 136: a store accepts requests and answers none; each invocation ends before it is killed, and none counts as a death", async () => {
+  const harness = createChainHarness();
+  const agent = withTakeovers(scriptedAgent({}), 1);
+  const { run } = await beginRun(harness.world, agent, {});
+  for (const store of ["objects", "table"] as const) {
+    for (let attempts = 0; attempts < 3; attempts += 1) {
+      const outage = storeOutage(harness.world, store);
+      outage.isSilent = true;
+      let killedAt = 0;
+      const claimed = wrapTableCall(outage.world, "claim", (call) => async (asked) => {
+        const outcome = await call(asked);
+        outage.isAway = true;
+        killedAt = asked.leaseUntil - SKEW_MS;
+        return outcome;
+      });
+      const result = await attemptDuringOutage(harness, agent, claimed);
+      expect(harness.clock.now()).toBeLessThan(killedAt);
+      const isReleased = store === "objects";
+      expect(result).toEqual(isReleased ? expect.objectContaining({ kind: "beat" }) : null);
+      expect(rowOf(harness, run).owner === null).toBe(isReleased);
+    }
+  }
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", deaths: 0, takeovers: 3 });
 });

@@ -29,6 +29,7 @@ import { notifyEnd } from "./terminal-commit.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import { noteClaim } from "../context/telemetry-events.ts";
 import { openInbox } from "../context/inbox.ts";
+import { StoreTime } from "../context/store-time.ts";
 import { releaseRun, releaseUnloaded } from "./release.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { retryIsSooner } from "../model/provider-outage.ts";
@@ -47,10 +48,11 @@ export async function beat(
   task: { readonly payload: Payload; readonly attempt: Attempt },
   invocation: Invocation,
 ): Promise<BeatResult> {
-  const { world } = runner;
+  const time = new StoreTime(runner.world, invocation);
+  const { world } = time;
   const { payload } = task;
   const since = world.clock.now();
-  const claimed = await claim(runner, task, invocation);
+  const claimed = await claim({ ...runner, world }, task, invocation);
   switch (claimed.kind) {
     case "missing":
       return answer(payload, "superseded");
@@ -76,7 +78,7 @@ export async function beat(
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
     return await drive(runner, run, task.attempt.cause ?? null);
   } catch (error) {
-    const lost = await lostTo(error, { world, payload, row: claimed.row, run }).catch((thrown: unknown) => {
+    const lost = await lostTo(error, { time, payload, row: claimed.row, run }).catch((thrown: unknown) => {
       if (run !== null && run.noticed.outlived !== "no") invocation.mustEnd?.();
       throw thrown;
     });
@@ -92,14 +94,16 @@ export async function beat(
  */
 async function lostTo(
   error: unknown,
-  of: { readonly world: World; readonly payload: Payload; readonly row: Row; readonly run: ActiveRun | null },
+  of: { readonly time: StoreTime; readonly payload: Payload; readonly row: Row; readonly run: ActiveRun | null },
 ): Promise<Answered> {
-  const { world, payload, row, run } = of;
+  const { time, payload, row, run } = of;
+  const { world } = time;
   if (error instanceof Fenced) return answer(payload, "superseded");
   if (error instanceof RowNewer) return waitsForNewer(world, { ...payload, agent: row.agent }, error.refused);
   if (error instanceof Unreadable) return unreadable(world, payload, `${error.code}: ${error.message}`);
   // A committed end only needs its notification to be delivered again.
   if (!(error instanceof StoreUnreachable) || hasEnded(run?.row ?? row)) throw error;
+  time.beginRelease();
   try {
     return waits(world, await (run === null ? releaseUnloaded(world, row, error) : releaseRun(run, error)));
   } catch (refused) {

@@ -5,7 +5,7 @@ import { faultsOf } from "./actor.ts";
 import { type PlayedHistory, playScene } from "./play.ts";
 import { standing, wrongWithUndos } from "./saga-scenario.ts";
 import { wayOf, wrongWithProgress } from "./topology-scenario.ts";
-import { OUTAGE_STORES, OUTAGE_MS, type Fault, type Outage, type Plan, type Zombie } from "./plan.ts";
+import { OUTAGE_KINDS, OUTAGE_STORES, OUTAGE_MS, type Fault, type Outage, type Plan, type Zombie } from "./plan.ts";
 
 /** What a history does to the outside and says in the end, whatever happened on the way. */
 const outcomeOf = ({ result, code, effects, told }: PlayedHistory): string =>
@@ -77,7 +77,7 @@ function uncounted(history: PlayedHistory): readonly string[] {
 }
 
 const namedFault = ({ at, kind }: Fault): string => `--fault "${at} ${kind}"`;
-const namedOutage = ({ at, store, loses }: Outage): string => `--outage "${at} ${store} ${loses}"`;
+const namedOutage = ({ at, store, kind }: Outage): string => `--outage "${at} ${store} ${kind}"`;
 const namedZombie = ({ at, others }: Zombie): string => `--zombie "${at} ${others}"`;
 
 /** Every fault that can meet a point from `from` on. */
@@ -117,10 +117,10 @@ export async function everyOutage(options: Options = {}): Promise<Enumerated> {
   const sum = await Sum.of(options);
   const calm = await playScene(options);
   const points = calm.points.flatMap(({ byProcess }, at) => (byProcess ? [at] : []));
-  for (const [store, loses, first] of OUTAGES) {
+  for (const [store, kind, first] of OUTAGES) {
     for (const at of points.filter((_, index) => index % stride === first % stride)) {
       if (sum.isEnough(options)) return sum;
-      const outage: Outage = { at, store, loses };
+      const outage: Outage = { at, store, kind };
       sum.add(namedOutage(outage), await playScene({ ...options, outage }));
     }
   }
@@ -129,7 +129,7 @@ export async function everyOutage(options: Options = {}): Promise<Enumerated> {
 
 /** Each kind of outage begins at other points, so that a stride leaves out no point for all of them. */
 const OUTAGES = OUTAGE_STORES.flatMap((store, index) =>
-  (["requests", "answers"] as const).map((loses, other) => [store, loses, 2 * index + other] as const),
+  OUTAGE_KINDS.map((kind, other) => [store, kind, OUTAGE_KINDS.length * index + other] as const),
 );
 
 /** Two faults: after the first one, each kind at each later point of that history; every `stride`-th of them. */

@@ -26,10 +26,11 @@ export class HourOutage {
   }
 
   async answer<T>(point: string, act: () => Promise<T>): Promise<Awaited<T>> {
-    const { store = "", loses } = this.#outage ?? {};
-    if (loses === "answers") await act();
+    const { store = "", kind } = this.#outage ?? {};
+    if (kind === "silence") return new Promise<never>(() => undefined);
+    if (kind === "answers") await act();
     // Whether a conditional write was applied cannot be told.
-    if (loses === "answers" && isConditional(point)) return AMBIGUOUS as Awaited<T>;
+    if (kind === "answers" && isConditional(point)) return AMBIGUOUS as Awaited<T>;
     throw new StoreUnreachable("the store does not answer", { store });
   }
 }

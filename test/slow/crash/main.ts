@@ -11,7 +11,7 @@ import { FAULTS } from "./actor.ts";
 import { type Enumerated, everyFault, everyOutage, everyZombie, pairsOfFaults, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
 import { RECOVERIES } from "./topology-scenario.ts";
-import { OUTAGE_STORES, type Fault, type Outage, type Plan } from "./plan.ts";
+import { OUTAGE_KINDS, OUTAGE_STORES, type Fault, type Outage, type Plan } from "./plan.ts";
 
 const { values } = parseArgs({
   options: {
@@ -45,11 +45,12 @@ function faultOf(text: string): Fault {
 }
 
 function outageOf(text: string): Outage {
-  const [, at, name, loses] = /^(\d+) (\w+) (requests|answers)$/.exec(text) ?? [];
+  const [, at, name, how] = /^(\d+) (\w+) (\w+)$/.exec(text) ?? [];
   const store = OUTAGE_STORES.find((each) => each === name);
-  if (at === undefined || store === undefined)
+  const kind = OUTAGE_KINDS.find((each) => each === how);
+  if (at === undefined || store === undefined || kind === undefined)
     throw new Error(`no outage is called ${text}; e.g. "17 objects requests"`);
-  return { at: Number(at), store, loses: loses === "answers" ? "answers" : "requests" };
+  return { at: Number(at), store, kind };
 }
 
 async function playOne(): Promise<readonly string[]> {

@@ -1,5 +1,6 @@
 /**
- * Stores that are away for an hour, from each point of each scenario on: requests are lost, or their answers are. The run
+ * Stores that are away for an hour, from each point of each scenario on: requests are lost, or their answers are, or
+ * nothing is heard at all. The run
  * waits and comes to the same as without an outage: it does not fail, no effect is doubled, no model call is uncounted, and
  * no death is counted. `npm run crash -- --outages` plays every one.
  */
@@ -31,7 +32,7 @@ test(
   "an outage shows in the row while the table responds, and is cleared by the next checkpoint",
   ENUMERATION_TIMEOUT,
   async () => {
-    const { rows } = await playScene({ outage: { at: 40, store: "objects", loses: "requests" } });
+    const { rows } = await playScene({ outage: { at: 40, store: "objects", kind: "requests" } });
     const waiting = rows.filter(({ storeOutage }) => storeOutage !== null);
     expect(new Set(waiting.map(({ storeOutage }) => storeOutage?.store))).toEqual(new Set(["objects"]));
     const pauses = waiting.flatMap(({ wakeAt }) => wakeAt ?? []).map((at, index, all) => at - (all[index - 1] ?? at));

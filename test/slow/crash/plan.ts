@@ -19,10 +19,14 @@ export interface Zombie {
 export interface Outage {
   readonly at: number;
   readonly store: (typeof OUTAGE_STORES)[number];
-  /** Whether requests are lost, or arrive and are applied and their answers are lost. */
-  readonly loses: "requests" | "answers";
+  readonly kind: (typeof OUTAGE_KINDS)[number];
 }
 
+/**
+ * Requests are lost, or they arrive and are applied and their answers are lost. `silence`: requests are lost too, but
+ * their senders hear of no failure.
+ */
+export const OUTAGE_KINDS = ["requests", "answers", "silence"] as const;
 export const OUTAGE_STORES = ["table", "objects", "everything"] as const;
 
 /** For so long, by the clock of the scenario. */

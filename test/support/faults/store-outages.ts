@@ -11,17 +11,20 @@ import { startAttempt, wrapTableCall, performTask } from "../harness/chain-steps
 export interface StoreOutage {
   readonly world: World;
   isAway: boolean;
+  /** Its callers do not even hear of a failure. */
+  isSilent: boolean;
 }
 
 /** During the outage, no call of that store is answered or applied. */
 export function storeOutage(world: World, store: "table" | "objects"): StoreOutage {
-  const outage = { isAway: false, world };
+  const outage = { isAway: false, isSilent: false, world };
   const guarded = <T extends object>(port: T): T =>
     new Proxy(port, {
       get: (target, name) => {
         const call: unknown = Reflect.get(target, name);
         if (typeof call !== "function") return call;
         return async (...of: unknown[]): Promise<unknown> => {
+          if (outage.isAway && outage.isSilent) return new Promise<never>(() => undefined);
           if (outage.isAway) throw new StoreUnreachable(`the ${store} does not answer`, { store: `the ${store}` });
           return Reflect.apply(call, target, of) as unknown;
         };

@@ -112,7 +112,14 @@ export async function cleanUpRemovedRuns({ store, clock, limits }: MemoryWorld, 
 export function killableWorld(world: World): { readonly world: World; readonly kill: () => void } {
   let dead = false;
   return {
-    world: wrapPorts(world, ({ send }) => (dead ? new Promise(() => undefined) : send())),
+    world: {
+      ...wrapPorts(world, ({ send }) => (dead ? new Promise(() => undefined) : send())),
+      clock: {
+        now: () => world.clock.now(),
+        earliest: () => world.clock.earliest(),
+        after: (delayMs, call) => world.clock.after(delayMs, () => (dead ? undefined : call())),
+      },
+    },
     kill: () => {
       dead = true;
     },

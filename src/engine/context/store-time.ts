@@ -1,0 +1,89 @@
+/**
+ * The stores of a world, within the time of one invocation. A store call that is not answered in time counts as one
+ * whose answer was lost. Without this bound a silent store would hold the invocation until its process is killed.
+ *
+ * Schedule 136: the object store accepts each request and answers none. Each invocation waits for it until Lambda ends
+ * the process, which counts as a death; after a few of them the run fails as a crash loop. Test:
+ * `test/schedules/outages.test.ts`.
+ *
+ * The first bound leaves time to release the run, the second one to reply. The request itself may still arrive: the
+ * epoch of the run's row decides then, as for every late write (schedule 6).
+ */
+import type { Invocation } from "../../ports/tasks.ts";
+import { type Clock, StoreUnreachable, type World } from "../../ports/world.ts";
+
+/** How long the store calls of one invocation may take. */
+export class StoreTime {
+  /** The world with calls that end in time. */
+  readonly world: World;
+  readonly #clock: Clock;
+  readonly #releaseUntil: number;
+  #until: number;
+
+  constructor(world: World, { deadline }: Pick<Invocation, "deadline">) {
+    const { table, inbox, objects, chain, secrets, sealKeys, clock, limits } = world;
+    this.#clock = clock;
+    this.#until = deadline - limits.drainMs / 2;
+    this.#releaseUntil = deadline - limits.drainMs / 4;
+    this.world = {
+      ...world,
+      table: this.#bounded(table, { store: "the table", writes: ROW_WRITES }),
+      inbox: this.#bounded(inbox, { store: "the table", writes: INBOX_WRITES }),
+      objects: this.#bounded(objects, { store: "the objects", writes: OBJECT_WRITES }),
+      chain: this.#bounded(chain, { store: "the chain", writes: NO_WRITES }),
+      secrets: this.#bounded(secrets, { store: "the secrets", writes: NO_WRITES }),
+      sealKeys: this.#bounded(sealKeys, { store: "the seal keys", writes: NO_WRITES }),
+    };
+  }
+
+  /** From now on the calls of this invocation release its run. */
+  beginRelease(): void {
+    this.#until = this.#releaseUntil;
+  }
+
+  #bounded<Port extends object>(
+    port: Port,
+    of: { readonly store: string; readonly writes: ReadonlySet<string> },
+  ): Port {
+    return new Proxy(port, {
+      get: (target, name, receiver) => {
+        const call: unknown = Reflect.get(target, name, receiver);
+        if (typeof call !== "function" || typeof name !== "string") return call;
+        return (...args: readonly unknown[]) =>
+          this.#answered(() => call.apply(target, args) as Promise<unknown>, {
+            store: of.store,
+            isWrite: of.writes.has(name),
+          });
+      },
+    });
+  }
+
+  async #answered(
+    call: () => Promise<unknown>,
+    { store, isWrite }: { readonly store: string; readonly isWrite: boolean },
+  ): Promise<unknown> {
+    const why = `${store} did not answer within the time of this invocation`;
+    const late = (): unknown => {
+      if (isWrite) return { kind: "ambiguous", why };
+      throw new StoreUnreachable(`${why}; the run goes on once it answers`, { store });
+    };
+    // A call after the bound is sent too, and not waited for. What refuses it is the epoch, and not a clock.
+    const leftMs = Math.max(0, this.#until - this.#clock.now());
+    const over = Symbol("over");
+    let forget = (): void => undefined;
+    const timer = new Promise<typeof over>((resolve) => {
+      forget = this.#clock.after(leftMs, () => resolve(over));
+    });
+    const first = await Promise.race([call(), timer]).finally(forget);
+    return first === over ? late() : first;
+  }
+}
+
+/** The calls that return `ambiguous`. Every other call is safe to repeat, and rejects. */
+const ROW_WRITES: ReadonlySet<string> = new Set([
+  ...["create", "createChildren", "claim", "commit", "park", "request", "handOver"],
+  ...["recordEndNotified", "redrive", "purge", "keepKey", "forgetKey"],
+]);
+const INBOX_WRITES: ReadonlySet<string> = new Set(["deliver"]);
+const OBJECT_WRITES: ReadonlySet<string> = new Set(["put"]);
+const NO_WRITES: ReadonlySet<string> = new Set();
