@@ -3,6 +3,7 @@
  * know, or that names a function, model or tool that the agent lacks, is refused before a run could meet it.
  */
 import * as z from "zod";
+import { problemOfWhole } from "../core/topologies/problems.ts";
 import { TOPOLOGY_NAMES, topologyNamed } from "../core/topologies/table.ts";
 import type { TopologyModule } from "../core/topologies/topology.ts";
 import type { Price } from "../core/policy/price.ts";
@@ -34,9 +35,8 @@ export function checkTopology(name: string, agent: Pick<Agent, "topology" | "mod
   const refuse = (why: string): never => {
     throw new AgentInvalid(`the topology ${module.kind} of agent ${name}: ${why}`);
   };
-  const { maxBeats } = topology;
-  if (!(Number.isSafeInteger(maxBeats) && maxBeats > 0)) refuse(`maxBeats ${maxBeats}: write a whole number`);
-  for (const problem of module.problems(topology)) refuse(problem);
+  const problems = [...problemOfWhole("maxBeats", topology.maxBeats, 1), ...module.problems(topology)];
+  for (const problem of problems) refuse(problem);
   const uses = module.uses(topology);
   const known = { functions: topology.functions ?? {}, models, tools };
   for (const what of ["functions", "models", "tools"] as const) {

@@ -8,6 +8,8 @@ import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
 import { REACT, react } from "../../src/core/topologies/react.ts";
 import type { TopologyModule } from "../../src/core/topologies/topology.ts";
 import { SIZES } from "../../src/codec/limits.ts";
+import type { Topology } from "../../src/ports/agent.ts";
+import { pipeline } from "../../src/sdk/pipeline.ts";
 
 type Options = Parameters<typeof defineAgent>[0];
 
@@ -172,6 +174,11 @@ describe("the topology of an agent", () => {
 
   test("is refused where its options are wrong or name what the agent lacks", () => {
     expect(refusal({ topology: react({ maxBeats: 0 }) })).toMatch(/topology react of agent travel: maxBeats 0/);
+    const stage = (topology: Topology) => ({ name: "one", instructions: "do it", topology });
+    const inner = pipeline({
+      stages: [stage({ ...pipeline({ stages: [stage(react({ maxBeats: 3 }))] }), maxBeats: -1 })],
+    });
+    expect(refusal({ topology: inner })).toMatch(/pipeline: maxBeats -1: write a whole number, 1 or more/);
     const second = react({ maxBeats: 5, onContradiction: { model: "second" } });
     expect(refusal({ topology: second })).toMatch(/it names second, and the agent has no such model/);
     expect(refusal({ topology: second, models: { second: valid.model } })).toBe("");

@@ -5,6 +5,7 @@
  */
 import type { Failure } from "../event.ts";
 import type { Json } from "../json.ts";
+import { problemOfWhole } from "./problems.ts";
 import type { Begun, Context, Move, Observation, Request, Shape, Signal, TopologyModule, Uses } from "./topology.ts";
 
 /** A topology whose sections may run another one. */
@@ -222,6 +223,7 @@ function innersOf<O extends Shape, P extends Json>({ module }: Pair<O, P>, optio
 function nestedProblems<O extends Shape, P extends Json>(on: Pair<O, P>, options: O): readonly string[] {
   return innersOf(on, options).flatMap((shape) => {
     const inner = on.lookup(shape.kind);
-    return inner === null ? [`it contains the unknown topology ${shape.kind}`] : inner.problems(shape);
+    if (inner === null) return [`it contains the unknown topology ${shape.kind}`];
+    return [...problemOfWhole(`${shape.kind}: maxBeats`, shape.maxBeats, 1), ...inner.problems(shape)];
   });
 }

@@ -32,10 +32,8 @@ const SIGNAL_SHARE = 0.8;
 export const REACT: TopologyModule<ReactOptions, Progress> = {
   kind: "react",
   checkpoint: "beat",
-  problems: ({ maxBeats, onContradiction = "stop" }) => [
-    ...(Number.isSafeInteger(maxBeats) && maxBeats > 0 ? [] : [`maxBeats ${maxBeats}: write a whole number`]),
-    ...(isPolicy(onContradiction) ? [] : ['onContradiction: write "stop", "ask" or { model: "NAME" }']),
-  ],
+  problems: ({ onContradiction = "stop" }) =>
+    isPolicy(onContradiction) ? [] : ['onContradiction: write "stop", "ask" or { model: "NAME" }'],
   uses: ({ onContradiction }) => (typeof onContradiction === "object" ? { models: [onContradiction.model] } : {}),
   begin: (): Begun<Progress> | null => null,
   fits: () => true,

@@ -7,13 +7,13 @@
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, RepliedPart } from "../../ports/model.ts";
 import { requestDigests } from "./request-digests.ts";
-import { exhaustedMeter, withGrants } from "../../core/policy/spending.ts";
+import { exhaustedMeter } from "../../core/policy/spending.ts";
 import { add } from "../../core/policy/budget.ts";
 import type { ReplyPart } from "../../core/event.ts";
-import { extensionOf } from "../../core/policy/extension.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { limitsOf } from "../context/budget-gate.ts";
 import { requestModel, debitReply } from "./model-request.ts";
 import { routeOf } from "./provider-outage.ts";
 import type { Next } from "../context/next.ts";
@@ -68,7 +68,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
 /** Why the budget has no room for the closing call, or null. The limit on beats does not count here. */
 function unaffordable(run: ActiveRun, agent: Agent): string | null {
   const after = add(run.state.spent, estimatedCost(run.state, agent.price));
-  return exhaustedMeter(after, { ...withGrants(agent.budget, extensionOf(run.state)), beats: null });
+  return exhaustedMeter(after, { ...limitsOf(run.state, agent), beats: null });
 }
 
 /** Records that the run ends without a closing message. */

@@ -12,8 +12,6 @@ import { bounded } from "../../codec/value.ts";
 import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { waitsForChild } from "../../core/calls/open-calls.ts";
-import { withGrants } from "../../core/policy/spending.ts";
-import { extensionOf } from "../../core/policy/extension.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfRestart, messagesOfSection, sectionStart } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
@@ -23,6 +21,7 @@ import type { State } from "../../core/state.ts";
 import { topologyNamed } from "../../core/topologies/table.ts";
 import type { Context, HandOff, Move, Observation, Signal, TopologyModule } from "../../core/topologies/topology.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { limitsOf } from "../context/budget-gate.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import { verdictsOf } from "./verdicts.ts";
 
@@ -201,7 +200,7 @@ const ARGS_CHARACTERS_MAX = 300;
 /** What the modules may know. All of it derives from the state, apart from the time and the takeover. */
 function contextOf(run: ActiveRun, agent: Agent): Context {
   const { state } = run;
-  const limits = withGrants(agent.budget, extensionOf(state));
+  const limits = limitsOf(state, agent);
   const section = messagesOfSection(state);
   return {
     now: run.now,
@@ -209,17 +208,12 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
     sectionBeats: section.filter(({ role }) => role === "assistant").length,
     resumed: run.noticed.takeResumed(),
     failures: failuresIn(section),
-    effects: effectsIn(section, agent),
+    effects: effectsIn(state, { section, agent }),
     textOf: (id) => textOf(state.messages, id),
     results: resultsIn(section).map(({ call, tool, outcome, value }) => ({
       ...{ call, tool, outcome, isRefused: isRefusal(value) },
     })),
-    argsOf: (call) => {
-      const found = state.messages
-        .flatMap(({ parts }) => parts)
-        .find((each) => each.kind === "call" && each.call === call);
-      return found?.kind === "call" ? bounded(inWords(found.args), ARGS_CHARACTERS_MAX) : "";
-    },
+    argsOf: (call) => bounded(inWords(argsOf(state, call)), ARGS_CHARACTERS_MAX),
     resultOf: (call) => {
       const found = resultsIn(state.messages).findLast((each) => each.call === call);
       return found === undefined ? "" : inWords(found.value);
@@ -243,17 +237,20 @@ function failuresIn(messages: readonly Message[]): Context["failures"] {
 }
 
 /** Calls that changed something outside, or may have. The transcript of a section that was left is not shown again. */
-function effectsIn(messages: readonly Message[], { tools }: Agent): Context["effects"] {
-  const parts = messages.flatMap((message) => message.parts);
-  return parts.flatMap((part) => {
-    if (part.kind !== "result" || part.outcome === "failed") return [];
-    // The agent may have lost the tool since the call.
-    if (!EFFECTS[tools[part.tool]?.effect ?? STRICTEST].actsOutside) return [];
-    const asked = parts.find((each) => each.kind === "call" && each.call === part.call);
-    const args = asked?.kind === "call" ? inWords(asked.args) : "";
-    const outcome = part.outcome === "unknown" ? "may have happened" : `succeeded: ${inWords(part.value)}`;
-    return [bounded(`${part.tool} ${args}: ${outcome}`)];
-  });
+function effectsIn(
+  state: State,
+  { section, agent: { tools } }: { readonly section: readonly Message[]; readonly agent: Agent },
+): Context["effects"] {
+  return section
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) => {
+      if (part.kind !== "result" || part.outcome === "failed") return [];
+      // The agent may have lost the tool since the call.
+      if (!EFFECTS[tools[part.tool]?.effect ?? STRICTEST].actsOutside) return [];
+      const args = inWords(argsOf(state, part.call));
+      const outcome = part.outcome === "unknown" ? "may have happened" : `succeeded: ${inWords(part.value)}`;
+      return [bounded(`${part.tool} ${args}: ${outcome}`)];
+    });
 }
 
 type Result = Extract<Part, { readonly kind: "result" }>;

@@ -1,30 +1,15 @@
 /** Child runs from the dispatch to the result, without faults and with each way in which a hand-off fails. */
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../../src/ports/agent.ts";
-import type { Row } from "../../../src/protocol/row.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { add, NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
-import { type Harness, createChainHarness, neverSettles, rowOf } from "../../support/harness/harness.ts";
+import { createChainHarness, neverSettles, rowOf } from "../../support/harness/harness.ts";
 import { runUntilIdle, runAttempt } from "../../support/harness/chain-steps.ts";
+import { TASKS_MAX, childrenOf, kindsOf, played } from "../../support/runs/played-family.ts";
 import { type BossOptions, OVER, asks, boss, worker } from "../../support/agents/workers.ts";
-
-const TASKS_MAX = 400;
-
-const childrenOf = (harness: Harness, run: string): readonly Row[] =>
-  [...harness.world.store.rows.values()].filter((row) => row.parent?.run === run);
-
-async function played(harness: Harness, agents: readonly Agent[]): Promise<string> {
-  const [first] = agents;
-  const { run } = await beginRun(harness.world, first as Agent, {});
-  await runUntilIdle(harness, agents, TASKS_MAX);
-  return run;
-}
-
-const kindsOf = async (harness: Harness, run: string): Promise<readonly string[]> =>
-  ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
 
 describe("a boss", () => {
   test("dispatches two children of one reply at once, and their results are the results of the calls", async () => {
@@ -192,60 +177,6 @@ describe("a hand-off", () => {
       { outcome: "failed", result: expect.stringMatching(/^ChildAgentAbsent: worker cannot be loaded/) },
     ]);
     expect(await kindsOf(harness, run)).not.toContain("ChildDispatched");
-  });
-});
-
-describe("a budget", () => {
-  test("without room for a child refuses the call, and the model is told", async () => {
-    const harness = createChainHarness();
-    const run = await played(harness, [boss({ children: 3, budget: { beats: 12 } }), worker()]);
-    const shown = await show(harness.world, run);
-    expect(shown?.result).toMatchObject(
-      [
-        { outcome: "succeeded" },
-        { outcome: "succeeded" },
-        { outcome: "failed", result: expect.stringMatching(/no room for this child run: it takes 5 of beats/) },
-      ].toSorted((one, other) => (one.outcome < other.outcome ? -1 : 1)),
-    );
-    expect(childrenOf(harness, run)).toHaveLength(2);
-  });
-
-  test("of a child is at most the grant of its parent", async () => {
-    const harness = createChainHarness();
-    const endless = worker({ reply: () => ({ calls: [{ tool: "act", args: {} }] }), budget: { beats: 20 } });
-    const run = await played(harness, [boss({ children: 1 }), endless]);
-    const [child] = childrenOf(harness, run);
-    expect(child).toMatchObject({ status: "failed", spent: { beats: 5 } });
-  });
-});
-
-describe("an exhausted budget", () => {
-  test("of a child asks no operator: the child ends, and the model of its parent is told why", async () => {
-    const harness = createChainHarness();
-    const asking = worker({
-      reply: () => ({ calls: [{ tool: "act", args: {} }] }),
-      budget: { beats: 20, onExhausted: "ask" },
-    });
-    const run = await played(harness, [boss({ children: 1 }), asking]);
-    const [child] = childrenOf(harness, run);
-    expect(child).toMatchObject({ status: "failed", endNotified: true });
-    expect(await kindsOf(harness, child?.run ?? "")).not.toContain("ApprovalRequested");
-    expect((await show(harness.world, run))?.result).toMatchObject([
-      { outcome: "failed", result: { status: "failed", why: { code: "BudgetExhausted" } } },
-    ]);
-  });
-});
-
-describe("a child that is left alone", () => {
-  test("has no parent, its grant is spent at once, and the call gives its name", async () => {
-    const harness = createChainHarness();
-    const run = await played(harness, [boss({ children: 1, child: { wait: false } }), worker()]);
-    const shown = await show(harness.world, run);
-    const left = [...harness.world.store.rows.values()].filter((row) => row.run !== run);
-    expect(left).toMatchObject([{ parent: null, status: "completed" }]);
-    expect(shown?.result).toEqual([{ outcome: "succeeded", result: { run: left[0]?.run } }]);
-    // Two replies of its own, and the grant.
-    expect(rowOf(harness, run).spent.beats).toBe(2 + 5);
   });
 });
 

@@ -1,0 +1,23 @@
+/** A family of runs in memory, played to its end, and what it left. */
+import type { Agent } from "../../../src/ports/agent.ts";
+import type { Row } from "../../../src/protocol/row.ts";
+import { timeline } from "../../../src/operations/views.ts";
+import { beginRun } from "../harness/drive.ts";
+import type { Harness } from "../harness/harness.ts";
+import { runUntilIdle } from "../harness/chain-steps.ts";
+
+export const TASKS_MAX = 400;
+
+export const childrenOf = (harness: Harness, run: string): readonly Row[] =>
+  [...harness.world.store.rows.values()].filter((row) => row.parent?.run === run);
+
+/** The ID of the root, whose agent is the first one. */
+export async function played(harness: Harness, agents: readonly Agent[]): Promise<string> {
+  const [first] = agents;
+  const { run } = await beginRun(harness.world, first as Agent, {});
+  await runUntilIdle(harness, agents, TASKS_MAX);
+  return run;
+}
+
+export const kindsOf = async (harness: Harness, run: string): Promise<readonly string[]> =>
+  ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
