@@ -6,7 +6,7 @@
  * load agents.
  */
 import { createHash } from "node:crypto";
-import { type Config, type DeployOptions, isolatedOf, limitsIn } from "../src/sdk/config.ts";
+import { type Config, type DeployOptions, type LimitOptions, isolatedOf, limitsIn } from "../src/sdk/config.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { MachineTimes } from "../src/adapters/aws/machine/asl.ts";
@@ -33,7 +33,7 @@ export interface Plan {
 }
 
 /** The deployment options of `cairn.config.ts`, with defaults. Null switches a feature off. */
-export interface Options extends Required<Omit<DeployOptions, "beatsPerInvocation" | keyof Optional>>, Optional {}
+export interface Options extends Required<Omit<DeployOptions, keyof Optional>>, Optional {}
 
 interface Optional {
   readonly concurrencyMax: number | null;
@@ -83,7 +83,7 @@ const BEAT_SECONDS = 60;
 
 /** Makes the plan from the config, the bundles and the agents. Throws if `beatSeconds` is not a whole number. */
 export function planOf(
-  { beatSeconds = BEAT_SECONDS, deploy = {}, ...config }: Pick<Config, "beatSeconds" | "deploy" | "keyDays">,
+  { beatSeconds = BEAT_SECONDS, deploy = {}, ...config }: Pick<Config, "beatSeconds" | "deploy"> & LimitOptions,
   bundles: readonly Pick<Bundle, "name" | "folder" | "digest">[],
   of: { readonly schedules?: readonly DeployedSchedule[]; readonly agents?: readonly AgentSecrets[] } = {},
 ): Plan {
@@ -92,12 +92,12 @@ export function planOf(
   const { isolation = "agent" } = deploy;
   const { schedules = [], agents = [] } = of;
   const secrets = [...new Set(agents.flatMap((each) => each.secrets))].toSorted();
-  const { beatsPerInvocation, concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100 } = deploy;
+  const { concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100 } = deploy;
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
     ...{ schedules, secrets, isolated: isolatedOf(deploy, agents), beatSeconds },
-    limits: { ...(beatsPerInvocation === undefined ? {} : { beatsPerInvocation }), ...limitsIn(config) },
+    limits: limitsIn(config),
     options: {
       ...{
         memoryMb,

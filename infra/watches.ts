@@ -231,7 +231,7 @@ function ofExecutions(names: Names): readonly Watch[] {
     watch("executions-throttled", ofMachine(names, "ExecutionThrottled"), {
       ...LASTING,
       means: "Step Functions delayed state transitions for 15 minutes: runs are slower, none is lost",
-      todo: "Ask for a higher quota of StateTransition in Service Quotas, or set deploy.beatsPerInvocation in cairn.config.ts: fewer transitions for the same beats",
+      todo: "Ask for a higher quota of StateTransition in Service Quotas, or set beatsPerInvocation in cairn.config.ts: fewer transitions for the same beats",
     }),
   ];
 }

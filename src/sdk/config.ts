@@ -19,6 +19,11 @@ export interface Config {
   readonly store?: string;
   /** The longest time of one beat, 0.5 to 900 seconds (the limit of Lambda); default 60. On AWS whole seconds. */
   readonly beatSeconds?: number;
+  /**
+   * The most model replies per invocation, 1 to 1000; default 1. With more, a run is claimed and its snapshot written
+   * less often, and each intent is still committed before its call. A death loses at most one beat in any case.
+   */
+  readonly beatsPerInvocation?: number;
   /** How many days the idempotency key of an ended run is kept, 1 to 366, default 30. Its data expires earlier. */
   readonly keyDays?: number;
   /** How many beats `cairn work` runs at the same time, 1 to 1000; default 4. */
@@ -73,8 +78,6 @@ export interface DeployOptions {
    * that `cairn rollout` selects.
    */
   readonly rollout?: "at-once" | "by-hand";
-  /** The most model replies per invocation; default 1. */
-  readonly beatsPerInvocation?: number;
   /**
    * The ARN of a KMS key whose data keys seal everything that is written. `required`: unsealed data is refused, so set
    * it only when no run is alive that started without a seal.
@@ -98,6 +101,7 @@ const schema: z.ZodType<Config> = z.strictObject({
   world: z.string().min(1).exactOptional(),
   store: path.exactOptional(),
   beatSeconds: z.number().min(0.5).max(900).exactOptional(),
+  beatsPerInvocation: z.int().min(1).max(1_000).exactOptional(),
   keyDays: z
     .number()
     .min(TIMES.keyMsMin / DAY_MS)
@@ -140,7 +144,6 @@ const schema: z.ZodType<Config> = z.strictObject({
         .record(z.string().regex(/^(?!AWS_|CAIRN_|LAMBDA_)[A-Z][A-Z0-9_]*$/), z.string().max(1_024))
         .exactOptional(),
       rollout: z.enum(["at-once", "by-hand"]).exactOptional(),
-      beatsPerInvocation: z.int().min(1).max(1_000).exactOptional(),
       seal: z
         .strictObject({
           kmsKey: z.string().regex(/^arn:aws[\w-]*:kms:[\w-]+:\d{12}:key\/[\w-]+$/),
@@ -158,8 +161,12 @@ export const isolatedOf = <Agent>(
 ): readonly Agent[] => (isolation === "none" || agents.length < 2 ? [] : agents);
 
 /** The limits that the config overrides, in every world. */
-export const limitsIn = ({ keyDays }: Pick<Config, "keyDays">): Pick<Partial<Limits>, "keyRetentionMs"> =>
-  keyDays === undefined ? {} : { keyRetentionMs: Math.round(keyDays * DAY_MS) };
+export const limitsIn = ({ beatsPerInvocation, keyDays }: LimitOptions): Partial<Limits> => ({
+  ...(beatsPerInvocation === undefined ? {} : { beatsPerInvocation }),
+  ...(keyDays === undefined ? {} : { keyRetentionMs: Math.round(keyDays * DAY_MS) }),
+});
+
+export type LimitOptions = Pick<Config, "beatsPerInvocation" | "keyDays">;
 
 /** The config in `dir` with absolute paths; null if there is no config file. Throws `ConfigInvalid`. */
 export async function loadConfig(dir: string): Promise<Config | null> {

@@ -1,10 +1,13 @@
 /** Worlds for the command line: each is known by its provider, and one more takes one more provider. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { awsProvider } from "../../src/adapters/aws/provider.ts";
 import { memoryProvider } from "../../src/adapters/memory/provider.ts";
 import { localProvider } from "../../src/adapters/local/provider.ts";
 import { systemClock } from "../../src/adapters/local/clock.ts";
 import { runCommand } from "../../src/cli/program.ts";
+import { settingsOf } from "../../src/cli/settings.ts";
 import { WORLDS } from "../../src/cli/worlds.ts";
 import { NO_SEAL_KEYS } from "../../src/ports/seal-keys.ts";
 import type { ConfiguredWorld, WorldProvider } from "../../src/ports/world-provider.ts";
@@ -101,4 +104,17 @@ test("an unnamed world lists the missing variables before anything is opened", a
   expect(JSON.parse(said.out)).toMatchObject({
     error: { code: "WorldIncomplete", missing: awsProvider.settings.map(({ variable }) => variable) },
   });
+});
+
+test("a setting of the config that is a limit counts in each world", async () => {
+  const dir = temporaryDir();
+  writeFileSync(
+    join(dir, "cairn.config.ts"),
+    "export const config = { agents: [], beatsPerInvocation: 7, keyDays: 2 };",
+  );
+  for (const flags of [{}, { world: "aws" }]) {
+    const { shell } = createShell({ dir, person: null }, ["list"]);
+    const { limits } = await settingsOf({ ...shell, env: { ...shell.env, ...ENV } }, flags);
+    expect(limits).toMatchObject({ beatsPerInvocation: 7, keyRetentionMs: 2 * 24 * 3_600_000 });
+  }
 });

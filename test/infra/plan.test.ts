@@ -44,15 +44,14 @@ test("the options of the config equal those of the plan", async () => {
       spendPerDayUsd: 7.5,
       tableName: "cairn-dev.restored",
     },
-    ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" }, beatsPerInvocation: 25 },
+    ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" } },
     ...{ seal: { kmsKey: KMS_KEY, required: true }, rollout: "by-hand", isolation: "none" },
   };
-  const config = await loaded({ beatSeconds: 300, keyDays: 60, deploy });
-  const { beatsPerInvocation, ...options } = deploy;
+  const config = await loaded({ beatSeconds: 300, beatsPerInvocation: 25, keyDays: 60, deploy });
   expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat", digest: "0" }])).toEqual({
     deployment: expect.any(String),
     ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [], isolated: [] },
-    ...{ beatSeconds: 300, limits: { beatsPerInvocation, keyRetentionMs: 60 * 24 * 3_600_000 }, options },
+    ...{ beatSeconds: 300, limits: { beatsPerInvocation: 25, keyRetentionMs: 60 * 24 * 3_600_000 }, options: deploy },
   });
 });
 
@@ -76,11 +75,14 @@ describe("an option is refused with its path", () => {
     ["env.CAIRN_TABLE", { CAIRN_TABLE: "another" }],
     ["env.lower", { lower: "x" }],
     ["env.LONG", { LONG: "x".repeat(1_025) }],
-    ["beatsPerInvocation", 0],
   ])("%s: %j", async (path, value) => {
     const [option = ""] = path.split(".");
     const refused = loaded({ deploy: { [option]: value } });
     await expect(refused).rejects.toThrow(new RegExp(`\\n {2}config\\.deploy\\.${path.replace(".", "\\.")}: `));
+  });
+
+  test.each([0, 1.5, 1_001])("beatsPerInvocation: %j", async (beatsPerInvocation) => {
+    await expect(loaded({ beatsPerInvocation })).rejects.toThrow(/\n {2}config\.beatsPerInvocation: /);
   });
 
   test.each([0.9, 367, "30"])("keyDays: %j", async (keyDays) => {
