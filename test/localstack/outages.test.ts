@@ -148,6 +148,16 @@ describe("during an outage of", () => {
     },
   );
 
+  test("the bucket, which answers nothing at all, no invocation is killed", { timeout: TIMEOUT_MS }, async () => {
+    const runs = await atWork(RUNS);
+    const since = Date.now();
+    proxy.meet("silent", (name) => name.endsWith(" object"), Infinity);
+    await passed(since);
+    await expectNoDeath(runs);
+    await proxy.calm();
+    await expectDone(runs, Date.now());
+  });
+
   test("85 % of the table's writes, by throttling, runs continue slowly or wait", { timeout: TIMEOUT_MS }, async () => {
     const runs = await atWork(RUNS);
     const since = Date.now();

@@ -16,7 +16,8 @@ export const FAULTS = [
   "denied",
   "late",
 ] as const;
-export type Fault = (typeof FAULTS)[number];
+/** `silent`: the connection stays open without an answer until the fault ends. */
+export type Fault = (typeof FAULTS)[number] | "silent";
 
 /** The name of a request: the operation of DynamoDB or Step Functions, or the method of S3. */
 export type Matches = (name: string, index: number) => boolean;
@@ -48,6 +49,7 @@ export class FaultProxy {
   #fault: Fault = "failed";
   #met = 0;
   readonly #late: { others: number; readonly arrive: () => void }[] = [];
+  readonly #silent: (() => void)[] = [];
   readonly #underWay = new Set<Promise<unknown>>();
 
   constructor(target: string) {
@@ -80,6 +82,7 @@ export class FaultProxy {
   async calm(): Promise<void> {
     this.#matches = () => false;
     for (const { arrive } of this.#late.splice(0)) arrive();
+    for (const hangUp of this.#silent.splice(0)) hangUp();
     await Promise.all(this.#underWay);
   }
 
@@ -127,6 +130,9 @@ export class FaultProxy {
           json: "AccessDeniedException",
           xml: "AccessDenied",
         });
+      case "silent":
+        await new Promise<void>((hangUp) => this.#silent.push(hangUp));
+        return null;
       case "late":
         await new Promise<void>((resolve) => this.#late.push({ others: LATE_BY, arrive: resolve }));
         await this.#forwarded(asked);
