@@ -66,6 +66,13 @@ test("schedule 92: a commit is applied and its response lost; the run is release
   expect(rowOf(harness, run)).toMatchObject({ owner: null, phase: "ExecutingTools", asks: 0 });
   await runUntilIdle(harness, agent);
   expect(await countOf(harness, { run, kind: "ModelCallLost" })).toBe(0);
+  // The same where that commit moved the run to its next execution, which no process has started yet.
+  const moving = createChainHarness({ chainClaimsMax: 1 });
+  const { run: moved } = await beginRun(moving.world, agent, {});
+  const lost = delayCommit(moving.world, { when: ({ nextChain }) => nextChain, meanwhile: (land) => land() });
+  expect(await attemptDuringOutage(moving, agent, lost.world)).toMatchObject({ reply: { route: "renew", chain: 2 } });
+  await runUntilIdle(moving, agent);
+  expect(rowOf(moving, moved)).toMatchObject({ status: "completed", deaths: 0 });
 });
 
 test("schedule 93: an end is decided and no store accepts it; a message arrives, and is read before the run is released", async () => {

@@ -31,7 +31,7 @@ const FREQUENT = [
   /^clock set (ahead|back)$/,
   /^provider (for minutes|for hours|a fallback answers|asked again at once)$/,
   /^mode /,
-  /^schedule (1|2|6|7|11|14|17|20|22|24|27|28|30|33|34|38|39|43|45|102)$/,
+  /^schedule (1|2|6|7|11|14|17|20|22|24|27|28|30|33|34|38|39|45|102)$/,
 ];
 
 test(
@@ -63,6 +63,8 @@ test("every schedule of the document has a witness, or a test that shows it", ()
 test.each([
   // Words to a run that was paused after its model had said that it was done were absorbed and never heard.
   "s257",
+  // Schedule 92: a late commit had moved the run to its next execution, and its invocation took itself for overtaken.
+  "s802",
   // Schedule 47: on under the epoch of somebody else, after a lost answer.
   "s7909",
   // Schedule 48: settle time without the margin of clocks.

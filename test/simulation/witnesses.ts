@@ -121,4 +121,5 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   131: "test/schedules/child-ends.test.ts",
   132: "test/schedules/child-ends.test.ts",
   133: "test/schedules/child-levels.test.ts",
+  136: "test/schedules/outages.test.ts",
 };

@@ -14,14 +14,17 @@ import { type Clock, StoreUnreachable, type World } from "../../ports/world.ts";
 
 /** How long the store calls of one invocation may take. */
 export class StoreTime {
-  /** The world with calls that end in time. */
+  /**
+   * The world with calls that end in time. What a process knows of secrets and seal keys belongs to their ports, so
+   * these stay as they are; the timeouts of their clients are short.
+   */
   readonly world: World;
   readonly #clock: Clock;
   readonly #releaseUntil: number;
   #until: number;
 
   constructor(world: World, { deadline }: Pick<Invocation, "deadline">) {
-    const { table, inbox, objects, chain, secrets, sealKeys, clock, limits } = world;
+    const { table, inbox, objects, chain, clock, limits } = world;
     this.#clock = clock;
     this.#until = deadline - limits.drainMs / 2;
     this.#releaseUntil = deadline - limits.drainMs / 4;
@@ -31,8 +34,6 @@ export class StoreTime {
       inbox: this.#bounded(inbox, { store: "the table", writes: INBOX_WRITES }),
       objects: this.#bounded(objects, { store: "the objects", writes: OBJECT_WRITES }),
       chain: this.#bounded(chain, { store: "the chain", writes: NO_WRITES }),
-      secrets: this.#bounded(secrets, { store: "the secrets", writes: NO_WRITES }),
-      sealKeys: this.#bounded(sealKeys, { store: "the seal keys", writes: NO_WRITES }),
     };
   }
 

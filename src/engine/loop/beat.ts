@@ -98,7 +98,7 @@ async function lostTo(
 ): Promise<Answered> {
   const { time, payload, row, run } = of;
   const { world } = time;
-  if (error instanceof Fenced) return answer(payload, "superseded");
+  if (error instanceof Fenced) return fenced(world, payload);
   if (error instanceof RowNewer) return waitsForNewer(world, { ...payload, agent: row.agent }, error.refused);
   if (error instanceof Unreadable) return unreadable(world, payload, `${error.code}: ${error.message}`);
   // A committed end only needs its notification to be delivered again.
@@ -107,7 +107,7 @@ async function lostTo(
   try {
     return waits(world, await (run === null ? releaseUnloaded(world, row, error) : releaseRun(run, error)));
   } catch (refused) {
-    if (refused instanceof Fenced) return answer(payload, "superseded");
+    if (refused instanceof Fenced) return fenced(world, payload);
     throw refused;
   }
 }
@@ -267,6 +267,18 @@ function answer(payload: Payload, route: Route, seconds = 1): Answered {
  */
 function superseded(payload: Payload, row: Row): Answered {
   return row.chain === payload.chain + 1 ? answer(payloadOf(row), "renew") : answer(payload, "superseded");
+}
+
+/**
+ * Schedule 92: what fenced this invocation may be its own commit, which moved the run to the next execution and whose
+ * answer was lost. Throws `StoreUnreachable`: then the chain retries the entry, and its claim finds that out.
+ */
+async function fenced(world: World, payload: Payload): Promise<Answered> {
+  const row = await world.table.read(payload.run, world.clock.now()).catch((error: unknown) => {
+    if (error instanceof StoreUnreachable) throw error;
+    return null;
+  });
+  return row?.born === payload.born ? superseded(payload, row) : answer(payload, "superseded");
 }
 
 /** Delivers the end of the run if it is not delivered yet, and replies with the route of an ended run. */

@@ -26,7 +26,7 @@ function beginInSilence() {
     clock.moveTo(clock.next() ?? clock.now());
     return [await settled, NOW + LIMITS.beatMs - clock.now()];
   };
-  return { clock, time, asked, outcomeOf };
+  return { clock, world, time, asked, outcomeOf };
 }
 
 test("a write that is not answered has an unknown outcome, and a read is refused", async () => {
@@ -55,4 +55,10 @@ test("an answer in time passes as it is, and leaves no timer behind", async () =
   const { clock, time } = beginInSilence();
   expect(await time.world.table.read("no-such-run", NOW)).toBeNull();
   expect(clock.next()).toBeNull();
+});
+
+test("what a process knows of secrets is known under the same port", () => {
+  const { world, time } = beginInSilence();
+  expect(time.world.secrets).toBe(world.secrets);
+  expect(time.world.sealKeys).toBe(world.sealKeys);
 });
