@@ -54,6 +54,9 @@ const CONDITIONALS: ReadonlySet<Operation> = new Set(
   (Object.keys(MEETS) as Operation[]).filter((operation) => MEETS[operation] === CONDITIONAL),
 );
 
+/** Calls that few histories make. Each second one meets a fault, so that every kind of fault is reached. */
+const RARE: ReadonlySet<Operation> = new Set(["table.redrive"]);
+
 /** How many of the next calls meet the same silence. */
 const CALLS_AWAY = 8;
 /** A late answer may come after the deadline of whoever waits for it. */
@@ -197,7 +200,8 @@ function faultOf({ sim, actor, operation, of }: Request): FaultKind | null {
   if (wrong !== undefined) return wrong.how;
   const { chances, plan, outage, clock, record } = sim;
   // People are many in a storm: the faults are meant for the run as well.
-  if (!chances.network.oneIn(actor.isPerson ? 2 * plan.oneIn : plan.oneIn)) return null;
+  const oneIn = actor.isPerson ? 2 * plan.oneIn : plan.oneIn;
+  if (!chances.network.oneIn(RARE.has(operation) ? 2 : oneIn)) return null;
   const fault = chances.network.pick(
     MEETS[operation].filter((each) => plan.repaired === "losses" || !ONLY_SWEPT.has(each)),
   );
