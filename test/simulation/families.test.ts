@@ -50,7 +50,7 @@ test.each([
   // Schedule 133: a worker was at work when the root ended, since its boss had reported a forced end before.
   "f271",
   // Schedule 117: a child reported and was removed, and a process that froze before made it again.
-  "f327",
+  "f533",
   // Schedule 123: the answer of a child that was too late was taken for that of its successor.
   "f136",
   // What a child spent was counted nowhere, since it was too late.
