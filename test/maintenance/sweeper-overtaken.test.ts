@@ -1,0 +1,35 @@
+/** What a sweep has read of a run may be past by the time that it acts. */
+import { expect, test } from "vitest";
+import { sendRequest } from "../../src/engine/loop/request.ts";
+import { sweep } from "../../src/maintenance/sweep.ts";
+import { attemptDuringOutage, storeOutage } from "../support/faults/store-outages.ts";
+import { runUntilIdle, wrapTableCall } from "../support/harness/chain-steps.ts";
+import { beginRun } from "../support/harness/drive.ts";
+import { BEAT_MS, createChainHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+
+test("a sweeper reads a run that backs off, which is claimed and parks before it is handed over: it stays parked (schedule 94)", async () => {
+  const harness = createChainHarness();
+  const agent = scriptedAgent({});
+  const { run } = await beginRun(harness.world, agent, {});
+  const table = storeOutage(harness.world, "table");
+  table.isAway = true;
+  for (let attempts = 0; attempts < 12; attempts += 1) await attemptDuringOutage(harness, agent, table.world);
+  let hasParked = false;
+  const overtaken = wrapTableCall(harness.world, "handOver", (call) => async (asked) => {
+    if (!hasParked) {
+      hasParked = true;
+      await sendRequest(harness.world, { run, want: "pause" });
+      await runUntilIdle(harness, agent);
+      expect(rowOf(harness, run)).toMatchObject({ status: "paused" });
+    }
+    return call(asked);
+  });
+  const { chain } = rowOf(harness, run);
+  const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal };
+  await sweep(overtaken, invocation, { deployment: "one" });
+  expect(hasParked).toBe(true);
+  expect(rowOf(harness, run)).toMatchObject({ chain, status: "paused" });
+  await sendRequest(harness.world, { run, want: "resume" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed" });
+});
