@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pass } from "node:timers/promises";
-import { defineAgent, scriptedModel, tool } from "cairn";
+import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 import { openStore } from "../src/adapters/local/store/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";

@@ -2,7 +2,7 @@
  * The run that the benchmarks measure. Each beat has a model reply of 1.5 KB and a tool result of 2.0 KB, and every
  * second call has an outside effect and an idempotency key. The model replies at once.
  */
-import { defineAgent, scriptedModel, tool } from "cairn";
+import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
 /** The agent, and in `performed` the number of calls that really ran so far. */

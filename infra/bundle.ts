@@ -110,7 +110,7 @@ async function built({ entry, folder, plugins }: Wanted & { readonly plugins: Pl
     logLevel: "error",
     // Packages that are still CommonJS call `require`.
     banner: { js: 'import{createRequire as cjs}from"node:module";const require=cjs(import.meta.url);' },
-    alias: { cairn: join(ROOT, "src", "index.ts") },
+    alias: { "cairn-run": join(ROOT, "src", "index.ts") },
     // Agent files may be outside of any folder with installed packages.
     nodePaths: [join(ROOT, "node_modules")],
     plugins,

@@ -2,7 +2,7 @@
  * An orchestrator that compares products: a boss commissions one researcher per product, and a merger writes the report
  * from their memos. Each researcher is a child run. The laboratory delivers each test result once per key.
  */
-import { check, childTool, defineAgent, defineChaos, orchestrator, tool } from "cairn";
+import { check, childTool, defineAgent, defineChaos, orchestrator, tool } from "cairn-run";
 import { z } from "zod";
 import { act, effectsIn, worldOf } from "../shared/outside.ts";
 import { bossModel, researchModel } from "./model.ts";

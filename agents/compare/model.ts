@@ -1,5 +1,5 @@
 /** The models of this example: functions of the conversation, or a real model that `EXAMPLE_MODEL` names. */
-import { type Conversation, type ModelChoice, type ScriptedReply, scriptedModel } from "cairn";
+import { type Conversation, type ModelChoice, type ScriptedReply, scriptedModel } from "cairn-run";
 import { z } from "zod";
 
 const real = process.env.EXAMPLE_MODEL;

@@ -3,7 +3,7 @@
  * another team in the meantime: then the plan is stale, and another one follows. Invitations come last, because nothing
  * takes them back.
  */
-import { check, defineAgent, defineChaos, planExecute, tool } from "cairn";
+import { check, defineAgent, defineChaos, planExecute, tool } from "cairn-run";
 import { z } from "zod";
 import { act, effectsIn, worldOf } from "../shared/outside.ts";
 import { model } from "./model.ts";

@@ -3,7 +3,7 @@
  * lines, so no later stage builds on a number that was read wrong. The end-to-end check compares the booking with the
  * invoice itself.
  */
-import { check, defineAgent, defineChaos, pipeline, tool } from "cairn";
+import { check, defineAgent, defineChaos, pipeline, tool } from "cairn-run";
 import { z } from "zod";
 import { act, effectsIn, worldOf } from "../shared/outside.ts";
 import { model } from "./model.ts";

@@ -1,5 +1,5 @@
 /** The model of this example: a function of the conversation, or a real model that `EXAMPLE_MODEL` names. */
-import { type Conversation, type ModelChoice, type ScriptedReply, scriptedModel } from "cairn";
+import { type Conversation, type ModelChoice, type ScriptedReply, scriptedModel } from "cairn-run";
 import { z } from "zod";
 
 export const model: ModelChoice = process.env.EXAMPLE_MODEL ?? scriptedModel({ name: "invoice-model", reply });

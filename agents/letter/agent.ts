@@ -2,7 +2,7 @@
  * A debate about a letter of application: a drafter writes, a critic objects, and a judge who sees no criticism scores
  * each draft. The best-scored draft is filed once. The judge has a model of its own.
  */
-import { check, debate, defineAgent, defineChaos, tool } from "cairn";
+import { check, debate, defineAgent, defineChaos, tool } from "cairn-run";
 import { z } from "zod";
 import { act, effectsIn, worldOf } from "../shared/outside.ts";
 import { judge, model } from "./model.ts";

@@ -4,7 +4,7 @@
  * run that died in the middle of an order can simply send it again.
  */
 import { join } from "node:path";
-import { type RunView, check, defineAgent, defineChaos, tool } from "cairn";
+import { type RunView, check, defineAgent, defineChaos, tool } from "cairn-run";
 import { z } from "zod";
 import { model, price } from "./model.ts";
 import { ask, book, bookingsIn, cancel, takes } from "./services.ts";

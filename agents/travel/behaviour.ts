@@ -1,6 +1,6 @@
 /** Lets demos and tests make a service misbehave, to show what service failures do to a run. */
 import { setTimeout as wait } from "node:timers/promises";
-import { Rejected } from "cairn";
+import { Rejected } from "cairn-run";
 import { type Service, openFile } from "./service-file.ts";
 
 /** What goes wrong with the next `times` requests. */

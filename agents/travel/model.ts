@@ -2,7 +2,7 @@
  * The model of this example, a function of the conversation: it needs no network, and another trip gives another run.
  * It picks the first step that has not succeeded yet.
  */
-import { type Conversation, type ScriptedReply, scriptedModel } from "cairn";
+import { type Conversation, type ScriptedReply, scriptedModel } from "cairn-run";
 import { log } from "./services.ts";
 import { booked, choice, trip } from "./trip.ts";
 

@@ -3,7 +3,7 @@
  * key, like a real service: an equal key returns the first booking, another key makes a second one.
  */
 import { setTimeout as wait } from "node:timers/promises";
-import { OutcomeUnknown } from "cairn";
+import { OutcomeUnknown } from "cairn-run";
 import { misbehave } from "./behaviour.ts";
 import { type Service, openFile } from "./service-file.ts";
 import { referenceOf } from "./trip.ts";

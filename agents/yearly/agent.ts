@@ -3,7 +3,7 @@
  * branches, and each branch closes its books once. Reports are merged level by level, so that the root never reads the
  * branches.
  */
-import { check, childTool, defineAgent, defineChaos, hierarchical, tool } from "cairn";
+import { check, childTool, defineAgent, defineChaos, hierarchical, tool } from "cairn-run";
 import { z } from "zod";
 import { act, effectsIn, worldOf } from "../shared/outside.ts";
 import { bossModel, branchModel } from "./model.ts";

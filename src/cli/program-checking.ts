@@ -1,13 +1,10 @@
 /** The commands that check an agent and its environment before it runs in earnest. */
 import { type Command, InvalidArgumentError } from "commander";
-import { OPERATIONS } from "../operations/table.ts";
+import { HELP } from "../operations/help.ts";
 import { STRATEGIES } from "../chaos/strategy.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
-import { auditAgent } from "./commands/audit.ts";
-import { type ChaosFlags, chaos } from "./commands/chaos.ts";
-import { doctor } from "./commands/doctor.ts";
-import { fenceStore } from "./commands/restored.ts";
-import { type RolloutFlags, rollout } from "./commands/rollout.ts";
+import type { ChaosFlags } from "./commands/chaos.ts";
+import type { RolloutFlags } from "./commands/rollout.ts";
 
 export function addChecking(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Checking:");
@@ -19,8 +16,8 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
     .option("--strict", "exit with 1 if a safeguard is missing")
     .option("--markdown", "print its tools as a Markdown table")
     .option("--beat-seconds <seconds>", BEAT)
-    .action((agent: string, _, command: Command) =>
-      ends(auditAgent(shell, { agent, flags: command.optsWithGlobals() })),
+    .action(async (agent: string, _, command: Command) =>
+      ends((await import("./commands/audit.ts")).auditAgent(shell, { agent, flags: command.optsWithGlobals() })),
     );
   program
     .command("doctor")
@@ -28,8 +25,13 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
     .option("--production", "also check what a production deployment needs, and fail if it lacks something")
     .option("--run <run>", "also check each stored field of this run: its bound, and that its events give it again")
     .option("--beat-seconds <seconds>", BEAT)
-    .action((_, command: Command) =>
-      ends(doctor(shell, { flags: command.optsWithGlobals(), version: program.version() ?? "" })),
+    .action(async (_, command: Command) =>
+      ends(
+        (await import("./commands/doctor.ts")).doctor(shell, {
+          flags: command.optsWithGlobals(),
+          version: program.version() ?? "",
+        }),
+      ),
     );
   program
     .command("rollout [version]")
@@ -43,13 +45,20 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
     )
     .option("--every-minutes <minutes>", "how long to watch the alarms after each step", wholeNumber(1, 1_440), 10)
     .option("--back", "give all new runs to the version that has most of them now")
-    .action((target: string | undefined, _, command: Command) =>
-      ends(rollout(shell, { version: target ?? null, flags: command.optsWithGlobals<RolloutFlags>() })),
+    .action(async (target: string | undefined, _, command: Command) =>
+      ends(
+        (await import("./commands/rollout.ts")).rollout(shell, {
+          version: target ?? null,
+          flags: command.optsWithGlobals<RolloutFlags>(),
+        }),
+      ),
     );
   program
     .command("restored")
-    .description(OPERATIONS.restored.help)
-    .action((_, command: Command) => ends(fenceStore(shell, command.optsWithGlobals())));
+    .description(HELP.restored)
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/restored.ts")).fenceStore(shell, command.optsWithGlobals())),
+    );
   addChaos(program, { shell, ends });
 }
 
@@ -77,8 +86,8 @@ function addChaos(program: Command, { shell, ends }: Into): void {
     )
     .option("--keep", "keep the stores, even if every task survived")
     .option("--markdown", "print the table as Markdown")
-    .action((agent: string, _, command: Command) =>
-      ends(chaos(shell, { agent, flags: command.optsWithGlobals<ChaosFlags>() })),
+    .action(async (agent: string, _, command: Command) =>
+      ends((await import("./commands/chaos.ts")).chaos(shell, { agent, flags: command.optsWithGlobals<ChaosFlags>() })),
     );
 }
 

@@ -2,28 +2,15 @@
 import { Command, CommanderError, Option } from "commander";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
-import { OPERATIONS } from "../operations/table.ts";
-import { CliError, EXIT, asCliError, errorDocument, renderError } from "./errors.ts";
-import { assignRun } from "./commands/assign.ts";
+import { HELP } from "../operations/help.ts";
+import { CliError, EXIT, errorDocument, renderError } from "./errors.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
-import { type DecisionFlags, decideGate, listApprovals } from "./commands/approve.ts";
+import type { DecisionFlags } from "./commands/approve.ts";
 import { GRANT_OPTIONS } from "./commands/budget.ts";
-import { diagnoseRun } from "./commands/diagnose.ts";
-import { verifyTyped } from "./commands/verify.ts";
-import { list, showLedger, showRun, showTimeline, watch } from "./commands/show.ts";
 import { addChecking } from "./program-checking.ts";
 import { addRecorded } from "./program-recorded.ts";
-import { purgeRun } from "./commands/purge.ts";
-import { reconcileCall } from "./commands/reconcile.ts";
-import { redriveRun } from "./commands/redrive.ts";
-import { showSchedules } from "./commands/schedules.ts";
-import { cancelAndUndo, restartRun } from "./commands/undo.ts";
 import { type Shell, printDocument } from "./shell.ts";
-import { start } from "./commands/start.ts";
-import { sendWords, steerRun } from "./commands/steer.ts";
-import { upgradeRun } from "./commands/upgrade.ts";
 import { commandLine } from "./render/words.ts";
-import { work } from "./commands/work.ts";
 
 /** Runs the command that the user typed, and returns its exit code. Never rejects: it prints an error instead. */
 export async function runCommand(shell: Shell, version: string): Promise<number> {
@@ -31,6 +18,7 @@ export async function runCommand(shell: Shell, version: string): Promise<number>
     return await parse(shell, version);
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return EXIT.done;
+    const { asCliError } = await import("./thrown-errors.ts");
     const told = asCliError(error, shell.argv);
     shell.terminal.waitFor(null);
     if (shell.json) printDocument(shell, errorDocument(told));
@@ -89,11 +77,11 @@ function bareProgram({ terminal }: Shell, version: string): Command {
       // `runCommand` prints the error, in the same form as every other error.
       outputError: () => {},
     })
-    .addHelpText("after", HELP)
+    .addHelpText("after", AFTER_HELP)
     .exitOverride();
 }
 
-const HELP = `
+const AFTER_HELP = `
 A run ID may be shortened to a unique prefix of at least 6 characters, its tenant not counted.
 Exit codes: 0 done, 1 the run or check failed, 2 usage, 3 not found, 4 refused or an operator is needed, 5 store error;
 130 and 143 if a waiting command was interrupted.
@@ -105,13 +93,15 @@ function addRunning(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Runs:");
   program
     .command("start <agent>")
-    .description(OPERATIONS.start.help)
+    .description(HELP.start)
     .option("--input <json>", "the task: JSON, @file, or - for stdin")
     .option("--key <key>", "idempotency key: the same key gives the same run, also for 30 days after its end")
     .option("--wait", "wait until the run has ended or needs an operator; drive the run if no other process does")
     .option("--tenant <name>", "the tenant of the run", DEFAULT_TENANT)
     .option("--beat-seconds <seconds>", BEAT)
-    .action((agent: string, _, command: Command) => ends(start(shell, { agent, flags: command.optsWithGlobals() })));
+    .action(async (agent: string, _, command: Command) =>
+      ends((await import("./commands/start.ts")).start(shell, { agent, flags: command.optsWithGlobals() })),
+    );
   program
     .command("work")
     .description("drive the runs of a store until stopped; only one process at a time may do so")
@@ -121,10 +111,12 @@ function addRunning(program: Command, { shell, ends }: Into): void {
       wholeNumber(1, 1_000),
     )
     .option("--beat-seconds <seconds>", BEAT)
-    .action((_, command: Command) => ends(work(shell, command.optsWithGlobals())));
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/work.ts")).work(shell, command.optsWithGlobals())),
+    );
   program
     .command("reconcile <run> <call>")
-    .description(OPERATIONS.reconcile.help)
+    .description(HELP.reconcile)
     .addOption(
       new Option("--as <answer>", ANSWERS)
         .choices(["succeeded", "failed", "retry", "compensate"])
@@ -132,8 +124,10 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     )
     .option("--result <json>", "with succeeded: what the call returned; JSON or @file")
     .option("--note <text>", "a note for the record")
-    .action((run: string, call: string, _, command: Command) =>
-      ends(reconcileCall(shell, { run, call, flags: command.optsWithGlobals() })),
+    .action(async (run: string, call: string, _, command: Command) =>
+      ends(
+        (await import("./commands/reconcile.ts")).reconcileCall(shell, { run, call, flags: command.optsWithGlobals() }),
+      ),
     );
 }
 
@@ -150,11 +144,13 @@ function addDecisions(program: Command, { shell, ends }: Into): void {
     .command("approvals")
     .description("list the calls that wait for a human's approval")
     .option("--tenant <name>", "the tenant of the runs", DEFAULT_TENANT)
-    .action((_, command: Command) => ends(listApprovals(shell, command.optsWithGlobals())));
-  for (const { command: name, help = "" } of OPERATIONS.decide.typed) {
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/approve.ts")).listApprovals(shell, command.optsWithGlobals())),
+    );
+  for (const name of ["approve", "deny"] as const) {
     const decision = program
       .command(`${name} <run> [gate]`)
-      .description(help)
+      .description(HELP[name])
       .option("--note <text>", "why, for the record and for the model");
     if (name === "approve") {
       decision.option(
@@ -163,9 +159,16 @@ function addDecisions(program: Command, { shell, ends }: Into): void {
       );
       for (const [option, means] of GRANT_OPTIONS) decision.option(option, means);
     }
-    decision.action((run: string, gate: string | undefined, _, command: Command) => {
+    decision.action(async (run: string, gate: string | undefined, _, command: Command) => {
       const flags = command.optsWithGlobals<DecisionFlags>();
-      return ends(decideGate(shell, { run, gate: gate ?? null, approve: name === "approve", flags }));
+      return ends(
+        (await import("./commands/approve.ts")).decideGate(shell, {
+          run,
+          gate: gate ?? null,
+          approve: name === "approve",
+          flags,
+        }),
+      );
     });
   }
 }
@@ -174,46 +177,59 @@ function addSteering(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Steering:");
   program
     .command("send <run> <text>")
-    .description(OPERATIONS.send.help)
+    .description(HELP.send)
     .option("--key <key>", "idempotency key: the same key sends one message, however often it is sent")
-    .action((run: string, text: string, _, command: Command) =>
-      ends(sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
+    .action(async (run: string, text: string, _, command: Command) =>
+      ends((await import("./commands/steer.ts")).sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
     );
   addDecisions(program, { shell, ends });
   for (const want of ["pause", "resume", "cancel"] as const) {
-    const steering = program.command(`${want} <run>`).description(OPERATIONS[want].help);
-    if (want === "resume") steering.option("--upgrade", OPERATIONS.upgrade.help);
+    const steering = program.command(`${want} <run>`).description(HELP[want]);
+    if (want === "resume") steering.option("--upgrade", HELP.upgrade);
     if (want === "cancel") steering.option("--compensate", "undo its effects before it ends, newest first");
-    steering.action((run: string, { upgrade = false, compensate = false }: Wish, command: Command) => {
+    steering.action(async (run: string, { upgrade = false, compensate = false }: Wish, command: Command) => {
       const flags = command.optsWithGlobals();
-      if (compensate) return ends(cancelAndUndo(shell, { run, flags }));
-      return ends(upgrade ? upgradeRun(shell, { run, flags }) : steerRun(shell, { run, want, flags }));
+      if (compensate) return ends((await import("./commands/undo.ts")).cancelAndUndo(shell, { run, flags }));
+      if (upgrade) return ends((await import("./commands/upgrade.ts")).upgradeRun(shell, { run, flags }));
+      return ends((await import("./commands/steer.ts")).steerRun(shell, { run, want, flags }));
     });
   }
   program
     .command("restart <run>")
-    .description(OPERATIONS.restart.help)
+    .description(HELP.restart)
     .option("--yes", "confirm the restart")
-    .action((run: string, _, command: Command) => ends(restartRun(shell, { run, flags: command.optsWithGlobals() })));
+    .action(async (run: string, _, command: Command) =>
+      ends((await import("./commands/undo.ts")).restartRun(shell, { run, flags: command.optsWithGlobals() })),
+    );
   program
     .command("redrive <run>")
-    .description(OPERATIONS.redrive.help)
+    .description(HELP.redrive)
     .option("--by <name>", "who asks for it, for the record (default: you)")
     .option("--why <text>", "why, for the record")
-    .action((run: string, _, command: Command) => ends(redriveRun(shell, { run, flags: command.optsWithGlobals() })));
+    .action(async (run: string, _, command: Command) =>
+      ends((await import("./commands/redrive.ts")).redriveRun(shell, { run, flags: command.optsWithGlobals() })),
+    );
   program
     .command("assign <run> <operator>")
-    .description(OPERATIONS.assign.help)
-    .action((run: string, operator: string, _, command: Command) =>
-      ends(assignRun(shell, { run, to: operator, flags: command.optsWithGlobals() })),
+    .description(HELP.assign)
+    .action(async (run: string, operator: string, _, command: Command) =>
+      ends(
+        (await import("./commands/assign.ts")).assignRun(shell, {
+          run,
+          to: operator,
+          flags: command.optsWithGlobals(),
+        }),
+      ),
     );
   program
     .command("purge <run>")
-    .description(OPERATIONS.purge.help)
+    .description(HELP.purge)
     .option("--keep-archive", "keep its archive, if it has one, until the archive's own retention expires")
     .option("--yes", "skip the question; required if there is no terminal to ask at")
     .option("--forget-key", "also free its idempotency key: the key may start the work again; needs the full run ID")
-    .action((run: string, _, command: Command) => ends(purgeRun(shell, { run, flags: command.optsWithGlobals() })));
+    .action(async (run: string, _, command: Command) =>
+      ends((await import("./commands/purge.ts")).purgeRun(shell, { run, flags: command.optsWithGlobals() })),
+    );
 }
 
 const STATUSES = [...new Set(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)])];
@@ -222,29 +238,39 @@ function addLooking(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Inspecting:");
   program
     .command("list")
-    .description(OPERATIONS.list.help)
+    .description(HELP.list)
     .addOption(new Option("--status <status>", "only runs of this status").choices(STATUSES))
     .option("--agent <name>", "only runs of this agent")
     .option("--tenant <name>", "the tenant of the runs", DEFAULT_TENANT)
     .option("--limit <n>", "at most this many", wholeNumber(1, 100_000), 20)
-    .action((_, command: Command) => ends(list(shell, command.optsWithGlobals())));
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/show.ts")).list(shell, command.optsWithGlobals())),
+    );
   program
     .command("schedules")
     .description("list the scheduled agents: when each fires next, and the result of its last firing")
-    .action((_, command: Command) => ends(showSchedules(shell, command.optsWithGlobals())));
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/schedules.ts")).showSchedules(shell, command.optsWithGlobals())),
+    );
   const looks = [
-    ["show", OPERATIONS.show.help, showRun],
-    ["timeline", OPERATIONS.timeline.help, showTimeline],
-    ["ledger", OPERATIONS.ledger.help, showLedger],
-    ["diagnose", OPERATIONS.diagnose.help, diagnoseRun],
-    ["verify", OPERATIONS.verify.help, verifyTyped],
-    ["watch", "follow a run's timeline until the run has ended or needs an operator", watch],
+    ["show", HELP.show, async () => (await import("./commands/show.ts")).showRun],
+    ["timeline", HELP.timeline, async () => (await import("./commands/show.ts")).showTimeline],
+    ["ledger", HELP.ledger, async () => (await import("./commands/show.ts")).showLedger],
+    ["diagnose", HELP.diagnose, async () => (await import("./commands/diagnose.ts")).diagnoseRun],
+    ["verify", HELP.verify, async () => (await import("./commands/verify.ts")).verifyTyped],
+    [
+      "watch",
+      "follow a run's timeline until the run has ended or needs an operator",
+      async () => (await import("./commands/show.ts")).watch,
+    ],
   ] as const;
   for (const [name, description, look] of looks) {
     program
       .command(`${name} <run>`)
       .description(description)
-      .action((run: string, _, command: Command) => ends(look(shell, { run, flags: command.optsWithGlobals() })));
+      .action(async (run: string, _, command: Command) =>
+        ends((await look())(shell, { run, flags: command.optsWithGlobals() })),
+      );
   }
 }
 

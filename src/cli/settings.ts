@@ -5,6 +5,7 @@
  * available, so that `cairn start travel` works anywhere. Nothing else of that package's config applies, least of all
  * its store.
  */
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { type Config, limitsIn, loadConfig } from "../sdk/config.ts";
@@ -40,7 +41,7 @@ export interface Settings {
   readonly command: (...words: readonly string[]) => string;
 }
 
-const OWN_PACKAGE = fileURLToPath(new URL("../..", import.meta.url));
+const OWN_PACKAGE = dirname(fileURLToPath(import.meta.resolve("#package")));
 const BEAT_SECONDS = 60;
 
 /** `beatSeconds`: the maximum duration of a beat if no source sets it. */

@@ -36,9 +36,9 @@ export function supervise(options: SuperviseOptions): Supervisor {
   const entry = isHeld(shell) ? "held-worker" : "worker";
   return supervision.start({
     worker: {
-      module: new URL(`./workers/${entry}.ts`, import.meta.url),
+      module: new URL(import.meta.resolve(`#cli/workers/${entry}`)),
       args: [JSON.stringify(told)],
-      execArgv: [],
+      execArgv: [NO_WARNINGS],
       // A compile cache shortens the start of a child, and with it the recovery of a run whose process died.
       env: { ...shell.env, NODE_COMPILE_CACHE: getCompileCacheDir() },
     },
@@ -47,6 +47,9 @@ export function supervise(options: SuperviseOptions): Supervisor {
     onEvent,
   });
 }
+
+/** Node 22 warns in each process that its SQLite is experimental. Users can do nothing about that. */
+export const NO_WARNINGS = "--disable-warning=ExperimentalWarning";
 
 const DEFAULT_WORKERS = 4;
 

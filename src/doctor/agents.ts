@@ -6,6 +6,7 @@ import type { Agent } from "../ports/agent.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { priceWords } from "../sdk/prices.ts";
 import { type Check, type Verdict, fail, ok, unknown, warn } from "../ports/diagnosis.ts";
+import { NODE_MIN, isNodeTooOld } from "./node-version.ts";
 
 /** An agent as the checks see it. */
 export interface AgentSeen {
@@ -46,9 +47,6 @@ export interface AgentsCase {
   readonly secrets: readonly SecretSeen[];
 }
 
-/** The first Node that runs TypeScript directly and has the SQLite that stores need. */
-const NODE_MAJOR_MIN = 24;
-
 /** Reduces an agent to what the checks need. */
 export const agentSeen = (agent: Agent, unfit: string | null): AgentSeen => ({
   ...{ name: agent.name, version: agent.version, unfit },
@@ -66,9 +64,7 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
     id: "node",
     says: "Node is new enough",
     judge: ({ node }) =>
-      Number(/^v(\d+)/.exec(node)?.[1]) >= NODE_MAJOR_MIN
-        ? ok(node)
-        : fail(`this is ${node}`, "run it as npx cairn: npm installs the right Node beside it"),
+      isNodeTooOld(node.slice(1)) ? fail(`this is ${node}`, `install Node ${NODE_MIN} or newer`) : ok(node),
   },
   {
     id: "agents",

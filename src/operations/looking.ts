@@ -3,6 +3,7 @@ import * as z from "zod";
 import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";
 import { type Verified, verify } from "../history/verify.ts";
+import { HELP } from "./help.ts";
 import { type Finding, diagnose } from "./diagnose.ts";
 import { type Listed, listRuns } from "./list.ts";
 import { RESPONSES, runInput, operation, respond } from "./operation.ts";
@@ -15,7 +16,7 @@ type Missing = { readonly kind: "missing" };
 export const READ_ROWS = {
   list: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "list" }] },
-    help: "list runs, newest first",
+    help: HELP.list,
     input: z.strictObject({
       status: z.enum(statuses).nullable().default(null),
       agent: z.string().nullable().default(null),
@@ -26,7 +27,7 @@ export const READ_ROWS = {
   }),
   show: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "show" }] },
-    help: "show the status of a run, its cost, and what it needs",
+    help: HELP.show,
     input: runInput,
     run: async ({ world, row: seen }, of): Promise<Missing | { readonly kind: "shown"; readonly shown: Shown }> => {
       const row = seen ?? (await world.table.read(of.run, world.clock.now()));
@@ -38,7 +39,7 @@ export const READ_ROWS = {
   }),
   timeline: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "timeline" }] },
-    help: "show everything that happened in a run: beats, cost, process deaths and takeovers",
+    help: HELP.timeline,
     input: runInput.extend({ after: z.int().nonnegative().default(0) }),
     run: async (
       { world },
@@ -51,7 +52,7 @@ export const READ_ROWS = {
   }),
   ledger: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "ledger" }] },
-    help: "list every tool call of a run: its key, attempts, outcome and evidence",
+    help: HELP.ledger,
     input: runInput,
     run: async (
       { world },
@@ -64,7 +65,7 @@ export const READ_ROWS = {
   }),
   diagnose: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "diagnose" }] },
-    help: "which typical failure a run shows, the evidence, and what to do first",
+    help: HELP.diagnose,
     input: runInput,
     run: async (
       { world },
@@ -77,7 +78,7 @@ export const READ_ROWS = {
   }),
   verify: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "verify" }] },
-    help: "check that all data of a run or an export is unchanged and complete since its start",
+    help: HELP.verify,
     input: runInput,
     run: async (
       { world, onStep },
@@ -95,7 +96,7 @@ export const READ_ROWS = {
   }),
   export: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "export" }] },
-    help: "write a run to one file that needs no store, for replay and for the record; a live run as it is now",
+    help: HELP.export,
     input: runInput,
     run: async (
       { world, onStep, write = () => undefined },

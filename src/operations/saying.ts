@@ -1,6 +1,7 @@
 /** The operations that send one message to a run, as rows of the operation table. */
 import * as z from "zod";
 import { METERS } from "../core/policy/budget.ts";
+import { HELP } from "./help.ts";
 import { assign } from "./assign.ts";
 import { decide } from "./decide.ts";
 import type { Decided } from "./decision-fate.ts";
@@ -36,7 +37,7 @@ async function agentOfRun({ world, agentOf }: OperationContext, of: string) {
 export const MESSAGE_ROWS = {
   send: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
-    help: "send a message to the model of a run",
+    help: HELP.send,
     // Without an ID each message is a new one.
     input: runInput.extend({ text: z.string(), id: z.string().nullable().default(null) }),
     run: async (context, { run: to, text, id }): Promise<Sent & { readonly message: string }> => {
@@ -57,15 +58,15 @@ export const MESSAGE_ROWS = {
   }),
   decide: operation({
     ...{ scope: "approve", writes: true },
-    help: "approve or deny a call that waits for approval",
+    help: HELP.decide,
     typed: [
       {
         command: "approve",
-        help: "approve a call, or more budget, that a run waits for; name the gate or its call if there are several",
+        help: HELP.approve,
       },
       {
         command: "deny",
-        help: "deny a call, and tell the model so, or deny more budget; name the gate or its call if there are several",
+        help: HELP.deny,
       },
     ],
     input: runInput.extend({
@@ -84,7 +85,7 @@ export const MESSAGE_ROWS = {
   }),
   budget: operation({
     ...{ scope: "approve", writes: true },
-    help: "grant more budget to a run that asks for it",
+    help: HELP.budget,
     typed: [{ command: "approve", option: "--usd" }],
     input: runInput.extend({ gate: z.string(), note, waitMs, more }),
     run: ({ world, by }, said): Promise<Decided> => decide(world, { ...said, as: "approve", args: null, by }),
@@ -92,7 +93,7 @@ export const MESSAGE_ROWS = {
   }),
   reconcile: operation({
     ...{ scope: "approve", writes: true, typed: [{ command: "reconcile" }] },
-    help: "reconcile a call with an unknown outcome: say whether it happened",
+    help: HELP.reconcile,
     input: runInput.extend({
       call: z.string(),
       note,
@@ -113,7 +114,7 @@ export const MESSAGE_ROWS = {
   }),
   assign: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "assign" }] },
-    help: "assign a run to an operator; approvals and show name the operator",
+    help: HELP.assign,
     input: runInput.extend({ to: z.string() }),
     run: ({ world, by }, of) => assign(world, { ...of, by }),
     outcomes: {
@@ -126,7 +127,7 @@ export const MESSAGE_ROWS = {
   }),
   upgrade: operation({
     ...{ scope: "approve", writes: true, typed: [{ command: "resume", option: "--upgrade" }] },
-    help: "accept the agent version that the run waits for",
+    help: HELP.upgrade,
     input: runInput,
     run: ({ world, by }, of) => acceptUpgrade(world, { ...of, by }),
     outcomes: {

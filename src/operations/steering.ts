@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Request } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { sendRequest } from "../engine/loop/request.ts";
+import { HELP } from "./help.ts";
 import { RESPONSES, runInput, operation, respond } from "./operation.ts";
 import { type Purged, purge } from "./purge.ts";
 import { redrive } from "./redrive.ts";
@@ -38,7 +39,7 @@ const notRedriven = (code: string) => respond.refused(code, "The run cannot be r
 export const START_ROWS = {
   start: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "start" }] },
-    help: "start a run of an agent: a name from cairn.config.ts, or a file such as ./my-agent.ts",
+    help: HELP.start,
     input: z.strictObject({ agent: z.string(), input: json, key: z.string().nullable().default(null) }),
     run: async (
       { world, tenant, by, agentOf },
@@ -63,21 +64,21 @@ export const START_ROWS = {
 export const STEERING_ROWS = {
   pause: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "pause" }] },
-    help: "pause a run after its current beat",
+    help: HELP.pause,
     input: runInput,
     run: ({ world }, of) => asked(world, { run: of.run, want: "pause" }),
     outcomes: STEERED,
   }),
   resume: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "resume" }] },
-    help: "resume a paused run, or make a run that waits for code or its model try again now",
+    help: HELP.resume,
     input: runInput,
     run: ({ world }, of) => asked(world, { run: of.run, want: "resume" }),
     outcomes: STEERED,
   }),
   cancel: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "cancel" }] },
-    help: "end a run; it starts no new call",
+    help: HELP.cancel,
     input: runInput.extend({ compensate: z.boolean().default(false) }),
     run: ({ world, by }, of): Promise<Steered | Undone> =>
       of.compensate ? undoAndCancel(world, { run: of.run, by }) : asked(world, { run: of.run, want: "cancel" }),
@@ -85,7 +86,7 @@ export const STEERING_ROWS = {
   }),
   restart: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "restart" }] },
-    help: "the last resort: undo the effects of a run and begin again from its task; shows the cost first",
+    help: HELP.restart,
     input: runInput.extend({ confirmed: z.boolean().default(false) }),
     run: ({ world, by }, of) => undoAndRestart(world, { ...of, by }),
     outcomes: {
@@ -95,7 +96,7 @@ export const STEERING_ROWS = {
   }),
   redrive: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "redrive" }] },
-    help: "continue a run that failed for an infrastructure reason from its last checkpoint",
+    help: HELP.redrive,
     input: runInput.extend({ why: z.string().default("") }),
     run: ({ world, by }, of) => redrive(world, { ...of, by }),
     outcomes: {
@@ -114,7 +115,7 @@ export const STEERING_ROWS = {
   }),
   purge: operation({
     ...{ scope: "admin", writes: true, typed: [{ command: "purge" }] },
-    help: "remove an ended run with all its data, before its retention expires",
+    help: HELP.purge,
     input: runInput.extend({
       keepArchive: z.boolean().default(false),
       forgetKey: z.boolean().default(false),
@@ -131,7 +132,7 @@ export const STEERING_ROWS = {
   }),
   restored: operation({
     ...{ scope: "admin", writes: true, typed: [{ command: "restored" }] },
-    help: "after a store was restored from a backup: fence and pause every run that has not ended",
+    help: HELP.restored,
     input: z.strictObject({}),
     run: async ({ world }): Promise<{ readonly kind: "fenced" | "partly"; readonly restored: Restored }> => {
       const restored = await fenceRestored(world);

@@ -1,6 +1,7 @@
 /** The budget options of an agent: dollars, tokens, beats, calls and time, in the units that authors write. */
 import * as z from "zod";
 import type { Budget } from "../core/policy/budget.ts";
+import { durationMs } from "./duration.ts";
 
 /** Limits for one run. Each is optional, and each holds across crashes. */
 export interface BudgetOptions {
@@ -21,12 +22,12 @@ export interface BudgetOptions {
 }
 
 const whole = z.int().positive().optional();
-const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-const span = z
-  .string()
-  .regex(/^[1-9]\d{0,5}[smhd]$/)
-  .transform((text) => Number(text.slice(0, -1)) * (UNITS[text.slice(-1)] ?? 0));
+const span = z.string().transform((text, context) => {
+  const ms = durationMs(text);
+  if (ms !== null) return ms;
+  context.addIssue({ code: "custom" });
+  return z.NEVER;
+});
 
 /** A duration: whole milliseconds, or text such as `2h`. Parses to milliseconds. */
 export const wallMsSchema = z.union([z.int().positive(), span], {

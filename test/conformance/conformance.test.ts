@@ -1,6 +1,6 @@
 /** Every world of this checkout keeps the contracts of the ports, case by case. */
 import { describe, test } from "vitest";
-import { chainCases, objectStoreCases, runTableCases } from "cairn/conformance";
+import { chainCases, objectStoreCases, runTableCases } from "cairn-run/conformance";
 import { local, memory } from "./worlds.ts";
 
 describe.each([

@@ -141,7 +141,7 @@ describe("the deployed API", () => {
 
 describe("a bundled agent", () => {
   const agent = (name: string, more = "") => `
-    import { defineAgent, scriptedModel } from "cairn";
+    import { defineAgent, scriptedModel } from "cairn-run";
     import { z } from "zod";
     ${more}
     export const one = defineAgent({

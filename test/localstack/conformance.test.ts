@@ -1,6 +1,6 @@
 /** The AWS world fulfils the contracts of the ports, case by case, on the real service interfaces. */
 import { afterAll, beforeAll, describe, test } from "vitest";
-import { chainCases, objectStoreCases, runTableCases } from "cairn/conformance";
+import { chainCases, objectStoreCases, runTableCases } from "cairn-run/conformance";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { worldsOf } from "./worlds.ts";
 

@@ -5,7 +5,7 @@ import { expect, test, vi } from "vitest";
 import { runCairn, spawnCairn, createCliFolder } from "../support/processes/cli-process.ts";
 
 const WORST = `
-import { defineAgent, scriptedModel, tool } from "cairn";
+import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
 const input = z.object({});
@@ -56,7 +56,7 @@ test("tool results and errors of any kind end no process and lose no call's outc
 });
 
 const DESTRUCTIVE_AGENT = `
-import { defineAgent, scriptedModel, tool } from "cairn";
+import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
 globalThis.vandals = (globalThis.vandals ?? 0) + 1;

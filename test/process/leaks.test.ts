@@ -6,7 +6,7 @@ import { runCairn, spawnCairn, createCliFolder, killPausedProcess } from "../sup
 import { TOKEN, formsOf, leaksIn } from "../support/runs/secret-leaks.ts";
 
 const LEAKING_AGENT = `
-import { defineAgent, scriptedModel, tool } from "cairn";
+import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
 export const teller = defineAgent({

@@ -119,7 +119,7 @@ describe("an agent file", () => {
 
 describe("a file outside of the repository", () => {
   const source = (name: string): string => `
-    import { defineAgent, scriptedModel, tool } from "cairn";
+    import { defineAgent, scriptedModel, tool } from "cairn-run";
     import { z } from "zod";
     import { toJSONSchema } from "zod/v4";
     import { APICallError } from "@ai-sdk/provider";
@@ -169,7 +169,7 @@ describe("a file outside of the repository", () => {
 
   test("finds nothing when the resolution is not registered", async () => {
     const path = await file("out/alone.ts", source("alone"));
-    expect(await load([path], { registered: false })).toMatch(/^AgentInvalid: .*Cannot find package 'cairn'/);
+    expect(await load([path], { registered: false })).toMatch(/^AgentInvalid: .*Cannot find package 'cairn-run'/);
   });
 
   test("is reported with the line of its error", async () => {
@@ -177,7 +177,7 @@ describe("a file outside of the repository", () => {
     expect(await load([typo])).toMatch(/^AgentInvalid: agent file .*typo\.ts cannot be loaded: .*\(.*typo\.ts:2\)$/);
     const unnamed = await file(
       "out/unnamed.ts",
-      'import { defineAgent } from "cairn";\ndefineAgent({ name: "a b", tools: {} });',
+      'import { defineAgent } from "cairn-run";\ndefineAgent({ name: "a b", tools: {} });',
     );
     expect(await load([unnamed])).toMatch(/an agent's name is .*"a b" \(.*unnamed\.ts:2:1\)$/);
   });

@@ -2,7 +2,7 @@
  * Budgets on the command line: the options that grant more, the amounts that a gate asks for, and the parsing of
  * amounts.
  */
-import { wallMsSchema } from "../../sdk/budget.ts";
+import { durationMs } from "../../sdk/duration.ts";
 import { exhaustedMeters, usd } from "../../core/policy/spending.ts";
 import type { Grant, Limits, Meter, Spent } from "../../core/policy/budget.ts";
 import type { OpenGate } from "../../operations/views.ts";
@@ -31,7 +31,7 @@ interface Amount {
 const whole = (text: string): number | null => (/^[1-9]\d{0,11}$/.test(text) ? Number(text) : null);
 const micros = (text: string): number | null =>
   /^\d{1,6}(\.\d{1,6})?$/.test(text) ? Math.round(Number(text) * 1e6) || null : null;
-const span = (text: string): number | null => wallMsSchema.safeParse(whole(text) ?? text).data ?? null;
+const span = (text: string): number | null => whole(text) ?? durationMs(text);
 
 const AMOUNTS: { readonly [M in Meter]: Amount } = {
   microUsd: { flag: "usd", option: "--usd", means: "dollars", parse: micros, says: dollars, typed: usd },

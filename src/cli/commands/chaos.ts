@@ -25,6 +25,7 @@ import { locateTyped } from "../locate.ts";
 import { renderChaos, renderMarkdown } from "../render/chaos.ts";
 import { type Settings, settingsOf } from "../settings.ts";
 import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
+import { NO_WARNINGS } from "../supervise.ts";
 import type { ChaosWorkerSettings } from "../workers/chaos-worker.ts";
 import { commandLine } from "../render/words.ts";
 import { providerOf, worldThatCan } from "../worlds.ts";
@@ -129,15 +130,15 @@ const chaosLimits = ({ settleMs, skewMs, ...limits }: Limits): Limits => ({
 
 function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
   const start = (module: string, settings: ChaosWorkerSettings | LoopSettings) => ({
-    module: new URL(module, import.meta.url),
+    module: new URL(import.meta.resolve(`#cli/workers/${module}`)),
     args: [JSON.stringify(settings)],
-    execArgv: [],
+    execArgv: [NO_WARNINGS],
     // The user's `CAIRN_HOLD` must not hold the processes of this comparison.
     env: { ...env, CAIRN_HOLD: undefined, NODE_COMPILE_CACHE: getCompileCacheDir() },
   });
   return {
-    worker: (settings) => start("../workers/chaos-worker.ts", { ...settings, prices }),
-    loop: (settings) => start("../workers/loop-worker.ts", settings),
+    worker: (settings) => start("chaos-worker", { ...settings, prices }),
+    loop: (settings) => start("loop-worker", settings),
   };
 }
 

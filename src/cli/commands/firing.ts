@@ -31,7 +31,7 @@ export async function readSchedules(
 ): Promise<Read> {
   const { settings, stop } = of;
   if (settings.agentFiles.length === 0) return { scheduled: [], broken: [] };
-  const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+  const main = fileURLToPath(import.meta.resolve("#cli/main"));
   const words = [main, "schedules", "--json", ...settings.world.words];
   const options = { cwd: shell.cwd, env: shell.env, signal: stop, timeout: READ_MS, killSignal: "SIGKILL" } as const;
   try {

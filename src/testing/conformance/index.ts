@@ -1,5 +1,5 @@
 /**
- * `cairn/conformance`: the contract of the storage and chain ports, as cases for authors of new worlds. Run each case
+ * `cairn-run/conformance`: the contract of the storage and chain ports, as cases for authors of new worlds. Run each case
  * with a fresh world of your ports; a case that throws names the violated claim.
  *
  * @example

@@ -10,7 +10,7 @@ import { canonical, compress, decompress, sha256 } from "../../../src/codec/cano
 import { undamaged } from "../../../src/codec/row.ts";
 import { decodeJournal, encodeJournal } from "../../../src/codec/snapshot.ts";
 import { LEVEL } from "../../../src/core/levels.ts";
-import { asCliError } from "../../../src/cli/errors.ts";
+import { asCliError } from "../../../src/cli/thrown-errors.ts";
 import { renderList } from "../../../src/cli/render/run.ts";
 import type { Reply } from "../../../src/protocol/chain.ts";
 import type { Row } from "../../../src/protocol/row.ts";

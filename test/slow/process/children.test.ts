@@ -16,7 +16,7 @@ const TEAM = `
 import { appendFileSync, existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { childTool, defineAgent, scriptedModel, tool } from "cairn";
+import { childTool, defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
 const here = (name: string) => join(process.env.CAIRN_STORE ?? ".", name);

@@ -14,7 +14,7 @@ import {
 const AWAY = `
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { defineAgent, scriptedModel } from "cairn";
+import { defineAgent, scriptedModel } from "cairn-run";
 import { z } from "zod";
 
 export const away = defineAgent({

@@ -38,7 +38,7 @@ const CLERK = `
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { check, defineAgent, scriptedModel, tool } from "cairn";
+import { check, defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
 console.log("clerk is imported");

@@ -3,7 +3,7 @@
  * has an effect at the external service. Its result depends only on the steps.
  */
 import { setTimeout as elapse } from "node:timers/promises";
-import { defineAgent, scriptedModel, tool } from "cairn";
+import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 import { type ExternalService, externalService } from "./external-service.ts";
 

@@ -76,7 +76,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "vitest.config.ts": { ours: /^$/, packages: /^vitest$/ },
   "vitest.infra.config.ts": { ours: /^$/, packages: /^vitest$/ },
   "vitest.localstack.config.ts": { ours: /^$/, packages: /^vitest$/ },
-  agents: { ours: /^src\/index\.ts$/, packages: /^(cairn|zod|@ai-sdk\/.+|node:.+)$/ },
+  agents: { ours: /^src\/index\.ts$/, packages: /^(cairn-run|zod|@ai-sdk\/.+|node:.+)$/ },
   functions: { ours: /^src\//, packages: /^(cairn-agents|hono)$/ },
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
   infra: {
@@ -84,15 +84,15 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
-  scripts: { ours: /^(src|agents|infra|bench|localstack|test\/simulation)\//, packages: /^node:.+$/ },
-  bench: { ours: /^(src|agents)\//, packages: /^(cairn|zod|node:.+)$/ },
+  scripts: { ours: /^(src|agents|infra|bench|localstack|test\/simulation)\//, packages: /^(esbuild|node:.+)$/ },
+  bench: { ours: /^(src|agents)\//, packages: /^(cairn-run|zod|node:.+)$/ },
   "test/localstack": {
     ours: /^(src|test|infra|localstack|functions|agents)\//,
-    packages: /^(vitest|cairn|zod|@aws-sdk\/.+|node:.+)$/,
+    packages: /^(vitest|cairn-run|zod|@aws-sdk\/.+|node:.+)$/,
   },
   test: {
     ours: /^(src|agents|scripts|functions|infra|localstack)\/|^[^/]+$/,
-    packages: /^(vitest|fast-check|asl-validator|@secretlint\/.+|cairn|zod|@ai-sdk\/.+|node:.+)$/,
+    packages: /^(vitest|fast-check|asl-validator|@secretlint\/.+|cairn-run|zod|@ai-sdk\/.+|node:.+)$/,
   },
 };
 

@@ -1,0 +1,152 @@
+/**
+ * `npm run package`: builds the package that users install, in `build/cairn-run`. `npm pack ./build/cairn-run` makes
+ * the tarball.
+ *
+ * The JavaScript is one bundle, split into chunks that the entry points share. So a command loads few files, and a class
+ * such as `OutcomeUnknown` is one class for the library, the command line and the workers. Packages that users or AWS
+ * bring stay imports; all others are part of the bundle.
+ */
+import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { dirname, join, relative, resolve } from "node:path";
+import { type Metafile, build } from "esbuild";
+
+const ROOT = join(import.meta.dirname, "..");
+const OUT = join(ROOT, "build", "cairn-run");
+const TYPES = join(ROOT, "build", "types");
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string>>;
+  readonly imports: Readonly<Record<string, string>>;
+  readonly bin: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly [field: string]: unknown;
+}
+
+/** Users pass their own zod schemas, so they choose its version. */
+const PEERS = new Set(["zod"]);
+/** Imported by the package as they are: peers, what the types mention, and the clients of AWS. */
+const STAYS = /^(zod|@ai-sdk\/provider|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
+
+/** Worker processes are started by file. */
+const PROCESSES = ["worker", "held-worker", "chaos-worker", "loop-worker"].map((name) => `src/cli/workers/${name}.ts`);
+
+async function main(): Promise<void> {
+  const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+  rmSync(join(ROOT, "build"), { recursive: true, force: true });
+  const sources = Object.values(manifest.exports).filter((file) => file.endsWith(".ts"));
+  const metafile = await bundle([...sources, ...PROCESSES, "src/cli/process.ts"]);
+  await bundleMain();
+  writeTypes(sources);
+  const imported = importedBy(metafile);
+  writeFileSync(join(OUT, "package.json"), `${JSON.stringify(packed(manifest, imported), null, 2)}\n`);
+  for (const file of ["README.md", "LICENSE"]) cpSync(join(ROOT, file), join(OUT, file));
+  const files = filesIn(OUT);
+  const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
+  console.log(`${relative(ROOT, OUT)}: ${files.length} files, ${Math.round(bytes / 1_000)} KB`);
+}
+
+async function bundle(entryPoints: readonly string[]): Promise<Metafile> {
+  const { metafile } = await build({
+    absWorkingDir: ROOT,
+    entryPoints: [...entryPoints],
+    outbase: "src",
+    outdir: join(OUT, "dist"),
+    chunkNames: "chunks/[name]-[hash]",
+    bundle: true,
+    splitting: true,
+    // Names stay readable in stack traces.
+    minifySyntax: true,
+    minifyWhitespace: true,
+    platform: "node",
+    target: "node22.18",
+    format: "esm",
+    metafile: true,
+    logLevel: "error",
+    // Packages that are still CommonJS call `require`.
+    banner: { js: 'import{createRequire as cjs}from"node:module";const require=cjs(import.meta.url);' },
+    plugins: [
+      {
+        name: "stays",
+        setup: (esbuild) => esbuild.onResolve({ filter: STAYS }, ({ path }) => ({ path, external: true })),
+      },
+    ],
+  });
+  return metafile;
+}
+
+/** The binary alone: an old Node must be able to parse it, and it imports the rest. */
+async function bundleMain(): Promise<void> {
+  await build({
+    absWorkingDir: ROOT,
+    entryPoints: ["src/cli/main.ts"],
+    outfile: join(OUT, "dist/cli/main.js"),
+    bundle: true,
+    external: ["./process.ts"],
+    platform: "node",
+    target: "node14.18",
+    format: "esm",
+    logLevel: "error",
+  });
+  const file = join(OUT, "dist/cli/main.js");
+  writeFileSync(file, toJs(readFileSync(file, "utf8")), { mode: 0o755 });
+}
+
+/** The declarations that the entry points reach, next to their JavaScript. */
+function writeTypes(sources: readonly string[]): void {
+  const words = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", TYPES, "--rootDir", ROOT];
+  execFileSync("tsc", ["-p", "tsconfig.package.json", ...words], { cwd: ROOT, stdio: "inherit" });
+  const reached = new Set(sources.map((file) => join(TYPES, file.replace(/\.ts$/, ".d.ts"))));
+  for (const file of reached) {
+    const text = readFileSync(file, "utf8");
+    for (const [, path = ""] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.ts"/g)) {
+      reached.add(resolve(dirname(file), `${path}.d.ts`));
+    }
+    const to = join(OUT, "dist", relative(join(TYPES, "src"), file));
+    mkdirSync(dirname(to), { recursive: true });
+    writeFileSync(to, toJs(text));
+  }
+  rmSync(TYPES, { recursive: true });
+}
+
+/** Relative imports as they are in the package. */
+const toJs = (text: string): string => text.replaceAll(/((?:from |import\()"\.[^"]+)\.ts"/g, '$1.js"');
+
+/** The packages that the bundle imports. */
+function importedBy({ outputs }: Metafile): ReadonlySet<string> {
+  const paths = Object.values(outputs).flatMap(({ imports }) => imports.filter(({ external }) => external));
+  const names = paths.map(({ path }) => path).filter((path) => STAYS.test(path));
+  return new Set(names.map((path) => path.split("/", path.startsWith("@") ? 2 : 1).join("/")));
+}
+
+function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
+  const { name, version, description, license, type, dependencies } = manifest;
+  const built = (file: string): string => file.replace(/^\.?\/?src\//, "./dist/").replace(/\.ts$/, ".js");
+  const versions = Object.entries(dependencies).filter(([each]) => imported.has(each) || each === "@ai-sdk/provider");
+  const unlisted = [...imported].filter((each) => !(each in dependencies));
+  if (unlisted.length > 0) throw new Error(`imported, but not a dependency: ${unlisted.join(", ")}`);
+  return {
+    ...{ name, version, description, license, type },
+    engines: { node: ">=22.18" },
+    bin: Object.fromEntries(Object.entries(manifest.bin).map(([bin, file]) => [bin, built(file)])),
+    imports: Object.fromEntries(Object.entries(manifest.imports).map(([path, file]) => [path, built(file)])),
+    exports: Object.fromEntries(
+      Object.entries(manifest.exports).map(([path, file]) => {
+        const js = built(file);
+        return [path, js.endsWith(".js") ? { types: js.replace(/\.js$/, ".d.ts"), default: js } : file];
+      }),
+    ),
+    files: ["dist"],
+    dependencies: Object.fromEntries(versions.filter(([each]) => !PEERS.has(each))),
+    peerDependencies: Object.fromEntries(versions.filter(([each]) => PEERS.has(each))),
+  };
+}
+
+const filesIn = (dir: string): readonly string[] =>
+  readdirSync(dir, { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [join(entry.parentPath, entry.name)] : [],
+  );
+
+await main();

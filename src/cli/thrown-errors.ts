@@ -1,0 +1,100 @@
+/**
+ * Translates any thrown error to the form of the command line. It knows the errors of all layers, so it is loaded only
+ * when a command has failed.
+ */
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { ConfigInvalid } from "../sdk/config.ts";
+import { SealKeyInvalid } from "../ports/seal-keys.ts";
+import { StoreInvalid, StoreTooNew, StoreUnusable } from "../ports/store-errors.ts";
+import { StoreSupervised, WorkersUnbootable } from "../ports/supervision.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import { RowNewer, RowUnreadable } from "../codec/row.ts";
+import { InvariantViolated } from "../core/ensure.ts";
+import { StoreUnreachable } from "../ports/world.ts";
+import { CliError, EXIT, type Trouble } from "./errors.ts";
+import { commandLine } from "./render/words.ts";
+
+/** Turns any thrown value into a `CliError`. `argv` is the command that the user typed. */
+export function asCliError(error: unknown, argv: readonly string[]): CliError {
+  if (error instanceof CliError) return error;
+  const trouble = troubleOf(error, argv);
+  return new CliError(trouble, { cause: error });
+}
+
+function troubleOf(error: unknown, argv: readonly string[]): Trouble {
+  if (!(error instanceof Error)) return unexpected(new Error(String(error)));
+  const again = commandLine(argv);
+  if (error instanceof StoreTooNew || error instanceof StoreInvalid) {
+    const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
+    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
+  }
+  if (error instanceof StoreUnusable && error.code === "StoreDamaged") {
+    const next = commandLine(["doctor", ...storeOf(argv)]);
+    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
+  }
+  if (error instanceof StoreUnreachable || error instanceof StoreUnusable) {
+    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next: again };
+  }
+  if (error instanceof StoreSupervised) {
+    const { pid, since } = error;
+    const facts = since === null ? { pid } : { pid, since };
+    return { code: error.code, exit: EXIT.refused, ...clausesOf(error.message), next: `kill ${pid}`, facts };
+  }
+  if (error instanceof WorkersUnbootable) {
+    const [what, why] = [error.message, error.why];
+    return { code: error.code, exit: EXIT.failed, what, why, next: again };
+  }
+  if (error instanceof RowNewer) {
+    const why =
+      "nothing was changed: a newer version of cairn wrote the run and drives it; it still accepts messages and `cancel`";
+    const next = "npm install cairn-run@latest";
+    return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };
+  }
+  if (error instanceof RowUnreadable) {
+    const why = "nothing was changed; this run stands still until its data can be read, and every other run continues";
+    const next = commandLine(["verify", error.run, ...storeOf(argv)]);
+    return { code: error.code, exit: EXIT.store, what: error.message, why, next, facts: { run: error.run } };
+  }
+  if (error instanceof Unreadable) {
+    const why = `nothing was changed; what is stored cannot be read or verified (${error.code})`;
+    return { code: error.code, exit: EXIT.store, what: error.message, why, next: again };
+  }
+  if (error instanceof SealKeyInvalid) {
+    const why = "without the right seal keys cairn cannot seal or verify runs; nothing was started";
+    return { code: error.code, exit: EXIT.usage, what: error.message, why, next: "openssl rand -hex 32" };
+  }
+  if (error instanceof AgentInvalid || error instanceof ConfigInvalid) {
+    const why = error instanceof ConfigInvalid ? "the config is checked before anything starts" : AGENT_CHECKED;
+    return { code: error.code, exit: EXIT.usage, what: error.message, why, next: again };
+  }
+  return unexpected(error);
+}
+
+const AGENT_CHECKED = "an agent is checked before any run of it starts; nothing was started";
+
+/** A bug in cairn: the message includes the stack, so that a report shows where. */
+function unexpected(error: Error): Trouble {
+  const code = error instanceof InvariantViolated ? error.code : "Unexpected";
+  const why = `this is a bug in cairn:\n${error.stack ?? error.message}`;
+  return { code, exit: EXIT.failed, what: error.message, why, next: commandLine(["--version"]) };
+}
+
+/** Splits a message of the store into its clauses. The form is `what: why; what to do`; some messages have no `why`. */
+function clausesOf(message: string): { readonly what: string; readonly why: string } {
+  const {
+    what = message,
+    why,
+    advice = "",
+  } = /^(?<what>.*?)(?:: (?<why>.*?))?(?:; (?<advice>.*))?$/s.exec(message)?.groups ?? {};
+  return { what, why: [why ?? "", advice].filter((clause) => clause !== "").join("; ") || message };
+}
+
+/** The words of a command that select its store or world. */
+const storeOf = (argv: readonly string[]): string[] =>
+  argv.filter((word, index) => /^--(store|world)(=|$)/.test(word) || /^--(store|world)$/.test(argv[index - 1] ?? ""));
+
+/** The same command, but for the store in `dir`. */
+function withStore(argv: readonly string[], dir: string): string[] {
+  const words = argv.filter((word, index) => !/^--store(=|$)/.test(word) && argv[index - 1] !== "--store");
+  return [...words, "--store", dir];
+}
