@@ -30,6 +30,9 @@ const PEERS = new Set(["zod"]);
 /** Imported by the package as they are: peers, what the types mention, and the clients of AWS. */
 const STAYS = /^(zod|@ai-sdk\/provider|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
 
+/** Only the declarations import these. */
+const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema"]);
+
 /** Worker processes are started by file. */
 const PROCESSES = ["worker", "held-worker", "chaos-worker", "loop-worker"].map((name) => `src/cli/workers/${name}.ts`);
 
@@ -124,7 +127,7 @@ function importedBy({ outputs }: Metafile): ReadonlySet<string> {
 function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
   const { name, version, description, license, type, dependencies } = manifest;
   const built = (file: string): string => file.replace(/^\.?\/?src\//, "./dist/").replace(/\.ts$/, ".js");
-  const versions = Object.entries(dependencies).filter(([each]) => imported.has(each) || each === "@ai-sdk/provider");
+  const versions = Object.entries(dependencies).filter(([each]) => imported.has(each) || FOR_TYPES.has(each));
   const unlisted = [...imported].filter((each) => !(each in dependencies));
   if (unlisted.length > 0) throw new Error(`imported, but not a dependency: ${unlisted.join(", ")}`);
   return {

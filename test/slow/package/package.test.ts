@@ -1,0 +1,135 @@
+/**
+ * The package as its users get it: built, packed, and installed from the tarball in a folder outside the repository.
+ * Its agents are checked by the compiler, run on the oldest and on the present Node, killed, and resumed.
+ */
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..", "..", "..");
+/** The packages named `node` contain a Node of that version. */
+const NODES = { tooOld: "20", oldest: "22" } as const;
+
+const AGENT = `
+import { appendFileSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { check, defineAgent, scriptedModel, tool } from "cairn-run";
+import { z } from "zod";
+
+export const clerk = defineAgent({
+  name: "clerk",
+  version: "1",
+  instructions: "Send three letters, one after the other.",
+  model: scriptedModel({
+    name: "clerk-model",
+    reply: ({ calls }) =>
+      calls.length < 3 ? { calls: [{ tool: "send", args: { number: calls.length + 1 } }] } : { text: "All are sent." },
+  }),
+  task: z.object({ to: z.string() }),
+  tools: {
+    send: tool({
+      description: "Sends a letter.",
+      input: z.object({ number: z.int() }),
+      effect: "keyed",
+      run: async ({ input, key }) => {
+        appendFileSync("letters", input.number + " " + key + "\\n");
+        await wait(700);
+        return { sent: input.number };
+      },
+    }),
+  },
+  done: [check("three-sent", ({ calls }) => calls.length === 3)],
+  price: { inUsd: 1, outUsd: 5 },
+  budget: { usd: 1, beats: 10 },
+});
+`;
+
+let dir: string;
+let main: string;
+
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "cairn-package-"));
+  execFileSync(process.execPath, ["scripts/package.ts"], { cwd: ROOT });
+  npm("pack", join(ROOT, "build", "cairn-run"));
+  const tarball = execFileSync("ls", { cwd: dir, encoding: "utf8" }).trim();
+  write("package.json", JSON.stringify({ name: "my-agents", private: true, type: "module" }));
+  write("agent.ts", AGENT);
+  write("cairn.config.ts", 'export const config = { agents: ["./agent.ts"] };\n');
+  const nodes = Object.entries(NODES).map(([name, version]) => `${name}@npm:node@${version}`);
+  npm("install", `./${tarball}`, "zod", "@types/node", ...nodes);
+  main = join(dir, "node_modules", "cairn-run", "dist", "cli", "main.js");
+});
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const write = (name: string, text: string): void => writeFileSync(join(dir, name), text);
+
+const npm = (...words: readonly string[]): string =>
+  execFileSync("npm", [...words, "--no-audit", "--no-fund"], { cwd: dir, encoding: "utf8", stdio: "pipe" });
+
+const nodeOf = (name: keyof typeof NODES): string => join(dir, "node_modules", name, "bin", "node");
+
+/** Runs a command on that Node, and returns what it printed. */
+function cairn(node: string, ...words: readonly string[]) {
+  const { status, stdout, stderr } = spawnSync(node, [main, ...words], { cwd: dir, encoding: "utf8" });
+  return { status, stdout, stderr };
+}
+
+test.each([["nodenext"], ["bundler"]])(
+  "its types are complete for a project with module resolution %s",
+  (resolution) => {
+    const module = resolution === "bundler" ? "esnext" : "nodenext";
+    const compilerOptions = {
+      ...{ module, moduleResolution: resolution, target: "esnext", strict: true, noEmit: true, types: ["node"] },
+      ...{ skipLibCheck: false, allowImportingTsExtensions: true, erasableSyntaxOnly: true },
+    };
+    write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["agent.ts"] }));
+    const tsc = join(ROOT, "node_modules", ".bin", "tsc");
+    expect(spawnSync(tsc, { cwd: dir, encoding: "utf8" }).stdout).toBe("");
+  },
+);
+
+test("an old Node prints one error that says what to do", () => {
+  const { status, stdout, stderr } = cairn(nodeOf("tooOld"), "list");
+  expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+  expect(stderr).toMatch(
+    /^error NodeTooOld: cairn .+ needs Node 22\.18 or newer, and this is v20\..+\nwhy: .+\nnext: .+\n$/,
+  );
+});
+
+test.each([
+  ["the oldest Node", () => nodeOf("oldest")],
+  ["this Node", () => process.execPath],
+])("on %s a run is killed with its supervisor, and resumed without a second letter", async (_, nodeOfCase) => {
+  const node = nodeOfCase();
+  for (const left of ["letters", ".cairn"]) rmSync(join(dir, left), { recursive: true, force: true });
+  const started = cairn(node, "start", "clerk", "--input", '{"to":"Ann"}', "--json");
+  expect(started).toMatchObject({ status: 0, stderr: "" });
+  const { run } = JSON.parse(started.stdout) as { readonly run: string };
+
+  const worker = spawn(node, [main, "work"], { cwd: dir, detached: true, stdio: "ignore" });
+  await vi.waitUntil(() => existsSync(join(dir, "letters")), { timeout: 60_000 });
+  process.kill(-(worker.pid ?? 0), "SIGKILL");
+
+  const second = spawn(node, [main, "work"], { cwd: dir, stdio: "ignore" });
+  try {
+    const shown = () => JSON.parse(cairn(node, "show", run, "--json").stdout) as { readonly status: string };
+    await vi.waitUntil(() => shown().status === "completed", { timeout: 120_000, interval: 500 });
+  } finally {
+    second.kill("SIGTERM");
+  }
+  const letters = readFileSync(join(dir, "letters"), "utf8").trim().split("\n");
+  expect(new Set(letters).size).toBe(3);
+  expect(new Set(letters.map((line) => line.split(" ")[1])).size).toBe(3);
+  expect(cairn(node, "verify", run).status).toBe(0);
+});
+
+test("the package is clean by publint and by the types' wrongs", () => {
+  const bin = (name: string): string => join(ROOT, "node_modules", ".bin", name);
+  const folder = join(ROOT, "build", "cairn-run");
+  expect(spawnSync(bin("publint"), [folder, "--strict"], { encoding: "utf8" }).status).toBe(0);
+  const attw = spawnSync(bin("attw"), ["--pack", folder, "--profile", "esm-only"], { encoding: "utf8" });
+  expect({ status: attw.status, stdout: attw.stdout }).toMatchObject({ status: 0 });
+});
