@@ -2,8 +2,8 @@
  * The operation table: every operation of the CLI and the HTTP API, by name. The CLI runs its commands through these
  * rows. The HTTP API has a route for each row with `http`, in this order.
  *
- * A new operation is one row in `looking.ts`, `saying.ts` or `steering.ts`, and its command in `cli/commands` with a line
- * in `cli/program.ts`.
+ * A new operation is one row in `looking.ts`, `saying.ts` or `steering.ts` with a text in `help.ts`, and its command in
+ * `cli/commands` with a line in `cli/program.ts`.
  */
 import { READ_ROWS } from "./looking.ts";
 import type { AnyOperation } from "./operation.ts";
