@@ -86,7 +86,7 @@ describe("a crash during a tool call", () => {
 
 describe("an operator's answer", () => {
   async function blocked() {
-    const tools = createLocalHarness({ skewMs: 1, settleMs: 1 }, 600);
+    const tools = createLocalHarness({ skewMs: 1, settleMs: 1 }, 2_000);
     const { world } = tools;
     const { payload, key } = await dieInTool(world, "unsafe");
     const keys: string[] = [];
@@ -116,7 +116,7 @@ describe("an operator's answer", () => {
       const early = await reconcile(world, { ...said, as });
       if (early.kind !== "tooEarly") throw new Error(`not refused: ${early.kind}`);
       expect((await world.table.read(payload.run, Date.now()))?.wakeCount).toBe(0);
-      await expect.poll(() => Date.now(), { timeout: 5_000, interval: 10 }).toBeGreaterThan(early.askFrom);
+      await expect.poll(() => Date.now(), { timeout: 30_000, interval: 10 }).toBeGreaterThan(early.askFrom);
       expect(await reconcile(world, { ...said, as })).toEqual({ kind: "accepted" });
       expect(await reconcile(world, { ...said, as })).toMatchObject({ kind: "duplicate" });
       expect(await drive(runner, payload)).toMatchObject({ route: "done" });
