@@ -2,18 +2,12 @@
 import { expect, test } from "vitest";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { sweep } from "../../src/maintenance/sweep.ts";
-import { attemptDuringOutage, storeOutage } from "../support/faults/store-outages.ts";
+import { beginBackingOff } from "../support/faults/store-outages.ts";
 import { runUntilIdle, wrapTableCall } from "../support/harness/chain-steps.ts";
-import { beginRun } from "../support/harness/drive.ts";
-import { BEAT_MS, createChainHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { BEAT_MS, rowOf } from "../support/harness/harness.ts";
 
 test("a sweeper reads a run that backs off, which is claimed and parks before it is handed over: it stays parked (schedule 94)", async () => {
-  const harness = createChainHarness();
-  const agent = scriptedAgent({});
-  const { run } = await beginRun(harness.world, agent, {});
-  const table = storeOutage(harness.world, "table");
-  table.isAway = true;
-  for (let attempts = 0; attempts < 12; attempts += 1) await attemptDuringOutage(harness, agent, table.world);
+  const { harness, agent, run } = await beginBackingOff();
   let hasParked = false;
   const overtaken = wrapTableCall(harness.world, "handOver", (call) => async (asked) => {
     if (!hasParked) {

@@ -8,7 +8,7 @@ import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
 import { sweep as sweepWith } from "../../src/maintenance/sweep.ts";
 import { beginRun, killableWorld } from "../support/harness/drive.ts";
-import { storeOutage, attemptDuringOutage, delayCommit } from "../support/faults/store-outages.ts";
+import { storeOutage, attemptDuringOutage, beginBackingOff, delayCommit } from "../support/faults/store-outages.ts";
 import {
   BEAT_MS,
   FINAL_REPLY,
@@ -111,12 +111,7 @@ test("schedule 93: an end is decided and no store accepts it; a message arrives,
 });
 
 test("schedule 94: a run backs off, and a message or a deploy arrives; it does not wait for the end of its pause", async () => {
-  const harness = createChainHarness();
-  const agent = scriptedAgent({});
-  const { run } = await beginRun(harness.world, agent, {});
-  const table = storeOutage(harness.world, "table");
-  table.isAway = true;
-  for (let attempts = 0; attempts < 12; attempts += 1) await attemptDuringOutage(harness, agent, table.world);
+  const { harness, agent, run, table } = await beginBackingOff();
   const invocation = { deadline: harness.clock.now() + BEAT_MS, drain: new AbortController().signal };
   const sweep = (deployment: string) =>
     sweepWith(harness.world, { ...invocation, deadline: harness.clock.now() + BEAT_MS }, { deployment });

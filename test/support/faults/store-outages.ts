@@ -4,7 +4,8 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { TaskResult } from "../../../src/protocol/chain.ts";
 import type { Commit } from "../../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
-import { type Harness, advanceUntilSettled } from "../harness/harness.ts";
+import { beginRun } from "../harness/drive.ts";
+import { type Harness, advanceUntilSettled, createChainHarness, scriptedAgent } from "../harness/harness.ts";
 import { startAttempt, wrapTableCall, performTask } from "../harness/chain-steps.ts";
 
 /** A store that can become unavailable. */
@@ -79,4 +80,15 @@ export async function attemptDuringOutage(harness: Harness, agent: Agent, world:
   const heard = result?.kind === "exit" ? ({ kind: "beat", reply: result.reply } as const) : result;
   harness.world.chain.end(out.name, out.attempt, heard, false);
   return result;
+}
+
+/** A run whose execution pauses for more than a minute between attempts: the table did not answer twelve of them. */
+export async function beginBackingOff() {
+  const harness = createChainHarness();
+  const agent = scriptedAgent({});
+  const { run } = await beginRun(harness.world, agent, {});
+  const table = storeOutage(harness.world, "table");
+  table.isAway = true;
+  for (let attempts = 0; attempts < 12; attempts += 1) await attemptDuringOutage(harness, agent, table.world);
+  return { harness, agent, run, table };
 }
