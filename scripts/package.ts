@@ -99,8 +99,8 @@ async function bundleMain(): Promise<void> {
 
 /** The declarations that the entry points reach, next to their JavaScript. */
 function writeTypes(sources: readonly string[]): void {
-  const words = ["--noEmit", "false", "--declaration", "--emitDeclarationOnly", "--outDir", TYPES, "--rootDir", ROOT];
-  execFileSync("tsc", ["-p", "tsconfig.package.json", ...words], { cwd: ROOT, stdio: "inherit" });
+  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
+  execFileSync(tsc, ["-p", "tsconfig.package.json"], { cwd: ROOT, stdio: "inherit" });
   const reached = new Set(sources.map((file) => join(TYPES, file.replace(/\.ts$/, ".d.ts"))));
   for (const file of reached) {
     const text = readFileSync(file, "utf8");

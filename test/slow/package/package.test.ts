@@ -52,8 +52,7 @@ let main: string;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "cairn-package-"));
   execFileSync(process.execPath, ["scripts/package.ts"], { cwd: ROOT });
-  npm("pack", join(ROOT, "build", "cairn-run"));
-  const tarball = execFileSync("ls", { cwd: dir, encoding: "utf8" }).trim();
+  const tarball = npm("pack", join(ROOT, "build", "cairn-run")).trim();
   write("package.json", JSON.stringify({ name: "my-agents", private: true, type: "module" }));
   write("agent.ts", AGENT);
   write("cairn.config.ts", 'export const config = { agents: ["./agent.ts"] };\n');
