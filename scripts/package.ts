@@ -9,7 +9,7 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join, relative, resolve } from "node:path";
-import { type Metafile, build } from "esbuild";
+import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 
 const ROOT = join(import.meta.dirname, "..");
 const OUT = join(ROOT, "build", "cairn-run");
@@ -40,10 +40,10 @@ async function main(): Promise<void> {
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
   rmSync(join(ROOT, "build"), { recursive: true, force: true });
   const sources = Object.values(manifest.exports).filter((file) => file.endsWith(".ts"));
-  const metafile = await bundle([...sources, ...PROCESSES, "src/cli/process.ts"]);
+  const chunks = await bundle([...sources, ...PROCESSES, "src/cli/process.ts"]);
   await bundleMain();
   writeTypes(sources);
-  const imported = importedBy(metafile);
+  const imported = importedBy(chunks);
   writeFileSync(join(OUT, "package.json"), `${JSON.stringify(packed(manifest, imported), null, 2)}\n`);
   for (const file of ["README.md", "LICENSE"]) cpSync(join(ROOT, file), join(OUT, file));
   const files = filesIn(OUT);
@@ -51,50 +51,72 @@ async function main(): Promise<void> {
   console.log(`${relative(ROOT, OUT)}: ${files.length} files, ${Math.round(bytes / 1_000)} KB`);
 }
 
-async function bundle(entryPoints: readonly string[]): Promise<Metafile> {
-  const { metafile } = await build({
-    absWorkingDir: ROOT,
-    entryPoints: [...entryPoints],
-    outbase: "src",
-    outdir: join(OUT, "dist"),
-    chunkNames: "chunks/[name]-[hash]",
-    bundle: true,
-    splitting: true,
-    // Names stay readable in stack traces.
-    minifySyntax: true,
-    minifyWhitespace: true,
-    platform: "node",
-    target: "node22.18",
-    format: "esm",
-    metafile: true,
-    logLevel: "error",
-    // Packages that are still CommonJS call `require`.
-    banner: { js: 'import{createRequire as cjs}from"node:module";const require=cjs(import.meta.url);' },
-    plugins: [
-      {
-        name: "stays",
-        setup: (esbuild) => esbuild.onResolve({ filter: STAYS }, ({ path }) => ({ path, external: true })),
-      },
-    ],
-  });
-  return metafile;
+/**
+ * Most of a start is needed to find and link files. So what every command loads is one chunk, and all else that a worker
+ * or an agent file loads is another. What only some commands load stays in chunks of its own.
+ */
+async function bundle(sources: readonly string[]): Promise<readonly OutputChunk[]> {
+  const { plugin, importedBy: loads } = importGraph();
+  const command = loads(["src/cli/process.ts"]);
+  const worker = loads(["src/index.ts", "src/cli/workers/worker.ts"]);
+  const input = Object.fromEntries(sources.map((file) => [file.replace(/^(\.\/)?src\/(.+)\.ts$/, "$2"), file]));
+  const build = await rolldown({ ...SOURCE, input, external: STAYS, plugins: [plugin] });
+  const groups = [
+    { name: "command", test: command },
+    { name: "worker", test: worker },
+  ];
+  const { output } = await build.write({ ...WRITTEN, dir: join(OUT, "dist"), codeSplitting: { groups } });
+  await build.close();
+  return output.filter((each) => each.type === "chunk");
 }
 
 /** The binary alone: an old Node must be able to parse it, and it imports the rest. */
 async function bundleMain(): Promise<void> {
-  await build({
-    absWorkingDir: ROOT,
-    entryPoints: ["src/cli/main.ts"],
-    outfile: join(OUT, "dist/cli/main.js"),
-    bundle: true,
-    external: ["./process.ts"],
-    platform: "node",
-    target: "node14.18",
-    format: "esm",
-    logLevel: "error",
-  });
   const file = join(OUT, "dist/cli/main.js");
+  const build = await rolldown({
+    ...SOURCE,
+    input: "src/cli/main.ts",
+    external: /process\.ts$/,
+    transform: { target: "node14.18" },
+  });
+  await build.write({ ...WRITTEN, file });
+  await build.close();
   writeFileSync(file, toJs(readFileSync(file, "utf8")), { mode: 0o755 });
+}
+
+const SOURCE = { cwd: ROOT, platform: "node", transform: { target: "node22.18" }, logLevel: "warn" } as const;
+/** Names stay readable in stack traces. */
+const WRITTEN = {
+  format: "esm",
+  chunkFileNames: "chunks/[name]-[hash].js",
+  minify: { mangle: false, compress: true, codegen: { removeWhitespace: true } },
+} as const;
+
+/**
+ * Records what each module imports. The test of `importedBy` holds for the modules that entry points import when they
+ * start, without those that they import later by `import()`. It may be asked when all modules are parsed.
+ */
+function importGraph(): {
+  readonly plugin: Plugin;
+  readonly importedBy: (entryPoints: readonly string[]) => (id: string) => boolean;
+} {
+  const imports = new Map<string, readonly string[]>();
+  const plugin: Plugin = {
+    name: "import-graph",
+    moduleParsed: ({ id, importedIds }) => void imports.set(id, importedIds),
+  };
+  const importedBy = (entryPoints: readonly string[]): ((id: string) => boolean) => {
+    const entries = entryPoints.map((file) => join(ROOT, file));
+    let reached: Set<string> | null = null;
+    return (id) => {
+      if (reached === null) {
+        reached = new Set(entries);
+        for (const each of reached) for (const imported of imports.get(each) ?? []) reached.add(imported);
+      }
+      return reached.has(id) && !entries.includes(id);
+    };
+  };
+  return { plugin, importedBy };
 }
 
 /** The declarations that the entry points reach, next to their JavaScript. */
@@ -115,12 +137,12 @@ function writeTypes(sources: readonly string[]): void {
 }
 
 /** Relative imports as they are in the package. */
-const toJs = (text: string): string => text.replaceAll(/((?:from |import\()"\.[^"]+)\.ts"/g, '$1.js"');
+const toJs = (text: string): string => text.replaceAll(/((?:from |import\()(["`])\.[^"`]+)\.ts\2/g, "$1.js$2");
 
 /** The packages that the bundle imports. */
-function importedBy({ outputs }: Metafile): ReadonlySet<string> {
-  const paths = Object.values(outputs).flatMap(({ imports }) => imports.filter(({ external }) => external));
-  const names = paths.map(({ path }) => path).filter((path) => STAYS.test(path));
+function importedBy(chunks: readonly OutputChunk[]): ReadonlySet<string> {
+  const paths = chunks.flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports]);
+  const names = paths.filter((path) => STAYS.test(path));
   return new Set(names.map((path) => path.split("/", path.startsWith("@") ? 2 : 1).join("/")));
 }
 

@@ -3,7 +3,6 @@
  * error becomes a value, so that the recovery table decides what follows. This adapter never retries: a retry that is
  * not recorded costs money that no budget counts.
  */
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type { Agent, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
@@ -23,15 +22,19 @@ export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null
     const model = speaking(choice);
     return { name: nameOf(model), ask: (request) => ask(model, request, "") };
   }
-  const withKey = providedBy(choice);
+  const { baseURL, modelId } = openAICompatible(choice);
   return {
-    name: nameOf(withKey("")),
+    name: `openai-compatible:${modelId}`,
     ask: async (request) => {
       try {
         const key = (await read(MODEL_KEY)) ?? "";
-        return await ask(withKey(key), request, key);
+        // Loaded here: most agents pass a model object, and a worker should start quickly.
+        const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+        const named = { name: "openai-compatible", baseURL };
+        const provider = createOpenAICompatible(key === "" ? named : { ...named, apiKey: key });
+        return await ask(provider.chatModel(modelId), request, key);
       } catch (error) {
-        // No request was sent, and the error that prevented reading the key may be temporary.
+        // No request was sent, and what prevented reading the key, or loading the provider, may be temporary.
         return { ...failedBy(error, ""), retryable: true };
       }
     },
@@ -70,7 +73,8 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
 
 const OPENAI_COMPATIBLE = /^openai-compatible:(?<address>[^#\s]+)#(?<modelId>\S+)$/;
 
-function providedBy(choice: string): (apiKey: string) => LanguageModelV4 {
+/** The server and the model that a string names. Throws `AgentInvalid` if it is none. */
+function openAICompatible(choice: string): { readonly baseURL: string; readonly modelId: string } {
   const { address = "", modelId = "" } = OPENAI_COMPATIBLE.exec(choice)?.groups ?? {};
   const url = URL.parse(address);
   if (url !== null && `${url.username}${url.password}` !== "") {
@@ -86,15 +90,7 @@ function providedBy(choice: string): (apiKey: string) => LanguageModelV4 {
         'for example anthropic("claude-sonnet-4-5") of @ai-sdk/anthropic',
     );
   }
-  const { href: baseURL } = url;
-  return (apiKey) => {
-    const provider = createOpenAICompatible({
-      name: "openai-compatible",
-      baseURL,
-      ...(apiKey === "" ? {} : { apiKey }),
-    });
-    return provider.chatModel(modelId);
-  };
+  return { baseURL: url.href, modelId };
 }
 
 /** Checks a model object at run time: JavaScript agents and other major versions may pass what the type forbids. */
