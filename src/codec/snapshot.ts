@@ -11,7 +11,7 @@ import { isTerminal } from "../core/phases.ts";
 import type { Voucher } from "../protocol/voucher.ts";
 import { FORMAT, type Row, type SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
-import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
+import { canonical, canonicalList, canonicalOf, compress, decompress, sha256, Unreadable } from "./canonical.ts";
 import { commitRecords } from "./schema/event.ts";
 import { type SealedRef, sealedRef, snapshotPointer } from "./schema/sealed.ts";
 import { type SegmentRef, type StoredState, storedState } from "./schema/state.ts";
@@ -46,6 +46,10 @@ export interface EncodedSnapshot {
   /** SHA-256 of the uncompressed bytes. */
   readonly digest: string;
   readonly bytes: Uint8Array;
+  /** The size of the uncompressed text, without segments. */
+  readonly textBytes: number;
+  /** The snapshot as `decodeSnapshot` returns it. */
+  readonly snapshot: Snapshot;
   /** The transcript segments that the snapshot references. */
   readonly segments: readonly Segment[];
 }
@@ -83,16 +87,28 @@ export function encodeSnapshot(of: {
   const { version, level = LOWEST_LEVEL, previous, commits } = of;
   const { sealed, unsealed } = of.seal;
   const { state, segments } = storedForm(of.state);
-  const size = Buffer.byteLength(canonical(state), "utf8");
+  const stateText = canonical(state);
+  const size = Buffer.byteLength(stateText, "utf8");
   // The end of a run must always be storable, whatever its size; so must one that still waits for effects to settle.
   const isEnding = isTerminal(state.phase) || state.ending !== null;
   if (size > SIZES.stateBytesMax && !isEnding) {
     throw new StateTooLarge(`the state has ${size} bytes, ${SIZES.stateBytesMax} are allowed`);
   }
   const told = level > LOWEST_LEVEL ? { level } : {};
-  const bare = canonical({ format: FORMAT, ...told, version, previous, sealed, unsealed, commits, state });
-  const text = of.sign ? withVoucher(bare, of.sign("snapshot", sha256(bare))) : bare;
-  return { digest: sha256(text), bytes: compress(text), segments };
+  const snapshot = { ...told, version, previous, sealed, unsealed, commits, state };
+  const { state: _, commits: __, ...rest } = snapshot;
+  const short = Object.entries({ format: FORMAT, ...rest }).map(([name, value]) => [name, canonical(value)]);
+  const bare = canonicalOf({ ...Object.fromEntries(short), commits: canonicalList(commits), state: stateText });
+  const bareDigest = sha256(bare);
+  const textBytes = Buffer.byteLength(bare, "utf8");
+  if (!of.sign) return { digest: bareDigest, bytes: compress(bare), textBytes, snapshot, segments };
+  const voucher = of.sign("snapshot", bareDigest);
+  const text = withVoucher(bare, voucher);
+  const sealedBy = { what: "snapshot", voucher, digest: bareDigest } as const;
+  return {
+    ...{ digest: sha256(text), bytes: compress(text), textBytes, segments },
+    snapshot: { ...snapshot, sealedBy },
+  };
 }
 
 /** The state as it is stored, with its transcript cut into segments, and those segments. */
@@ -159,14 +175,19 @@ type JournalOf = Pick<Row, "run" | "born" | "snapshot">;
 
 const sealedJournal = z.object({ commits: commitRecords, voucher });
 
+/** A row has little room, and a table counts its bytes. */
+const JOURNAL_QUALITY = 4;
+
 /** The commits since the last snapshot, as the row stores them. */
 export function encodeJournal(
   commits: readonly CommitRecord[],
   seal: { readonly of: JournalOf; readonly sign: Sign } | null = null,
 ): Uint8Array {
-  if (seal === null) return compress(canonical(commits));
-  const bare = canonical({ commits });
-  return compress(withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare)))));
+  const text = canonicalList(commits);
+  if (seal === null) return compress(text, JOURNAL_QUALITY);
+  const bare = canonicalOf({ commits: text });
+  const sealed = withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare))));
+  return compress(sealed, JOURNAL_QUALITY);
 }
 
 const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string): string =>

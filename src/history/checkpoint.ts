@@ -51,7 +51,7 @@ export async function storeSnapshot(world: World, of: Storing): Promise<StoredSn
   const { objects } = world;
   const { row, version, level, commits, state, put, caches, leftMs, sign } = of;
   const { seal, object } = await nextSeal({ world, row, seal: of.seal, cache: caches.commits, leftMs });
-  const { digest, bytes, segments } = encodeSnapshot({
+  const { digest, bytes, textBytes, snapshot, segments } = encodeSnapshot({
     version,
     level,
     previous: row.snapshot,
@@ -69,5 +69,8 @@ export async function storeSnapshot(world: World, of: Storing): Promise<StoredSn
   }
   const key = snapshotKey(row, { version, epoch: row.epoch, put });
   await putSnapshot(objects, { key, bytes });
-  return { snapshot: { version, key, digest }, seal };
+  const pointer = { version, key, digest };
+  const transcriptBytes = segments.reduce((sum, { ref }) => sum + ref.bytes, 0);
+  caches.segments.states.add(row, pointer, { snapshot, state, bytes: textBytes + transcriptBytes });
+  return { snapshot: pointer, seal };
 }

@@ -19,6 +19,7 @@ import type { State } from "../core/state.ts";
 import { foldAll } from "../core/transition.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import { blobKey, segmentKey } from "./object-keys.ts";
+import { type KnownState, StateCache } from "./state-cache.ts";
 
 /** A run as it is committed. */
 export interface Loaded {
@@ -32,8 +33,12 @@ export interface Loaded {
   readonly stored: ReadonlySet<string>;
 }
 
-/** Sealed transcript segments by digest, for a warm process. Beyond its bound it evicts the oldest ones first. */
+/**
+ * Sealed transcript segments by digest, for a warm process, and the states that it stored last. Beyond its bound it
+ * evicts the oldest segments first.
+ */
 export class SegmentCache {
+  readonly states = new StateCache();
   readonly #segments = new Map<string, Segment>();
   #bytes = 0;
 
@@ -59,11 +64,15 @@ const CACHE_BYTES_MAX = 32 * 1024 * 1024;
 export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, level?: number): Promise<Loaded> {
   assertKnown(row, level);
   assertFormat(row.format, `run ${row.run}`);
-  const snapshot = await readSnapshot({ objects, row }, row.snapshot);
-  const base = await readState({ objects, row, cache }, snapshot);
+  const { snapshot, state: base } = cache.states.get(row) ?? (await readKnown({ objects, row, cache }));
   const journal = decodeJournal(row.journal);
   const stored = new Set(snapshot.state.manifest.map(({ sha256 }) => sha256));
   return { row, state: replayed(base, journal), snapshot, journal, stored };
+}
+
+async function readKnown(from: Source & { readonly cache: SegmentCache }): Promise<KnownState> {
+  const snapshot = await readSnapshot(from, from.row.snapshot);
+  return { snapshot, state: await readState(from, snapshot) };
 }
 
 /** Events that do not follow from the snapshot are as unreadable as damaged bytes. */

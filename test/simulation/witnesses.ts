@@ -122,4 +122,7 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   132: "test/schedules/child-ends.test.ts",
   133: "test/schedules/child-levels.test.ts",
   136: "test/schedules/outages.test.ts",
+  // Each process of a history keeps its states, but no history says which state a beat began with.
+  137: "test/schedules/warm-processes.test.ts",
+  138: "test/schedules/warm-processes.test.ts",
 };

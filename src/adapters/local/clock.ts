@@ -82,17 +82,51 @@ function recordIn(json: string): ClockRecord | null {
   return isReading(trusted) && (doubted === null || isReading(doubted)) ? { trusted, doubted } : null;
 }
 
-/** Reads both clocks at one moment. If the system suspends the process between the two reads, it reads again. */
-function readClocks(): ClockReading {
+/** The clocks of this machine, each as a function without arguments. */
+interface MachineClocks {
+  /** Epoch milliseconds. */
+  readonly wall: () => number;
+  /** Seconds since the machine started, also while it was suspended. */
+  readonly uptime: () => number;
+  /** Milliseconds since some moment. It may stand still while the machine is suspended. */
+  readonly monotonic: () => number;
+}
+
+/**
+ * Reads the wall clock and the uptime at one moment. The uptime is read in a file, so between two reads of it the
+ * monotonic clock is added instead. A suspended machine, or a wall clock that was set, makes the
+ * wall clock and the monotonic clock differ, and then the uptime is read again.
+ */
+export function clockReader({ wall, uptime, monotonic }: MachineClocks): () => ClockReading {
+  let base: { readonly reading: ClockReading; readonly at: number } | null = null;
+  return () => {
+    const [wallNow, at] = [wall(), monotonic()];
+    if (base !== null) {
+      const sinceMs = at - base.at;
+      const drift = Math.abs(wallNow - base.reading.wall - sinceMs);
+      if (drift <= TOGETHER_MS) {
+        return { ...base.reading, wall: wallNow, uptime: Math.round(base.reading.uptime + sinceMs) };
+      }
+    }
+    const reading = readTogether({ wall, uptime });
+    base = { reading, at: monotonic() };
+    return reading;
+  };
+}
+
+/** If the system suspends the process between the two reads, it reads again. */
+function readTogether({ wall, uptime }: Pick<MachineClocks, "wall" | "uptime">): ClockReading {
   for (;;) {
     const before = uptime();
-    const wall = Date.now();
+    const wallNow = wall();
     const after = uptime();
-    if (after - before < TOGETHER_SEC) return { wall, uptime: Math.round(after * 1_000), boot: bootName };
+    if (after - before < TOGETHER_SEC) return { wall: wallNow, uptime: Math.round(after * 1_000), boot: bootName };
   }
 }
 
+/** How far two clocks may move apart while they count as read at one moment. */
 const TOGETHER_SEC = 0.5;
+const TOGETHER_MS = 5;
 
 const bootName = ((): string => {
   try {
@@ -101,3 +135,5 @@ const bootName = ((): string => {
     return "";
   }
 })();
+
+const readClocks = clockReader({ wall: () => Date.now(), uptime, monotonic: () => performance.now() });

@@ -40,8 +40,8 @@ export function argsOf(state: State, call: string): Value {
 /** Like `argsOf`, but without arguments that a human set while the call is open. */
 export function proposedArgsOf(state: State, call: string): Value {
   const of = state.open.find((open) => open.call === call)?.undoes ?? call;
-  for (const { parts } of state.messages.toReversed()) {
-    for (const part of parts) {
+  for (let index = state.messages.length - 1; index >= 0; index -= 1) {
+    for (const part of state.messages[index]?.parts ?? []) {
       if (part.kind === "result" && part.call === of && part.edited !== null) return part.edited;
       if (part.kind === "call" && part.call === of) return part.args;
     }

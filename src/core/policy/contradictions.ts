@@ -41,7 +41,7 @@ const isTelling = ({ source, parts: [part] }: Message): boolean =>
  * tool and arguments make the same call. A call whose claims differ each time follows a changing world.
  */
 export function toolTurnsIn(messages: readonly Message[], mayClaim: (tool: string) => boolean): readonly Turns[] {
-  const made = newestCalls(messages.slice(messages.findLastIndex(isTelling) + 1));
+  const made = newestCalls(messages, isTelling);
   const claiming = made.filter(({ tool, outcome }) => outcome === "succeeded" && mayClaim(tool));
   const deeds = claiming.filter((call, index) => claiming.findIndex((each) => isSameDeed(each, call)) === index);
   const times = deeds.flatMap((deed) => {

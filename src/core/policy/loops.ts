@@ -44,14 +44,19 @@ export function findLoop(messages: readonly Message[]): Loop | null {
 }
 
 /**
- * The newest calls since the last user message, in the order in which the model proposed them. Equal calls of one reply
- * count once, since the model proposed them before any had a result.
+ * The newest calls since the last user message, and since the last message that `endsAt` holds for, in the order in which
+ * the model proposed them. Equal calls of one reply count once, since the model proposed them before any had a result.
  */
-export function newestCalls(messages: readonly Message[]): readonly MadeCall[] {
+export function newestCalls(
+  messages: readonly Message[],
+  endsAt: (message: Message) => boolean = () => false,
+): readonly MadeCall[] {
   const results = new Map<string, Pick<MadeCall, "outcome" | "result"> & { readonly edited: Value | null }>();
   let made: readonly MadeCall[] = [];
-  for (const { id, source, parts } of messages.toReversed()) {
-    if (source.startsWith("user:") || made.length >= BOUNDS.loopCalls) break;
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index] as Message;
+    if (message.source.startsWith("user:") || endsAt(message) || made.length >= BOUNDS.loopCalls) break;
+    const { id, parts } = message;
     const asked: MadeCall[] = [];
     for (const part of parts) {
       if (part.kind === "result") {

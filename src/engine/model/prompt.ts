@@ -11,6 +11,7 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
+import { prefixMemo } from "../../codec/prefix-memo.ts";
 import type { Json } from "../../core/json.ts";
 import { type CallOutcome, type Message, type Part, type Value, inline } from "../../core/message.ts";
 
@@ -18,20 +19,26 @@ type SpokenPart = Extract<LanguageModelV4Message, { role: "assistant" }>["conten
 
 /** The prompt for these messages, with the instructions as system message unless they are empty. */
 export function promptOf(instructions: string, messages: readonly Message[]): LanguageModelV4Prompt {
+  const spoken = spokenIn(messages);
+  return instructions === "" ? [...spoken] : [{ role: "system", content: instructions }, ...spoken];
+}
+
+/** The prompt for one message, as an adapter would get it for a transcript of this message alone. */
+export function promptOfMessage(message: Message): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
-  if (instructions !== "") prompt.push({ role: "system", content: instructions });
-  for (const message of messages) add(prompt, message);
+  add(prompt, message);
   return prompt;
 }
 
+/** Adds a message. What is in the prompt already is replaced and never changed. */
 function add(prompt: LanguageModelV4Prompt, { role, parts }: Message): void {
   switch (role) {
     case "user":
-      prompt.push({ role, content: parts.flatMap(textOf) });
+      prompt.push(frozen({ role, content: parts.flatMap(textOf) }));
       return;
     case "assistant": {
       const content = parts.flatMap(spokenOf);
-      if (content.length > 0) prompt.push({ role, content });
+      if (content.length > 0) prompt.push(frozen({ role, content }));
       return;
     }
     case "tool": {
@@ -40,10 +47,21 @@ function add(prompt: LanguageModelV4Prompt, { role, parts }: Message): void {
       const results = parts.flatMap(resultOf);
       const after = prompt.findLastIndex((each) => each.role === "assistant") + 1;
       const first = prompt[after];
-      if (first?.role === "tool") first.content.push(...results);
-      else prompt.splice(after, 0, { role, content: results });
+      if (first?.role === "tool") prompt[after] = frozen({ role, content: [...first.content, ...results] });
+      else prompt.splice(after, 0, frozen({ role, content: results }));
     }
   }
+}
+
+/** All requests of a transcript share its messages, so an adapter that changes one gets an error. */
+const spokenIn = prefixMemo<LanguageModelV4Prompt>({ start: () => [], copy: (prompt) => [...prompt], add });
+
+/** Freezes a value and all that it contains. */
+function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const each of Object.values(value)) frozen(each);
+  return value;
 }
 
 const textOf = (part: Part): LanguageModelV4TextPart[] =>

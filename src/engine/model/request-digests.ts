@@ -3,15 +3,16 @@
  * recorded run. The comparison shows the first request that the new version would make differently, and which part
  * differs.
  *
- * A request consists of instructions, tools and transcript. The transcript grows with every beat, so each message is
- * digested once per process, and a beat pays only for new messages.
+ * A request consists of instructions, tools and transcript. The transcript grows with every beat, so a process extends
+ * the digest of the last request by the new messages.
  */
 import { createHash } from "node:crypto";
 import { canonical, sha256 } from "../../codec/canonical.ts";
+import { prefixMemo } from "../../codec/prefix-memo.ts";
 import type { EventOf } from "../../core/event.ts";
 import type { Message } from "../../core/message.ts";
 import type { Agent, Tool } from "../../ports/agent.ts";
-import { promptOf } from "./prompt.ts";
+import { promptOfMessage } from "./prompt.ts";
 import { describeTools } from "./tool-schema.ts";
 
 /** The digests of instructions, tools and transcript of one request. */
@@ -35,9 +36,8 @@ export const requestDigests = (
 /** The digest of a tool's name. In a request, the digest of the tool as the model sees it follows it. */
 export const nameDigest = (name: string): string => sha256(name).slice(0, NAME_CHARACTERS);
 
-// Tools and messages never change, so their digests stay valid for the lifetime of the objects.
+// Tools never change, so their digests stay valid for the lifetime of the objects.
 const knownTools = new WeakMap<Tool, { readonly name: string; readonly digest: string }>();
-const knownMessages = new WeakMap<Message, Uint8Array>();
 
 function toolDigest(name: string, tool: Tool): string {
   const known = knownTools.get(tool);
@@ -56,19 +56,16 @@ function asText(described: unknown): string {
   }
 }
 
-function transcriptDigest(messages: readonly Message[]): string {
-  const hash = createHash("sha256");
-  for (const message of messages) hash.update(messageDigest(message));
-  return hash.digest("hex");
-}
+const transcriptDigest = (messages: readonly Message[]): string => transcriptHash(messages).copy().digest("hex");
+
+const transcriptHash = prefixMemo({
+  start: () => createHash("sha256"),
+  copy: (hash) => hash.copy(),
+  add: (hash, message) => void hash.update(messageDigest(message)),
+});
 
 /** The digest of one message as the model reads it. It does not depend on other messages. */
-function messageDigest(message: Message): Uint8Array {
-  const known = knownMessages.get(message);
-  if (known !== undefined) return known;
-  const digest = createHash("sha256")
-    .update(asText(promptOf("", [message])))
+const messageDigest = (message: Message): Uint8Array =>
+  createHash("sha256")
+    .update(asText(promptOfMessage(message)))
     .digest();
-  knownMessages.set(message, digest);
-  return digest;
-}

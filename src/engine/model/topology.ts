@@ -197,7 +197,10 @@ export async function refusalOfChild(
 /** How much of the arguments of a hand-off a section shows. */
 const ARGS_CHARACTERS_MAX = 300;
 
-/** What the modules may know. All of it derives from the state, apart from the time and the takeover. */
+/**
+ * What the modules may know. All of it derives from the state, apart from the time and the takeover. What needs a look
+ * through the transcript is derived when a module asks for it: most observations of a long run do not.
+ */
 function contextOf(run: ActiveRun, agent: Agent): Context {
   const { state } = run;
   const limits = limitsOf(state, agent);
@@ -205,14 +208,22 @@ function contextOf(run: ActiveRun, agent: Agent): Context {
   return {
     now: run.now,
     beats: { used: state.spent.beats, max: limits.beats ?? agent.budget.beats },
-    sectionBeats: section.filter(({ role }) => role === "assistant").length,
     resumed: run.noticed.takeResumed(),
-    failures: failuresIn(section),
-    effects: effectsIn(state, { section, agent }),
+    get sectionBeats() {
+      return section.filter(({ role }) => role === "assistant").length;
+    },
+    get failures() {
+      return failuresIn(section);
+    },
+    get effects() {
+      return effectsIn(state, { section, agent });
+    },
+    get results() {
+      return resultsIn(section).map(({ call, tool, outcome, value }) => ({
+        ...{ call, tool, outcome, isRefused: isRefusal(value) },
+      }));
+    },
     textOf: (id) => textOf(state.messages, id),
-    results: resultsIn(section).map(({ call, tool, outcome, value }) => ({
-      ...{ call, tool, outcome, isRefused: isRefusal(value) },
-    })),
     argsOf: (call) => bounded(inWords(argsOf(state, call)), ARGS_CHARACTERS_MAX),
     resultOf: (call) => {
       const found = resultsIn(state.messages).findLast((each) => each.call === call);

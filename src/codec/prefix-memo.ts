@@ -1,0 +1,28 @@
+/**
+ * Derives something from a growing transcript, and pays only for the messages that are new since the last time. The
+ * messages themselves tell how much of the last result still holds, so a transcript that was cut, or that begins
+ * otherwise, is derived anew.
+ */
+import type { Message } from "../core/message.ts";
+
+/** How the result is made: `add` changes a copy of the result of the messages before. */
+export interface Growing<T> {
+  readonly start: () => T;
+  readonly copy: (result: T) => T;
+  readonly add: (result: T, message: Message) => void;
+}
+
+/** Messages never change, so equal objects have equal results. The caller must not change what it gets. */
+export function prefixMemo<T>({ start, copy, add }: Growing<T>): (messages: readonly Message[]) => T {
+  const known = new WeakMap<Message, { readonly messages: readonly Message[]; readonly result: T }>();
+  return (messages) => {
+    const [first] = messages;
+    const last = first === undefined ? undefined : known.get(first);
+    const isPrefix = last?.messages.every((message, index) => message === messages[index]) === true;
+    if (isPrefix && last.messages.length === messages.length) return last.result;
+    const result = isPrefix ? copy(last.result) : start();
+    for (const message of messages.slice(isPrefix ? last.messages.length : 0)) add(result, message);
+    if (first !== undefined) known.set(first, { messages, result });
+    return result;
+  };
+}
