@@ -4,6 +4,7 @@
  * DynamoDB writes their result by compare-and-swap. The conformance suite holds all worlds to one behaviour. Claims are
  * in `row-claim.ts`, hand-overs in `row-hand-over.ts`. Times are epoch milliseconds except `expiresAtSec`.
  */
+import type { Durable } from "../core/policy/durability.ts";
 import { type Spent, NOTHING_SPENT } from "../core/policy/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
 import { type Phase, type Status, PHASES, isTerminal } from "../core/phases.ts";
@@ -210,6 +211,8 @@ export interface Commit extends RunRef {
   readonly level?: number;
   /** The checksum of the resulting row. */
   readonly checksum?: string;
+  /** Whether it has to survive a power loss before it returns; absent: it has to. Stores that always do ignore it. */
+  readonly durable?: Durable;
   /** Commit only if the wake-up counter is still `wakeCountSeen` (schedules 12 and 13); set by every terminal commit. */
   readonly unlessWoken: boolean;
 }

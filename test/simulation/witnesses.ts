@@ -125,4 +125,7 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   // Each process of a history keeps its states, but no history says which state a beat began with.
   137: "test/schedules/warm-processes.test.ts",
   138: "test/schedules/warm-processes.test.ts",
+  // The stores of a history lose nothing.
+  139: "test/schedules/power.test.ts",
+  140: "test/schedules/power.test.ts",
 };

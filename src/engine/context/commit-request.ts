@@ -2,6 +2,7 @@
 import type { EventKind } from "../../core/event.ts";
 import { mayCallModel } from "../../core/calls/model-calls.ts";
 import { PHASES, isTerminal } from "../../core/phases.ts";
+import { durableAt } from "../../core/policy/durability.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";
 import type { RunParts } from "./run-parts.ts";
 
@@ -44,6 +45,8 @@ export function commitRequest(
   const { row, state, pending, noticed, world, now } = run;
   const { phase } = state;
   const isAhead = !options.release && mayCallAgain(run);
+  const asks = (pending.modelCalls.own === "left" ? 1 : 0) + (isAhead ? 1 : 0);
+  const isHandedOn = options.wakeAt === null && options.nextChain !== true && options.storeOutage === undefined;
   return {
     run: row.run,
     born: row.born,
@@ -63,11 +66,12 @@ export function commitRequest(
     phase,
     status: PHASES[phase].status,
     wakeCountSeen: noticed.wakeCountRead,
-    asks: (pending.modelCalls.own === "left" ? 1 : 0) + (isAhead ? 1 : 0),
+    asks,
     will: mayCallModel(state) ? 1 : 0,
     isProgress: pending.events.some(({ kind }) => PROGRESS.has(kind)),
     storeOutage: options.storeOutage ?? null,
     lastCheckpointAt: options.storeOutage !== undefined && pending.events.length === 0 ? row.lastCheckpointAt : now,
+    durable: durableAt(state, { modelCalls: asks, isHandedOn, release: options.release }),
     raiseEffectsSettleAt: noticed.outlived === "tool",
   };
 }

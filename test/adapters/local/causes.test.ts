@@ -79,6 +79,7 @@ test("adds missing columns to a store of an earlier version and keeps its execut
   const store = temporaryStore();
   const before = executionsOf(store);
   before.start({ name: NAME, payload: PAYLOAD, now: NOW });
+  store.rows.exec("DELETE FROM meta WHERE name = 'schema'");
   for (const column of ["died", "cause"]) store.rows.exec(`ALTER TABLE executions DROP COLUMN ${column}`);
   const after = executionsOf(open(store.dir));
   expect(next(after, NOW)).toMatchObject({ name: NAME, died: null, cause: null });

@@ -13,6 +13,8 @@ import { limitsFor } from "../../../src/protocol/limits.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { runCli } from "../../support/processes/cli-in-process.ts";
 
+const PAGE_BYTES = 1_024;
+
 /** A closed store with an ended run; one letter of its index by status has changed. */
 async function damaged() {
   const dir = temporaryDir();
@@ -26,8 +28,8 @@ async function damaged() {
   store.close();
   const file = join(dir, "cairn.sqlite");
   const bytes = readFileSync(file);
-  const at = bytes.indexOf("completed", (rootpage - 1) * 4_096);
-  expect(Math.floor(at / 4_096)).toBe(rootpage - 1);
+  const at = bytes.indexOf("completed", (rootpage - 1) * PAGE_BYTES);
+  expect(Math.floor(at / PAGE_BYTES)).toBe(rootpage - 1);
   bytes[at] = "k".codePointAt(0) ?? 0;
   writeFileSync(file, bytes);
   return { dir, run: payload.run };

@@ -32,7 +32,7 @@ describe("deliver", () => {
 
   it("treats a message under a used ID as a duplicate when an older version stored no digest", async () => {
     const store = temporaryStore();
-    store.rows.exec("ALTER TABLE seen DROP COLUMN digest");
+    store.rows.exec("DELETE FROM meta WHERE name = 'schema'; ALTER TABLE seen DROP COLUMN digest");
     const again = openStore({ dir: store.dir, create: false });
     onTestFinished(() => again.close());
     const table = sqlitePorts(again);

@@ -148,7 +148,7 @@ describe("keys", () => {
   it("are kept in a store of an older cairn that had no table for them", async () => {
     const dir = temporaryDir();
     const old = openStore({ dir, create: true });
-    old.rows.exec("DROP TABLE tombstones");
+    old.rows.exec("DELETE FROM meta WHERE name = 'schema'; DROP TABLE tombstones");
     old.close();
     const table = sqliteRunTable(open(dir, false));
     const end = { status: "completed", endedAt: NOW, epoch: 1, expiresAtSec: NOW } as const;

@@ -70,6 +70,9 @@ describe("a store that is in use", () => {
   });
 });
 
+const NORMAL = 1;
+const FULL = 2;
+
 describe("openStore", () => {
   it("creates a store with its directory, and opens the same store again", () => {
     const dir = join(temporaryDir(), "deep", "er");
@@ -80,10 +83,16 @@ describe("openStore", () => {
     expect(readdirSync(dir).filter((name) => name.endsWith(".new"))).toEqual([]);
   });
 
-  it("syncs rows to disk but not objects, and uses a write-ahead log", () => {
-    const { rows, objects } = temporaryStore();
-    expect(rows.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
-    expect(objects.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 1 });
+  it("waits for the disk, also after a transaction that did not, and uses a write-ahead log", async () => {
+    const store = temporaryStore();
+    const { rows } = store;
+    const synchronous = (): unknown => rows.prepare("PRAGMA synchronous").get()?.["synchronous"];
+    const seen: unknown[] = [synchronous()];
+    atomically(store, () => seen.push(synchronous()), "later");
+    await sqliteObjectStore(store).put("key", Buffer.from("value"));
+    atomically(store, () => seen.push(synchronous()));
+    expect(() => atomically(store, () => rows.exec("no SQL"), "later")).toThrow();
+    expect([...seen, synchronous()]).toEqual([FULL, NORMAL, FULL, FULL]);
     expect(rows.prepare("PRAGMA journal_mode").get()).toEqual({ journal_mode: "wal" });
   });
 
@@ -240,7 +249,7 @@ describe("objects", () => {
 
   it("reject with StoreUnreachable on a full disk", async () => {
     const store = temporaryStore();
-    store.objects.exec("PRAGMA max_page_count = 1");
+    store.rows.exec("PRAGMA max_page_count = 1");
     const objects = sqliteObjectStore(store);
     const failure = await objects.put("key", new Uint8Array(100_000)).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StoreUnreachable);

@@ -2,19 +2,20 @@
  * The store of the embedded world: one SQLite file in one directory. Every process of this machine that works on its
  * runs shares it.
  *
- * Payload first, pointer last. Objects are put through a connection at `synchronous=NORMAL`, which does not wait for
- * the disk. Rows are written through one at `FULL`, which does. Both append to the same write-ahead log, and a log is
- * durable as a prefix. So the sync that makes a row durable also makes every earlier object durable. After a power loss
- * no row points to a lost object, and a beat waits for the disk once, not twice.
+ * All processes append to one write-ahead log, and a log is durable as a prefix. A transaction that waits for the disk
+ * (`synchronous=FULL`) makes every earlier one durable too. So one that need not survive a power loss by itself does not
+ * wait: an object before its pointer, the bookkeeping of an attempt before its claim, a beat before the next one. After
+ * a power loss the store is what it was at some moment, and nothing that was waited for is missing.
  */
 import { randomBytes } from "node:crypto";
 import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Durable } from "../../../core/policy/durability.ts";
 import { StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
-import { APPLICATION_ID, SCHEMA, STORE_FORMAT, addMissing } from "./schema.ts";
+import { APPLICATION_ID, SCHEMA, STORE_FORMAT, completeSchema, recordSchema } from "./schema.ts";
 import { type InPlace, inPlace } from "../workers/in-place.ts";
 import { StoreRolledBack, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
 
@@ -24,7 +25,6 @@ export interface Store {
   /** A random ID from its creation, so that no two stores are confused. */
   readonly id: string;
   readonly rows: DatabaseSync;
-  readonly objects: DatabaseSync;
   readonly place: InPlace;
   close(): void;
 }
@@ -49,7 +49,7 @@ export interface OpenOptions {
  */
 export function openStore({ dir, create, check = "bounded" }: OpenOptions): Store {
   const file = join(dir, "cairn.sqlite");
-  const opened: DatabaseSync[] = [];
+  let rows: DatabaseSync | null = null;
   let place: InPlace | null = null;
   try {
     if (!isThere(dir, file)) {
@@ -57,22 +57,17 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
       createFile(dir, file);
     }
     inspect(file);
-    const connect = (synchronous: "FULL" | "NORMAL"): DatabaseSync => {
-      const db = new DatabaseSync(file, { timeout: BUSY_MS });
-      opened.push(db);
-      configure(db, { file, synchronous });
-      return db;
-    };
-    const rows = connect("FULL");
-    assertSound(rows, { dir, bytesMax: CHECKED_BYTES[check] });
-    addMissing(rows);
-    const objects = connect("NORMAL");
-    place = inPlace({ dir, file, rows });
-    const { id, lacks } = place;
-    if (lacks > 0 && check !== "none") throw new StoreRolledBack(dir, `it lacks the last ${lacks} commits`);
-    return { dir, id, rows, objects, place, close: () => closeAll(opened, place) };
+    const db = new DatabaseSync(file, { timeout: BUSY_MS });
+    rows = db;
+    configure(db, file);
+    assertSound(db, { dir, bytesMax: CHECKED_BYTES[check] });
+    completeSchema(db, dir);
+    const watch = inPlace({ dir, file, rows: db });
+    place = watch;
+    if (watch.lacks > 0 && check !== "none") throw new StoreRolledBack(dir, `it lacks the last ${watch.lacks} commits`);
+    return { dir, id: watch.id, rows: db, place: watch, close: () => closeBoth(db, watch) };
   } catch (error) {
-    closeAll(opened, place);
+    closeBoth(rows, place);
     throw asStoreError(error, dir);
   }
 }
@@ -80,13 +75,14 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
 /**
  * Runs `access` as one transaction. No other process writes meanwhile, so what it reads is still true when it commits.
  */
-export function atomically<T>(store: Store, access: () => T): T {
+export function atomically<T>(store: Store, access: () => T, durable: Durable = "now"): T {
   const { rows, place } = store;
   try {
     place.assert();
+    waitFor(rows, durable);
     // IMMEDIATE: a transaction that reads first and then writes could find that its read is out of date.
     rows.exec("BEGIN IMMEDIATE");
-    const result = place.count(access);
+    const result = place.count(access, durable);
     rows.exec("COMMIT");
     place.committed();
     return result;
@@ -94,17 +90,34 @@ export function atomically<T>(store: Store, access: () => T): T {
     // SQLite itself rolls back on a full disk.
     if (rows.isTransaction) rows.exec("ROLLBACK");
     throw asStoreError(error, store.dir);
+  } finally {
+    waitFor(rows, "now");
   }
 }
 
 /** Runs a single statement, which is its own transaction. */
-export function reaching<T>(store: Store, access: () => T): T {
+export function reaching<T>(store: Store, access: () => T, durable: Durable = "now"): T {
+  const { rows, place } = store;
   try {
-    store.place.assert();
+    place.assert();
+    waitFor(rows, durable);
     return access();
   } catch (error) {
     throw asStoreError(error, store.dir);
+  } finally {
+    waitFor(rows, "now");
   }
+}
+
+/** Connections that do not wait for the disk at present. All others do. */
+const unhurried = new WeakSet<DatabaseSync>();
+
+/** Whether the next transaction waits until the disk has it, and all before it. */
+function waitFor(db: DatabaseSync, durable: Durable): void {
+  if (unhurried.has(db) === (durable === "later") || !db.isOpen) return;
+  db.exec(`PRAGMA synchronous = ${durable === "now" ? "FULL" : "NORMAL"}`);
+  if (durable === "now") unhurried.delete(db);
+  else unhurried.add(db);
 }
 
 function isThere(dir: string, file: string): boolean {
@@ -130,6 +143,7 @@ function createFile(dir: string, file: string): void {
     const db = new DatabaseSync(fresh);
     try {
       db.exec(SCHEMA);
+      recordSchema(db);
       db.prepare("INSERT INTO meta (name, value) VALUES ('store', ?)").run(randomBytes(16).toString("hex"));
     } finally {
       db.close();
@@ -185,21 +199,26 @@ function identify(file: string): { readonly application: number; readonly versio
   }
 }
 
-function configure(db: DatabaseSync, of: { readonly file: string; readonly synchronous: "FULL" | "NORMAL" }): void {
+function configure(db: DatabaseSync, file: string): void {
   const { journal_mode: mode } = db.prepare("PRAGMA journal_mode = WAL").get() as { journal_mode: string };
-  // Payload and pointer keep their order only in a write-ahead log.
+  // Transactions keep their order over a power loss only in a write-ahead log.
   if (mode !== "wal") {
-    throw new StoreUnreachable(`${of.file} cannot keep a write-ahead log here; use a directory on a local disk`);
+    throw new StoreUnreachable(`${file} cannot keep a write-ahead log here; use a directory on a local disk`);
   }
-  db.exec(`PRAGMA synchronous = ${of.synchronous}; PRAGMA cell_size_check = ON`);
+  const { page_size: pageBytes } = db.prepare("PRAGMA page_size").get() as { page_size: number };
+  const logPages = Math.max(1, Math.round(LOG_BYTES / pageBytes));
+  db.exec(`PRAGMA synchronous = FULL; PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = ${logPages}`);
 }
+
+/** The size of the log at which a commit writes it back to the file. A page that many commits changed is then written once. */
+const LOG_BYTES = 4 * 1024 * 1024;
 
 function notOurs(file: string, why: string): StoreInvalid {
   return new StoreInvalid(`${file} is not a cairn store: ${why}; it was left as it is, use another directory`);
 }
 
-function closeAll(connections: readonly DatabaseSync[], place: InPlace | null): void {
-  for (const db of connections) if (db.isOpen) db.close();
+function closeBoth(db: DatabaseSync | null, place: InPlace | null): void {
+  if (db?.isOpen === true) db.close();
   place?.close();
 }
 

@@ -1,6 +1,6 @@
 /**
  * The executions of the embedded chain in the store. Each change is one transaction around a pure step of
- * `protocol/execution.ts`, and is durable before it returns. So an attempt is sent only after its number is stored.
+ * `protocol/execution.ts`. An attempt is sent only after its number is stored.
  */
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
@@ -40,6 +40,10 @@ export interface Executions {
 /** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
 export function executionsOf(store: Store): Executions {
   const table = tableOf(store.rows);
+  // Schedule 139: an attempt acts only after its claim, which is durable at once and with it the begin of the attempt.
+  // Without its settlement an execution counts as trying, and a supervisor after a power loss retries it, as it does
+  // after any death.
+  const bookkeeping = <T>(access: () => T): T => atomically(store, access, "later");
   return {
     start: (of) =>
       atomically(store, () => {
@@ -57,13 +61,13 @@ export function executionsOf(store: Store): Executions {
     firstReady: (now) => reaching(store, () => table.firstReady(now)),
     agentOf: (name) => reaching(store, () => table.agentOf(name)),
     begin: (name, now) =>
-      atomically(store, () => {
+      bookkeeping(() => {
         const found = table.byName(name);
         if (found === null || found.readyAt === null || found.readyAt > now) return null;
         return table.update(beginAttempt(found, randomBytes(16).toString("hex")));
       }),
     settle: (attempted, step) =>
-      atomically(store, () => {
+      bookkeeping(() => {
         const found = table.byName(attempted.name);
         const isOut = found !== null && found.stage === "trying" && found.attempt === attempted.attempt;
         return isOut ? table.update(step(found)) : null;

@@ -8,15 +8,16 @@ import { systemClock } from "../clock.ts";
 import { type Store, atomically, giveBackRoom, reaching } from "./database.ts";
 
 export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = systemClock): ObjectStore {
-  const insert = store.objects.prepare(
+  const insert = store.rows.prepare(
     "INSERT INTO objects (key, bytes, putAt) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
   );
-  const select = store.objects.prepare("SELECT bytes FROM objects WHERE key = ?");
-  const next = store.objects.prepare("SELECT key, putAt FROM objects WHERE key > ? ORDER BY key LIMIT 1");
+  const select = store.rows.prepare("SELECT bytes FROM objects WHERE key = ?");
+  const next = store.rows.prepare("SELECT key, putAt FROM objects WHERE key > ? ORDER BY key LIMIT 1");
   const removeSome = removerOf(store);
   return {
     put: async (key, bytes) => {
-      const { changes } = reaching(store, () => insert.run(key, bytes, clock.now()));
+      // The commit that names it makes it durable.
+      const { changes } = reaching(store, () => insert.run(key, bytes, clock.now()), "later");
       return { kind: changes === 1 ? "stored" : "exists" };
     },
     get: async (key) => {
@@ -38,10 +39,7 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = syst
 /** Objects per transaction; other processes may write between two of them. */
 const REMOVED_AT_ONCE = 100;
 
-/**
- * Deletes a bounded number of objects below a prefix and returns how many, through the connection that waits for the
- * disk.
- */
+/** Deletes a bounded number of objects below a prefix and returns how many. */
 function removerOf(store: Store): (prefix: string) => number {
   const from = store.rows.prepare("SELECT key FROM objects WHERE key >= ? ORDER BY key LIMIT ?");
   const remove = store.rows.prepare("DELETE FROM objects WHERE key = ?");

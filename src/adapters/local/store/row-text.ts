@@ -22,10 +22,20 @@ const STORED_NAMES: Readonly<Partial<Record<keyof Row, string>>> = {
 };
 const CODE_NAMES = Object.fromEntries(Object.entries(STORED_NAMES).map(([name, stored]) => [stored, name]));
 
+/**
+ * Spaces in front of the checksum give row and journal a size that is a multiple of `ROOM_BYTES`. SQLite writes a record
+ * of the same size into its place, and only the pages that differ; one of another size is moved to other pages.
+ */
 export function storedRow({ journal, ...row }: Row): Stored {
-  const text = JSON.stringify(renamed(row, STORED_NAMES));
-  return { row: `${text.slice(0, -1)},"sum":"${sumOf({ row: text, journal })}"}`, journal };
+  const fields = JSON.stringify(renamed(row, STORED_NAMES)).slice(0, -1);
+  // The header of the record has one byte more for a journal than for none.
+  const bytes = Buffer.byteLength(fields, "utf8") + SUM_BYTES + (journal === null ? 0 : journal.byteLength + 1);
+  const padded = fields + " ".repeat(Math.ceil(bytes / ROOM_BYTES) * ROOM_BYTES - bytes);
+  return { row: `${padded},"sum":"${sumOf({ row: `${padded}}`, journal })}"}`, journal };
 }
+
+const ROOM_BYTES = 4_096;
+const SUM_BYTES = `,"sum":"${"0".repeat(16)}"}`.length;
 
 /** The row in a stored text, or its damage. `run` is its key. A row without a checksum is older than checksums. */
 export function rowOf({ row, journal }: Stored, run: string): Found {

@@ -4,6 +4,7 @@
  * message arrives between a test of `wakeCount` and the end of the run (schedules 12 and 13).
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Durable } from "../../../core/policy/durability.ts";
 import {
   type Creation,
   type RunRef,
@@ -52,7 +53,7 @@ export function sqliteRunTable(store: Store): RunTable {
     create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
     createChildren: async (creation) => atomically(store, () => createChildren(creation, { rows, messages })),
     claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
-    commit: async (commit) => decide(commit, (row) => decideCommit(row, commit)),
+    commit: async (commit) => decide(commit, (row) => decideCommit(row, commit), commit.durable),
     park: async (park) => decide(park, (row) => decidePark(row, park)),
     request: async (request) => decide(request, (row) => decideRequest(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
@@ -74,14 +75,22 @@ export function sqliteRunTable(store: Store): RunTable {
 /** Applies a decision in one transaction. A decision that changes nothing returns the same row object. */
 const decider =
   (store: Store, rows: Rows) =>
-  <O extends { readonly kind: string; readonly row?: Row }>(of: RunRef, decision: (row: Row) => O): O | Refused =>
-    atomically(store, () => {
-      const before = presentIn(rows.find(of.run), of);
-      if ("kind" in before) return before;
-      const outcome = decision(before);
-      if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
-      return outcome;
-    });
+  <O extends { readonly kind: string; readonly row?: Row }>(
+    of: RunRef,
+    decision: (row: Row) => O,
+    durable?: Durable,
+  ): O | Refused =>
+    atomically(
+      store,
+      () => {
+        const before = presentIn(rows.find(of.run), of);
+        if ("kind" in before) return before;
+        const outcome = decision(before);
+        if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
+        return outcome;
+      },
+      durable,
+    );
 
 export function sqliteInbox(store: Store): Inbox {
   const rows = rowsOf(store.rows);

@@ -5,28 +5,55 @@
  * such an index, a flipped bit makes table and index disagree, and the check at open (`integrity.ts`) reports it.
  */
 import type { DatabaseSync } from "node:sqlite";
+import { checksum } from "./integrity.ts";
+import { StoreDamaged } from "./store-errors.ts";
 
 /** "cair" in ASCII, in the header of the file. */
 export const APPLICATION_ID = 0x63616972;
 /** The version of the store's layout, in the header of the file. */
 export const STORE_FORMAT = 2;
 
-/** Adds missing tables, columns and indexes; two processes may do so at once. Writes nothing to a complete store. */
-export function addMissing(db: DatabaseSync): void {
+/**
+ * Adds missing tables, columns and indexes; two processes may do so at once. Writes nothing to a complete store. Throws
+ * `StoreDamaged` if the description of the tables is not as cairn wrote it: SQLite would take a table with a changed
+ * name for another one.
+ */
+export function completeSchema(db: DatabaseSync, dir: string): void {
+  const { sum, text } = describedIn(db);
+  if (sum !== null && sum !== checksum(text)) throw new StoreDamaged(dir, "its tables are not those that were made");
+  if (sum !== null && lackingIn(db).length === 0) return;
+  db.exec("BEGIN IMMEDIATE");
+  for (const sql of lackingIn(db)) db.exec(sql);
+  recordSchema(db);
+  db.exec("COMMIT");
+}
+
+/** Stores the checksum of the description of all tables. */
+export function recordSchema(db: DatabaseSync): void {
+  const insert = db.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES ('schema', ?)");
+  insert.run(checksum(describedIn(db).text));
+}
+
+/** The description of all tables, and its checksum as it was stored; null in a store of an earlier cairn. */
+function describedIn(db: DatabaseSync): { readonly text: string; readonly sum: string | null } {
+  // One statement, so that no other process changes one of them in between.
+  const found = db.prepare(
+    `SELECT (SELECT value FROM meta WHERE name = 'schema') AS sum, group_concat(line, char(10)) AS text FROM
+     (SELECT type || ' ' || name || ' ' || tbl_name || ' ' || coalesce(sql, '') AS line FROM sqlite_schema ORDER BY line)`,
+  );
+  return found.get() as { readonly sum: string | null; readonly text: string };
+}
+
+/** The statements that add what the store lacks. */
+function lackingIn(db: DatabaseSync): readonly string[] {
   const names = db.prepare(
     `SELECT name FROM sqlite_schema
      UNION ALL SELECT 'executions.' || name FROM pragma_table_info('executions')
      UNION ALL SELECT 'inbox.' || name FROM pragma_table_info('inbox')
      UNION ALL SELECT 'seen.' || name FROM pragma_table_info('seen')`,
   );
-  const lacking = (): readonly string[] => {
-    const found = new Set(names.all().map(({ name }) => name));
-    return Object.entries(ADDED).flatMap(([name, sql]) => (found.has(name) ? [] : [sql]));
-  };
-  if (lacking().length === 0) return;
-  db.exec("BEGIN IMMEDIATE");
-  for (const sql of lacking()) db.exec(sql);
-  db.exec("COMMIT");
+  const found = new Set(names.all().map(({ name }) => name));
+  return Object.entries(ADDED).flatMap(([name, sql]) => (found.has(name) ? [] : [sql]));
 }
 
 /**
@@ -66,6 +93,7 @@ const ADDED: { readonly [name: string]: string } = {
  * - `supervisor`, `children`: the processes that work on this store, so that the next supervisor can kill what is left.
  */
 export const SCHEMA = `
+PRAGMA page_size = 1024;
 PRAGMA auto_vacuum = INCREMENTAL;
 PRAGMA journal_mode = WAL;
 BEGIN;

@@ -94,7 +94,10 @@ function isDamage(error: Error): boolean {
   const code = sqliteCode(error);
   // The file ends in the middle of a page.
   if ("errcode" in error && error.errcode === 522) return true;
-  if (code === 1) return /^no such (?:table|column|index)|has no column named|^malformed JSON/.test(error.message);
+  if (code === 1)
+    return /^no such (?:table|column|index)|has no column named|^duplicate column name|^malformed JSON/.test(
+      error.message,
+    );
   return code !== null && [11, 19, 20, 26].includes(code);
 }
 

@@ -6,8 +6,8 @@
  *   files without a name, and processes that start later would not see those writes.
  * - A write-ahead log that became shorter. SQLite reads the zeros in its place as pages.
  * - Fewer commits than this process has seen, or than `cairn.mark` counts. The file `cairn.mark` beside the store holds
- *   the number of the last commit. It is written after each commit and not synced: it counts no commit that is not
- *   durable, and a power loss can only make it older.
+ *   the number of the last durable commit. It is not synced itself: it counts no commit that a power loss can take back,
+ *   and a power loss can only make it older.
  *
  * Bytes that are copied over the file in use are found only at the next open. Until then the memory and the log of
  * SQLite hide them.
@@ -15,6 +15,7 @@
 import { closeSync, constants, openSync, readSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { Durable } from "../../../core/policy/durability.ts";
 import { StoreReplaced, StoreRolledBack } from "../store/store-errors.ts";
 
 /** The watch over an open store. */
@@ -25,9 +26,12 @@ export interface InPlace {
   readonly lacks: number;
   /** Throws `StoreReplaced` or `StoreRolledBack`. */
   readonly assert: () => void;
-  /** Performs `access` inside the transaction that has begun, and counts a commit if it changes anything. */
-  readonly count: <T>(access: () => T) => T;
-  /** Call it when the transaction is durable. */
+  /**
+   * Performs `access` inside the transaction that has begun, and counts a durable commit if it changes anything. A
+   * power loss can take back the others, so none of them is missed.
+   */
+  readonly count: <T>(access: () => T, durable: Durable) => T;
+  /** Call it when the transaction is committed. */
   readonly committed: () => void;
   readonly close: () => void;
 }
@@ -73,17 +77,19 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
       assertLog();
       if (idNow() !== id) throw new StoreReplaced(dir, "was replaced by another one");
     },
-    count: (access) => {
+    count: (access, durable) => {
       const count = countNow();
       if (count < seen) throw new StoreRolledBack(dir, `it has ${count} commits, and ${seen} were made`);
       seen = count;
       next = count;
       const before = changes.get()?.["changes"];
       const result = access();
-      if (changes.get()?.["changes"] !== before) next = Number(bump.get()?.["count"]);
+      const isCounted = durable === "now" && changes.get()?.["changes"] !== before;
+      if (isCounted) next = Number(bump.get()?.["count"]);
       return result;
     },
     committed: () => {
+      if (next === seen) return;
       seen = next;
       mark.write(seen);
     },
