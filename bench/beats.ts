@@ -17,53 +17,13 @@ import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache, load } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
 import type { Runner } from "../src/engine/context/runner.ts";
+import { counting, nothing } from "./counting.ts";
 import { workload } from "./workload.ts";
 
 const beats = Number(process.argv[2] ?? 500);
 const LOAD_SAMPLES = 7;
 
-interface Counted {
-  objectBytes: number;
-  rowBytes: number;
-  gets: number;
-  puts: number;
-  rowWrites: number;
-}
-
 const { agent, performed } = workload(beats);
-
-function counting(world: World, counted: Counted): World {
-  const { table, objects } = world;
-  return {
-    ...world,
-    objects: {
-      ...objects,
-      get: (key) => {
-        counted.gets += 1;
-        return objects.get(key);
-      },
-      put: (key, bytes) => {
-        counted.puts += 1;
-        counted.objectBytes += bytes.byteLength;
-        return objects.put(key, bytes);
-      },
-    },
-    table: {
-      ...table,
-      claim: (claim) => {
-        counted.rowWrites += 1;
-        return table.claim(claim);
-      },
-      commit: (commit) => {
-        counted.rowWrites += 1;
-        counted.rowBytes += commit.journal?.byteLength ?? 0;
-        return table.commit(commit);
-      },
-    },
-  };
-}
-
-const nothing = (): Counted => ({ objectBytes: 0, rowBytes: 0, gets: 0, puts: 0, rowWrites: 0 });
 
 async function measure(): Promise<void> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-bench-"));

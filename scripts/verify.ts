@@ -40,7 +40,7 @@ const CHECKS: readonly Step[] = [
 ];
 
 const BENCHMARKS: readonly Step[] = [
-  ["benchmark, small", () => command("node", "bench/beats.ts", "30")],
+  ["benchmark, small", () => command("node", "bench/main.ts", "--small")],
   ["benchmark of the dial, small", () => command("node", "bench/dial.ts", "2")],
 ];
 

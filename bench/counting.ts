@@ -1,0 +1,44 @@
+/** Counts what a run asks of its stores: calls, and the bytes that it hands over. Counts do not depend on the machine. */
+import type { World } from "../src/ports/world.ts";
+
+export interface Counted {
+  objectBytes: number;
+  rowBytes: number;
+  gets: number;
+  puts: number;
+  rowWrites: number;
+}
+
+/** The world, whose calls are added to `counted`. */
+export function counting(world: World, counted: Counted): World {
+  const { table, objects } = world;
+  return {
+    ...world,
+    objects: {
+      ...objects,
+      get: (key) => {
+        counted.gets += 1;
+        return objects.get(key);
+      },
+      put: (key, bytes) => {
+        counted.puts += 1;
+        counted.objectBytes += bytes.byteLength;
+        return objects.put(key, bytes);
+      },
+    },
+    table: {
+      ...table,
+      claim: (claim) => {
+        counted.rowWrites += 1;
+        return table.claim(claim);
+      },
+      commit: (commit) => {
+        counted.rowWrites += 1;
+        counted.rowBytes += commit.journal?.byteLength ?? 0;
+        return table.commit(commit);
+      },
+    },
+  };
+}
+
+export const nothing = (): Counted => ({ objectBytes: 0, rowBytes: 0, gets: 0, puts: 0, rowWrites: 0 });

@@ -1,0 +1,123 @@
+/**
+ * The small benchmark: counts per beat, with bounds. Wall times have no bound, because they are those of the machine.
+ * It fails if a change makes a beat write more, call its store more often, or wait for the disk more often.
+ *
+ * Syncs and the bytes that reach files are counted by strace, in a process of their own. They are differences between a
+ * long and a short run, so that opening and closing the store counts for nothing. Without strace they are not counted.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openStore } from "../src/adapters/local/store/database.ts";
+import { localWorld } from "../src/adapters/local/world.ts";
+import { modelsOf } from "../src/providers/model.ts";
+import { executionName } from "../src/protocol/ids.ts";
+import { limitsFor } from "../src/protocol/limits.ts";
+import { beat } from "../src/engine/loop/beat.ts";
+import { CommitCache } from "../src/history/commits.ts";
+import { SegmentCache } from "../src/history/load.ts";
+import { startRun } from "../src/operations/start.ts";
+import { type Counted, counting, nothing } from "./counting.ts";
+import { workload } from "./workload.ts";
+
+const SHORT = 20;
+const LONG = 120;
+
+type Counts = Readonly<Record<"calls" | "bytes" | "syncs" | "written", number>>;
+
+/** The most per beat, by beats per invocation: 10 % above what was counted. */
+const BOUNDS: Readonly<Record<number, Counts>> = {
+  1: { calls: 5.8, bytes: 8_200, syncs: 3.4, written: 68_600 },
+  50: { calls: 1.8, bytes: 5_700, syncs: 1.15, written: 29_700 },
+};
+
+/** Drives a run to its end in a store of its own, and checks that no call ran twice. */
+async function drive(dir: string, of: { readonly beats: number; readonly perInvocation: number }): Promise<Counted> {
+  const { agent, performed } = workload(of.beats);
+  const limits = limitsFor(60_000, { beatsPerInvocation: of.perInvocation });
+  const store = openStore({ dir, create: true });
+  const counted = nothing();
+  try {
+    const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+    const caches = { segments: new SegmentCache(), commits: new CommitCache() };
+    const runner = { world, agentOf: async () => ({ kind: "agent" as const, agent, ...modelsOf(agent) }), ...caches };
+    const started = await startRun(world, { agent, input: of, tenant: "bench", idempotencyKey: null });
+    if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
+    const { run, born } = started.row;
+    const execution = executionName(run, born, 1);
+    let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
+    for (let route = "beat"; route === "beat";) {
+      const task = { payload, attempt: { execution, epoch: payload.epoch, retry: 0 } };
+      const invocation = { deadline: Date.now() + limits.beatMs, drain: new AbortController().signal };
+      const { reply } = await beat(runner, task, invocation);
+      payload = reply;
+      ({ route } = reply);
+    }
+    const tools = performed.none + performed.keyed;
+    if (performed.model !== of.beats + 1 || tools !== of.beats) throw new Error("a call ran twice, or never");
+    return counted;
+  } finally {
+    store.close();
+  }
+}
+
+function inFolder<T>(use: (dir: string) => T): T {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-bench-"));
+  try {
+    return use(dir);
+  } finally {
+    rmSync(dir, { recursive: true });
+  }
+}
+
+/** Runs this file in a process of its own. Returns its counts, and those of strace if there is strace. */
+function countedIn(beats: number, perInvocation: number): Record<keyof Counts, number> {
+  return inFolder((dir) => {
+    const log = join(dir, "calls");
+    const store = join(dir, "store");
+    const words = [process.execPath, import.meta.filename, "--one", store, String(beats), String(perInvocation)];
+    const traced = "trace=fsync,fdatasync,write,writev,pwrite64,pwritev,pwritev2";
+    const tracer = canTrace ? ["strace", "-f", "-qq", "-y", "-s", "0", "-e", traced, "-o", log] : [];
+    const [program = "", ...rest] = [...tracer, ...words];
+    const { status, stdout, stderr } = spawnSync(program, rest, { encoding: "utf8" });
+    if (status !== 0) throw new Error(`a run failed: ${stderr}`);
+    const { objectBytes, rowBytes, gets, puts, rowWrites } = JSON.parse(stdout) as Counted;
+    const counts = { calls: gets + puts + rowWrites, bytes: objectBytes + rowBytes, syncs: 0, written: 0 };
+    if (!canTrace) return counts;
+    // The log of shared memory is no file of the disk.
+    const lines = readFileSync(log, "utf8").split("\n");
+    for (const line of lines.filter((each) => each.includes(`<${store}`) && !each.includes("-shm>"))) {
+      if (/ f(data)?sync\(/.test(line)) counts.syncs += 1;
+      else counts.written += Number(/ = (\d+)$/.exec(line)?.[1] ?? 0);
+    }
+    return counts;
+  });
+}
+
+const canTrace = spawnSync("strace", ["-f", "-qq", "-o", "/dev/null", "true"]).status === 0;
+
+function compare(): void {
+  const rows: Record<string, string | number>[] = [];
+  for (const [key, bound] of Object.entries(BOUNDS)) {
+    process.stderr.write(`counting with ${key} beats per invocation\n`);
+    const short = countedIn(SHORT, Number(key));
+    const long = countedIn(LONG, Number(key));
+    for (const name of ["calls", "bytes", "syncs", "written"] as const) {
+      const count = (long[name] - short[name]) / (LONG - SHORT);
+      const isCounted = canTrace || name === "calls" || name === "bytes";
+      const isAbove = isCounted && count > bound[name];
+      if (isAbove) process.exitCode = 1;
+      const shown = isCounted ? Number(count.toFixed(2)) : "not counted: no strace";
+      rows.push({ B: key, "per beat": name, counted: shown, "at most": bound[name], "": isAbove ? "TOO MUCH" : "" });
+    }
+  }
+  console.table(rows);
+  console.log("A loop without durability writes nothing, so all of this is the cost of durability.");
+}
+
+const [, , mode, dir = "", beats, perInvocation] = process.argv;
+if (mode === "--one") {
+  const counted = await drive(dir, { beats: Number(beats), perInvocation: Number(perInvocation) });
+  process.stdout.write(JSON.stringify(counted));
+} else compare();
