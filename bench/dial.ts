@@ -1,7 +1,8 @@
 /**
  * `node bench/dial.ts [BEATS]`: compares durable steps with the same loop that stores nothing. It uses the embedded
  * world, one beat per invocation, and a model that replies in 100 ms (the fast loop of seed 4). Row writes are counted.
- * Times are the median of several runs and depend on the machine and the moment.
+ * Times are
+ * medians of interleaved rounds: each loop is compared with the loop in memory of its own round.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -108,24 +109,23 @@ async function durable(mode: Mode): Promise<{ readonly ms: number; readonly writ
 const medianOf = (values: readonly number[]): number =>
   values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 
-async function sampled<T>(act: () => Promise<T>): Promise<T[]> {
-  const found: T[] = [];
-  for (let sample = 0; sample < SAMPLES; sample += 1) found.push(await act());
-  return found;
+// Interleaved, so that what else the machine does falls on each loop alike.
+const raws: number[] = [];
+const founds = MODES.map((): { readonly ms: number; readonly writes: number }[] => []);
+for (let sample = 0; sample < SAMPLES; sample += 1) {
+  raws.push(await rawMs());
+  for (const [index, mode] of MODES.entries()) founds[index]?.push(await durable(mode));
 }
-
-const raw = medianOf(await sampled(rawMs));
-const rows = [
-  { loop: "in memory only", "row writes/beat": "0", "ms/beat": (raw / (beats + 1)).toFixed(2), over: "0 %" },
-];
-for (const mode of MODES) {
-  const found = await sampled(() => durable(mode));
-  const ms = medianOf(found.map((each) => each.ms));
-  rows.push({
-    loop: mode.name,
-    "row writes/beat": ((found[0]?.writes ?? 0) / (beats + 1)).toFixed(2),
-    "ms/beat": (ms / (beats + 1)).toFixed(2),
-    over: `${(100 * (ms / raw - 1)).toFixed(1)} %`,
-  });
-}
-console.table(rows);
+const row = (loop: string, of: { readonly writes: number; readonly ms: readonly number[] }) => {
+  const over = of.ms.map((ms, index) => 100 * (ms / (raws[index] ?? 0) - 1));
+  return {
+    ...{ loop, "row writes/beat": (of.writes / (beats + 1)).toFixed(2) },
+    ...{ "ms/beat": (medianOf(of.ms) / (beats + 1)).toFixed(2), "over, %": medianOf(over).toFixed(1) },
+    "of each round": over.map((each) => each.toFixed(1)).join(" "),
+  };
+};
+const rows = MODES.map(({ name }, index) => {
+  const found = founds[index] ?? [];
+  return row(name, { writes: found[0]?.writes ?? 0, ms: found.map(({ ms }) => ms) });
+});
+console.table([row("in memory only", { writes: 0, ms: raws }), ...rows]);
