@@ -222,7 +222,7 @@ function closeBoth(db: DatabaseSync | null, place: InPlace | null): void {
   place?.close();
 }
 
-/** Free pages of 4 KB that a store keeps for the next writes. The rest is returned to the file system. */
+/** Free pages that a store keeps for the next writes. The rest is returned to the file system. */
 const FREE_PAGES_KEPT = 256;
 const PAGES_AT_ONCE = 1_024;
 
