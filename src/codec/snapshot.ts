@@ -34,6 +34,8 @@ export interface Snapshot extends Seal {
   readonly version: number;
   /** The level that a process needs to read it (`core/levels.ts`); absent: the lowest level. */
   readonly level?: number;
+  /** The level of the process that wrote it; absent in a snapshot of an earlier cairn. */
+  readonly authorLevel?: number;
   readonly previous: SnapshotPointer | null;
   /** The commits since the previous snapshot, including the one of this version. */
   readonly commits: readonly CommitRecord[];
@@ -66,6 +68,7 @@ const document = z.looseObject({
   format: z.literal(FORMAT),
   version: z.int().nonnegative(),
   level: z.int().nonnegative().exactOptional(),
+  authorLevel: z.int().nonnegative().exactOptional(),
   previous: snapshotPointer.nullable(),
   sealed: sealedRef.nullable(),
   unsealed: z.int().nonnegative(),
@@ -97,7 +100,10 @@ export function encodeSnapshot(of: {
   const told = level > LOWEST_LEVEL ? { level } : {};
   const snapshot = { ...told, version, previous, sealed, unsealed, commits, state };
   const { state: _, commits: __, ...rest } = snapshot;
-  const short = Object.entries({ format: FORMAT, ...rest }).map(([name, value]) => [name, canonical(value)]);
+  const short = Object.entries({ format: FORMAT, authorLevel: LEVEL, ...rest }).map(([name, value]) => [
+    name,
+    canonical(value),
+  ]);
   const bare = canonicalOf({ ...Object.fromEntries(short), commits: canonicalList(commits), state: stateText });
   const bareDigest = sha256(bare);
   const textBytes = Buffer.byteLength(bare, "utf8");
@@ -118,23 +124,38 @@ export function storedForm(of: State): { readonly state: StoredState; readonly s
   return { state: { ...rest, manifest: segments.map((segment) => segment.ref), tail }, segments };
 }
 
+/**
+ * `unlessOwn`: not if a process of this level wrote the snapshot. The digest shows that its text, and that of each
+ * segment it names, is what was written, and a process writes only what it has checked or made itself.
+ */
+export type SchemaCheck = "always" | "unlessOwn";
+
 /** Throws `Unreadable` when the bytes do not match the pointer, or have an unknown format or level. */
-export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array): Snapshot {
+export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array, schema: SchemaCheck = "always"): Snapshot {
   const bounds = { what: `snapshot ${pointer.key}`, bytesMax: SNAPSHOT_BYTES_MAX };
   const text = decompress(bytes, bounds).toString("utf8");
   if (sha256(text) !== pointer.digest) {
     throw new Unreadable(`snapshot ${pointer.key} does not match the digest of its pointer`, "DigestMismatch");
   }
   const raw: unknown = JSON.parse(text);
-  assertFormat((raw as { format?: unknown }).format, `snapshot ${pointer.key}`);
-  const found = document.safeParse(raw);
-  if (!found.success) {
-    assertLevel((raw as { level?: unknown }).level, `snapshot ${pointer.key}`);
-    throw new Unreadable(`snapshot ${pointer.key}: ${z.prettifyError(found.error)}`);
-  }
-  const { voucher: seal, ...snapshot } = found.data;
+  const { voucher: seal, ...snapshot } = documentIn(raw, { what: `snapshot ${pointer.key}`, schema });
   if (seal === undefined) return snapshot;
   return { ...snapshot, sealedBy: { what: "snapshot", voucher: seal, digest: digestWithout(text, seal) } };
+}
+
+type SnapshotDocument = z.infer<typeof document>;
+
+function documentIn(
+  raw: unknown,
+  { what, schema }: { readonly what: string; readonly schema: SchemaCheck },
+): SnapshotDocument {
+  const { format, level, authorLevel } = raw as { readonly [name in "format" | "level" | "authorLevel"]?: unknown };
+  assertFormat(format, what);
+  if (schema === "unlessOwn" && authorLevel === LEVEL) return raw as SnapshotDocument;
+  const found = document.safeParse(raw);
+  if (found.success) return found.data;
+  assertLevel(level, what);
+  throw new Unreadable(`${what}: ${z.prettifyError(found.error)}`);
 }
 
 /** The digest that the seal covers; empty if the seal is not the last member, so that verification fails. */

@@ -39,16 +39,25 @@ export function cut(messages: readonly Message[]): Cut {
 /** The bytes of the segment's object in the object store. */
 export const encodeSegment = (segment: Segment): Uint8Array => compress(canonical(segment.members));
 
-/** A segment from its object's bytes. Throws `Unreadable` when the bytes do not match the manifest entry. */
-export function decodeSegment(ref: SegmentRef, bytes: Uint8Array): Segment {
+/**
+ * A segment from its object's bytes. Throws `Unreadable` when the bytes do not match the manifest entry. `isChecked`: the
+ * schema holds, because a process of this level named the segment.
+ */
+export function decodeSegment(ref: SegmentRef, bytes: Uint8Array, isChecked = false): Segment {
   const text = decompress(bytes, { what: `segment ${ref.sha256}`, bytesMax: ref.bytes }).toString("utf8");
   if (sha256(text) !== ref.sha256) throw new Unreadable(`segment ${ref.sha256} does not match the digest in its name`);
-  const members = messagesSchema.safeParse(JSON.parse(text));
-  if (!members.success) throw new Unreadable(`segment ${ref.sha256}: ${members.error.message}`);
-  if (members.data.length !== ref.count) throw new Unreadable(`segment ${ref.sha256} has another number of messages`);
-  const segment = { ref, members: members.data };
+  const raw: unknown = JSON.parse(text);
+  const members = isChecked ? (raw as readonly Message[]) : checkedMessages(raw, ref);
+  if (members.length !== ref.count) throw new Unreadable(`segment ${ref.sha256} has another number of messages`);
+  const segment = { ref, members };
   remember(segment);
   return segment;
+}
+
+function checkedMessages(raw: unknown, { sha256: name }: SegmentRef): readonly Message[] {
+  const members = messagesSchema.safeParse(raw);
+  if (!members.success) throw new Unreadable(`segment ${name}: ${members.error.message}`);
+  return members.data;
 }
 
 /** The end index of each full chunk: a chunk ends with the message that reaches the size limit. */

@@ -7,10 +7,18 @@ import { assertKnown } from "../codec/row.ts";
 import type { SegmentRef } from "../codec/schema/state.ts";
 import type { SealedRef } from "../codec/schema/sealed.ts";
 import { type SealedEvents, decodeSealed } from "../codec/sealed.ts";
-import { type Snapshot, assertFormat, decodeJournal, decodeSnapshot, wholeState } from "../codec/snapshot.ts";
+import {
+  type SchemaCheck,
+  type Snapshot,
+  assertFormat,
+  decodeJournal,
+  decodeSnapshot,
+  wholeState,
+} from "../codec/snapshot.ts";
 import { type Segment, decodeSegment } from "../codec/transcript.ts";
 import { fromBlob } from "../codec/value.ts";
 import type { CommitRecord } from "../core/event.ts";
+import { LEVEL } from "../core/levels.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
@@ -71,8 +79,8 @@ export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, 
 }
 
 async function readKnown(from: Source & { readonly cache: SegmentCache }): Promise<KnownState> {
-  const snapshot = await readSnapshot(from, from.row.snapshot);
-  return { snapshot, state: await readState(from, snapshot) };
+  const snapshot = await readSnapshot(from, from.row.snapshot, "unlessOwn");
+  return { snapshot, state: await readState(from, snapshot, snapshot.authorLevel === LEVEL) };
 }
 
 /** Events that do not follow from the snapshot are as unreadable as damaged bytes. */
@@ -92,10 +100,14 @@ export interface Source {
 }
 
 /** Throws `Unreadable` if the snapshot is missing, damaged, or belongs to another run. */
-export async function readSnapshot({ objects, row }: Source, pointer: SnapshotPointer): Promise<Snapshot> {
+export async function readSnapshot(
+  { objects, row }: Source,
+  pointer: SnapshotPointer,
+  schema?: SchemaCheck,
+): Promise<Snapshot> {
   const bytes = await objects.get(pointer.key);
   if (bytes === null) throw new Unreadable(`snapshot ${pointer.key} is missing`, "SnapshotMissing");
-  const snapshot = decodeSnapshot(pointer, bytes);
+  const snapshot = decodeSnapshot(pointer, bytes, schema);
   const { run, born } = snapshot.state;
   if (run !== row.run || born !== row.born) throw new Unreadable(`snapshot ${pointer.key} belongs to run ${run}`);
   return snapshot;
@@ -108,12 +120,13 @@ export async function readSealed({ objects }: Source, ref: SealedRef): Promise<S
   return decodeSealed(ref, bytes);
 }
 
-/** The state of a snapshot, with its transcript. */
+/** The state of a snapshot, with its transcript. `isChecked`: the schema of its segments holds. */
 export async function readState(
   from: Source & { readonly cache: SegmentCache },
   { state }: Pick<Snapshot, "state">,
+  isChecked = false,
 ): Promise<State> {
-  const segments = await Promise.all(state.manifest.map((ref) => readSegment(from, ref)));
+  const segments = await Promise.all(state.manifest.map((ref) => readSegment(from, ref, isChecked)));
   const byDigest = new Map(segments.map((segment) => [segment.ref.sha256, segment]));
   return wholeState(state, ({ sha256 }) => byDigest.get(sha256) as Segment);
 }
@@ -122,12 +135,13 @@ export async function readState(
 export async function readSegment(
   { objects, row, cache }: Source & { readonly cache: SegmentCache },
   ref: SegmentRef,
+  isChecked = false,
 ): Promise<Segment> {
   const warm = cache.get(ref.sha256);
   if (warm !== undefined) return warm;
   const bytes = await objects.get(segmentKey(row, ref.sha256));
   if (bytes === null) throw new Unreadable(`segment ${ref.sha256} is missing`, "SegmentMissing");
-  const segment = decodeSegment(ref, bytes);
+  const segment = decodeSegment(ref, bytes, isChecked);
   cache.add(segment);
   return segment;
 }

@@ -1,7 +1,14 @@
 /** The codec of snapshots and journals reads what it wrote, and refuses anything else with a reason. */
 import { describe, expect, test } from "vitest";
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
-import { StateTooLarge, decodeJournal, decodeSnapshot, encodeJournal } from "../../src/codec/snapshot.ts";
+import { LEVEL } from "../../src/core/levels.ts";
+import {
+  type SchemaCheck,
+  StateTooLarge,
+  decodeJournal,
+  decodeSnapshot,
+  encodeJournal,
+} from "../../src/codec/snapshot.ts";
 import { type Seal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import type { CommitRecord, Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
@@ -41,14 +48,14 @@ function written(state: State): { readonly pointer: SnapshotPointer; readonly by
 }
 
 /** A document with changed content, and a pointer with its new digest. */
-function forged(change: (document: Record<string, unknown>) => unknown): () => unknown {
+function forged(change: (document: Record<string, unknown>) => unknown, schema?: SchemaCheck): () => unknown {
   const { bytes } = written(newState());
   const document = JSON.parse(decompress(bytes, { what: "it", bytesMax: 1e6 }).toString("utf8")) as Record<
     string,
     unknown
   >;
   const text = canonical(change(document));
-  return () => decodeSnapshot({ version: 4, key: "here", digest: sha256(text) }, compress(text));
+  return () => decodeSnapshot({ version: 4, key: "here", digest: sha256(text) }, compress(text), schema);
 }
 
 const nothing = (): never => {
@@ -61,7 +68,16 @@ describe("a snapshot", () => {
     const { pointer, bytes } = written(state);
     const { state: stored, ...rest } = decodeSnapshot(pointer, bytes);
     expect(wholeState(stored, nothing)).toEqual(state);
-    expect(rest).toEqual({ format: FORMAT, version: 4, previous, ...seal, commits });
+    expect(rest).toEqual({ format: FORMAT, authorLevel: LEVEL, version: 4, previous, ...seal, commits });
+  });
+
+  test("of a process of this level is taken as it is, if the caller says so; any other is checked", () => {
+    const changed = (document: Record<string, unknown>): object => ({ ...document, unsealed: "two" });
+    expect(forged(changed, "unlessOwn")).not.toThrow();
+    expect(forged(changed)).toThrow("unsealed");
+    expect(forged((document) => ({ ...changed(document), authorLevel: LEVEL - 1 }), "unlessOwn")).toThrow("unsealed");
+    expect(forged(({ authorLevel: _, ...document }) => changed(document), "unlessOwn")).toThrow("unsealed");
+    expect(forged((document) => ({ ...document, format: 99 }), "unlessOwn")).toThrow("format 99");
   });
 
   test("has equal bytes and digest for equal states", () => {
