@@ -23,6 +23,14 @@ export const canonicalList = (members: readonly object[]): string =>
     })
     .join(",")}]`;
 
+/** The value as it is read back from its canonical text, which is kept with it. */
+export function asStored<T extends object>(value: T): T {
+  const text = canonical(value);
+  const stored = JSON.parse(text) as T;
+  texts.set(stored, text);
+  return stored;
+}
+
 /** The canonical text of an object from the canonical texts of its members. */
 export const canonicalOf = (members: Readonly<Record<string, string>>): string =>
   `{${Object.keys(members)

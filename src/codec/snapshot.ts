@@ -104,7 +104,7 @@ export function encodeSnapshot(of: {
     name,
     canonical(value),
   ]);
-  const bare = canonicalOf({ ...Object.fromEntries(short), commits: canonicalList(commits), state: stateText });
+  const bare = canonicalOf({ ...Object.fromEntries(short), commits: textOf(commits), state: stateText });
   const bareDigest = sha256(bare);
   const textBytes = Buffer.byteLength(bare, "utf8");
   if (!of.sign) return { digest: bareDigest, bytes: compress(bare), textBytes, snapshot, segments };
@@ -196,6 +196,15 @@ type JournalOf = Pick<Row, "run" | "born" | "snapshot">;
 
 const sealedJournal = z.object({ commits: commitRecords, voucher });
 
+/** Each event is in several texts: of journals, of a snapshot, of sealed events. */
+const textOf = (commits: readonly CommitRecord[]): string =>
+  `[${commits
+    .map(({ version, epoch, events, ...rest }) => {
+      const short = Object.entries({ version, epoch, ...rest }).map(([name, value]) => [name, canonical(value)]);
+      return canonicalOf({ ...Object.fromEntries(short), events: canonicalList(events) });
+    })
+    .join(",")}]`;
+
 /** A row has little room, and a table counts its bytes. */
 const JOURNAL_QUALITY = 4;
 
@@ -204,7 +213,7 @@ export function encodeJournal(
   commits: readonly CommitRecord[],
   seal: { readonly of: JournalOf; readonly sign: Sign } | null = null,
 ): Uint8Array {
-  const text = canonicalList(commits);
+  const text = textOf(commits);
   if (seal === null) return compress(text, JOURNAL_QUALITY);
   const bare = canonicalOf({ commits: text });
   const sealed = withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare))));

@@ -2,6 +2,7 @@
  * What must hold of any history, apart from the product. Each checker returns the violations that it finds, in words.
  * What can only be said of a simulated history is in `checkers-simulated.ts`.
  */
+import { canonical } from "../../src/codec/canonical.ts";
 import { NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
 import { reconcileId } from "../../src/protocol/ids.ts";
 import { type Row, hasEnded } from "../../src/protocol/row.ts";
@@ -94,7 +95,7 @@ function phasesThatFell(history: History, leave: Allowances): readonly string[] 
     if (!hasEnded(before) || isRedrive(before, row)) return null;
     const { endNotified: _, expiresAtSec: __, ...was } = before;
     const { endNotified: ___, expiresAtSec: ____, ...is } = row;
-    return JSON.stringify(was) === JSON.stringify(is) ? null : `a run that had ended changed in epoch ${row.epoch}`;
+    return canonical(was) === canonical(is) ? null : `a run that had ended changed in epoch ${row.epoch}`;
   });
   return judge(history, leave);
 }
@@ -242,10 +243,8 @@ function recordedHappened(history: History, { mayDouble }: Allowances): readonly
 function spentIsSumOfDebits(history: History): readonly string[] {
   let sum = NOTHING_SPENT;
   for (const { debit } of eventsOfKind(history, "BudgetDebited")) sum = add(sum, debit);
-  const same = JSON.stringify(sum) === JSON.stringify(replay(history).state.spent);
-  return same && JSON.stringify(finalRow(history).spent) === JSON.stringify(sum)
-    ? []
-    : ["spent is not what was debited"];
+  const same = canonical(sum) === canonical(replay(history).state.spent);
+  return same && canonical(finalRow(history).spent) === canonical(sum) ? [] : ["spent is not what was debited"];
 }
 
 /** Order rule 3: what a reply cost is debited in the commit of the reply. */

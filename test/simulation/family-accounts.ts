@@ -1,4 +1,5 @@
 /** What a family spent: each run accounts for itself and for each of its children, once, so the root for all of them. */
+import { canonical } from "../../src/codec/canonical.ts";
 import { type Grant, type Spent, NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
 import { spentOfGrant } from "../../src/core/calls/children.ts";
 import type { EventOf } from "../../src/core/event.ts";
@@ -18,7 +19,7 @@ export function conserved({ history, row, events, state }: Told): readonly strin
     return standing.has(event.child) ? spentOfGrant(event.grant) : NOTHING_SPENT;
   });
   const all = sum([own, ...costs]);
-  return JSON.stringify(row.spent) === JSON.stringify(all)
+  return canonical(row.spent) === canonical(all)
     ? []
     : [`it spent ${JSON.stringify(row.spent)}, and ${JSON.stringify(all)} was spent for it`];
 }

@@ -2,6 +2,7 @@
  * Operators who redrive a run whose processes died too often: each of their attempts can die or lose its answers, as those
  * of anybody. What that may change of an end is in `checkers.ts`.
  */
+import { canonical } from "../../src/codec/canonical.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { redrive } from "../../src/operations/redrive.ts";
 import { retryUntilAcknowledged } from "./operator-attempts.ts";
@@ -45,5 +46,5 @@ export function isRedrive(before: Row, row: Row): boolean {
     ...{ chainClaims: 0, deaths: 0, storeOutage: null, endNotified: false, expiresAtSec: null, wakeAt: null },
   };
   const isFailed = before.status === "failed" && status === "running";
-  return isFailed && note !== undefined && JSON.stringify(is) === JSON.stringify(expected);
+  return isFailed && note !== undefined && canonical(is) === canonical(expected);
 }

@@ -7,6 +7,7 @@ import type { Event } from "../../core/event.ts";
 import type { State } from "../../core/state.ts";
 import { fold } from "../../core/transition.ts";
 import type { World } from "../../ports/world.ts";
+import { asStored } from "../../codec/canonical.ts";
 import { redactionIn } from "../../history/secrets.ts";
 import type { CommittedRun } from "./committed-run.ts";
 import { noteEvent } from "./telemetry-events.ts";
@@ -59,9 +60,12 @@ export class PendingWork {
     return this.#isConditional;
   }
 
-  /** Applies an event to the state. Secrets in the event are replaced first. */
+  /**
+   * Applies an event to the state. Secrets in the event are replaced first. The event is applied as a reader of its
+   * commit gets it: otherwise the order of its fields would differ, and with it the text that the model is shown.
+   */
   record(given: Event): void {
-    const event = redactionIn(this.#world).event(given);
+    const event = asStored(redactionIn(this.#world).event(given));
     this.#state = fold(this.#state, event);
     this.#events = [...this.#events, event];
     noteEvent(this.#world, { row: this.#committed.row, event, phase: this.#state.phase });

@@ -1,4 +1,5 @@
 /** What must hold of runs of the effects agent after a storm, by the store and by the external service. */
+import { canonical } from "../../../src/codec/canonical.ts";
 import { execFileSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { NOTHING_SPENT, add } from "../../../src/core/policy/budget.ts";
@@ -60,7 +61,7 @@ async function history({ world }: ProcessHarness, run: string): Promise<readonly
     if (event.kind === "BudgetDebited") spent = add(spent, event.debit);
   }
   if (ends !== 1) wrong.push(`it ended ${ends} times`);
-  if (JSON.stringify(row?.spent) !== JSON.stringify(spent)) wrong.push("spent is not what was debited");
+  if (canonical(row?.spent) !== canonical(spent)) wrong.push("spent is not what was debited");
   return wrong;
 }
 
