@@ -22,7 +22,8 @@ export function prefixMemo<T>({ start, copy, add }: Growing<T>): (messages: read
     if (isPrefix && last.messages.length === messages.length) return last.result;
     const result = isPrefix ? copy(last.result) : start();
     for (const message of messages.slice(isPrefix ? last.messages.length : 0)) add(result, message);
-    if (first !== undefined) known.set(first, { messages, result });
+    // A copy: the caller may append to its list.
+    if (first !== undefined) known.set(first, { messages: [...messages], result });
     return result;
   };
 }

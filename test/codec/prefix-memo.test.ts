@@ -31,6 +31,14 @@ test("only messages that are new since the last time are added", () => {
   expect(added).toEqual(["one", "other", "third"]);
 });
 
+test("a list to which its owner appends is another transcript", () => {
+  const { of } = listed();
+  const messages = [message("one")];
+  of(messages);
+  messages.push(message("other"));
+  expect(of(messages)).toEqual(["one", "other"]);
+});
+
 test("a transcript that was cut, or that has another message in the middle, is derived anew", () => {
   const { of } = listed();
   const [one, other, third] = [message("one"), message("other"), message("third")];

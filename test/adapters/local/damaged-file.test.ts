@@ -99,3 +99,17 @@ test("finds no lost commit when another process commits while the store is opene
   place.close();
   for (const store of [opening, other]) store.close();
 });
+
+test("refuses a store whose tables have changed names, before it reads or writes one of them", () => {
+  const dir = temporaryDir();
+  openStore({ dir, create: true }).close();
+  const file = join(dir, "cairn.sqlite");
+  const bytes = readFileSync(file);
+  const at = bytes.indexOf("seconds INTEGER");
+  expect(at).toBeGreaterThan(0);
+  bytes.write("sesonds", at);
+  writeFileSync(file, bytes);
+  for (const check of ["none", "worker", "bounded"] as const) {
+    expect(() => openStore({ dir, create: false, check })).toThrow("its tables are not those that were made");
+  }
+});
