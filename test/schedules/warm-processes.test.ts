@@ -1,28 +1,12 @@
 /** A process that kept a state in memory: it goes on with it only while the store names the bytes that it wrote. */
 import { expect, test } from "vitest";
-import type { Harness } from "../support/harness/harness.ts";
-import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
-import {
-  beatReply,
-  callsThenFinal,
-  createHarness,
-  neverSettles,
-  rowOf,
-  scriptedAgent,
-} from "../support/harness/harness.ts";
-import { flushPromises } from "../support/harness/chain-steps.ts";
-import { longRunAgent, recordObjectCalls, runBeats } from "../support/runs/long-runs.ts";
-import { storeOutage } from "../support/faults/store-outages.ts";
 import { verify } from "../../src/history/verify.ts";
 import { transcript } from "../../src/operations/views.ts";
-
-/** Two processes over one store, and the object keys that the first one reads. */
-function twoProcesses(replies: number) {
-  const harness: Harness = createHarness();
-  const agent = longRunAgent({ reply: callsThenFinal(replies) });
-  const { world, gets } = recordObjectCalls(harness.world);
-  return { harness, agent, gets, one: runnerOf(world, agent), other: runnerOf(harness.world, agent) };
-}
+import { storeOutage } from "../support/faults/store-outages.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { callsThenFinal, createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { runBeats } from "../support/runs/long-runs.ts";
+import { twoProcesses } from "../support/runs/two-processes.ts";
 
 test("schedule 137: another process advances the run in between; the first one reads what that process stored", async () => {
   const { harness, agent, gets, one, other } = twoProcesses(4);
@@ -37,20 +21,6 @@ test("schedule 137: another process advances the run in between; the first one r
   expect(gets).toEqual([stored]);
   const told = await transcript(harness.world, begun.run);
   expect(told?.filter(({ role }) => role === "assistant")).toHaveLength(5);
-  expect(await verify(harness.world, { run: begun.run })).toMatchObject({ findings: [] });
-});
-
-test("a process froze with a snapshot that no row names; it thaws behind another process and does not use that state", async () => {
-  const { harness, agent, other } = twoProcesses(3);
-  const begun = await beginRun(harness.world, agent, {});
-  const frozen = { ...harness.world, table: { ...harness.world.table, commit: neverSettles } };
-  const one = runnerOf(harness.world, agent);
-  const first = await runBeats(one, begun, 1);
-  void attemptBeat({ ...one, world: frozen }, first);
-  await flushPromises();
-  const second = await beatReply(attemptBeat(other, first, 1));
-  expect(await drive(one, second)).toMatchObject({ route: "done" });
-  expect(rowOf(harness, begun.run)).toMatchObject({ status: "completed", takeovers: 1 });
   expect(await verify(harness.world, { run: begun.run })).toMatchObject({ findings: [] });
 });
 

@@ -1,0 +1,22 @@
+/** A process that thaws with a state that nobody committed. */
+import { expect, test } from "vitest";
+import { verify } from "../../../src/history/verify.ts";
+import { flushPromises } from "../../support/harness/chain-steps.ts";
+import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { beatReply, neverSettles, rowOf } from "../../support/harness/harness.ts";
+import { runBeats } from "../../support/runs/long-runs.ts";
+import { twoProcesses } from "../../support/runs/two-processes.ts";
+
+test("a process froze with a snapshot that no row names; it thaws behind another process and does not use that state", async () => {
+  const { harness, agent, other } = twoProcesses(3);
+  const begun = await beginRun(harness.world, agent, {});
+  const frozen = { ...harness.world, table: { ...harness.world.table, commit: neverSettles } };
+  const one = runnerOf(harness.world, agent);
+  const first = await runBeats(one, begun, 1);
+  void attemptBeat({ ...one, world: frozen }, first);
+  await flushPromises();
+  const second = await beatReply(attemptBeat(other, first, 1));
+  expect(await drive(one, second)).toMatchObject({ route: "done" });
+  expect(rowOf(harness, begun.run)).toMatchObject({ status: "completed", takeovers: 1 });
+  expect(await verify(harness.world, { run: begun.run })).toMatchObject({ findings: [] });
+});
