@@ -128,4 +128,6 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   // The stores of a history lose nothing.
   139: "test/schedules/power.test.ts",
   140: "test/schedules/power.test.ts",
+  141: "test/schedules/shared-processes.test.ts",
+  142: "test/schedules/shared-processes.test.ts",
 };

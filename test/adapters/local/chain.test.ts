@@ -61,9 +61,9 @@ describe("after a beat", () => {
     executions.start({ name: "other", payload: PAYLOAD, now: NOW + 1 });
     const attempt = begin(executions, NOW);
     answer(executions, { attempt, answer: reply("beat"), now: NOW + 2 });
-    expect(executions.firstReady(NOW + 2)).toBe("other");
+    expect(executions.ready(NOW + 2, 1)[0]?.name ?? null).toBe("other");
     begin(executions, NOW + 2, "other");
-    expect(executions.firstReady(NOW + 2)).toBe(NAME);
+    expect(executions.ready(NOW + 2, 1)[0]?.name ?? null).toBe(NAME);
     const next = begin(executions, NOW + 2);
     expect(taskOf(next)).toEqual({
       kind: "beat",
@@ -75,9 +75,9 @@ describe("after a beat", () => {
   it("waits for the seconds of the reply, then beats", () => {
     const executions = startedIn(temporaryStore());
     answer(executions, { attempt: begin(executions, NOW), answer: reply("wait") });
-    expect(executions.firstReady(NOW + 6_999)).toBeNull();
+    expect(executions.ready(NOW + 6_999, 1)[0]?.name ?? null).toBeNull();
     expect(executions.begin(NAME, NOW + 6_999)).toBeNull();
-    expect(executions.firstReady(NOW + 7_000)).toBe(NAME);
+    expect(executions.ready(NOW + 7_000, 1)[0]?.name ?? null).toBe(NAME);
     expect(begin(executions, NOW + 7_000)).toMatchObject({ state: "Beat", retry: 0, payload: { epoch: 5 } });
   });
 
@@ -85,7 +85,7 @@ describe("after a beat", () => {
     const executions = startedIn(temporaryStore());
     const ended = answer(executions, { attempt: begin(executions, NOW), answer: reply(route) });
     expect(ended).toMatchObject({ state: "End", readyAt: null });
-    expect(executions.firstReady(Number.MAX_SAFE_INTEGER)).toBeNull();
+    expect(executions.ready(Number.MAX_SAFE_INTEGER, 1)[0]?.name ?? null).toBeNull();
   });
 });
 
@@ -109,7 +109,7 @@ describe("park", () => {
       token: tokenOf(attempt),
     });
     answer(executions, { attempt, answer: { kind: "park" }, now: NOW });
-    expect(executions.firstReady(NOW + 6_999)).toBeNull();
+    expect(executions.ready(NOW + 6_999, 1)[0]?.name ?? null).toBeNull();
     const beat = begin(executions, NOW + 7_000);
     expect(beat).toMatchObject({ state: "Beat", retry: 0, token: null, payload: { ...PAYLOAD, epoch: 5 } });
   });
@@ -166,14 +166,14 @@ describe("attempts that die", () => {
     }
     const last = begin(executions, now);
     expect(fail(executions, last, now)).toMatchObject({ state: "Backoff", readyAt: now + RESCUE_MS });
-    expect(executions.firstReady(now + RESCUE_MS - 1)).toBeNull();
+    expect(executions.ready(now + RESCUE_MS - 1, 1)[0]?.name ?? null).toBeNull();
     now += RESCUE_MS;
     const rescue = begin(executions, now);
     const dead = { execution: NAME, epoch: PAYLOAD.epoch, retry: last.retry };
     expect(taskOf(rescue)).toEqual({ kind: "rescue", payload: PAYLOAD, dead });
     // The lease of the run has not expired.
     answer(executions, { attempt: rescue, answer: { kind: "rescue", until: now + 1_000 }, now });
-    expect(executions.firstReady(now + 999)).toBeNull();
+    expect(executions.ready(now + 999, 1)[0]?.name ?? null).toBeNull();
     const again = begin(executions, now + 1_000);
     expect(again).toMatchObject({ state: "Rescue", retry: 0 });
     expect(taskOf(again)).toMatchObject({ dead });

@@ -29,7 +29,11 @@ function two(): { readonly store: Store; readonly executions: Executions } {
 /** Every execution that a driver can start. */
 function leaving(executions: Executions): readonly string[] {
   const names: string[] = [];
-  for (let name = executions.firstReady(NOW + 9); name !== null; name = executions.firstReady(NOW + 9)) {
+  for (
+    let name = executions.ready(NOW + 9, 1)[0]?.name ?? null;
+    name !== null;
+    name = executions.ready(NOW + 9, 1)[0]?.name ?? null
+  ) {
     const execution = executions.begin(name, NOW + 9);
     if (execution !== null) names.push(execution.payload.run);
   }
@@ -66,7 +70,7 @@ test("an execution that pauses after failures starts at once under a new supervi
   const waiting = executions.begin("b", NOW + 9);
   if (waiting !== null) executions.settle(waiting, (it) => ({ ...it, stage: "waiting", readyAt: NOW + 3_600_000 }));
   const now = NOW + 3 * 300_000 + 1;
-  expect(executions.firstReady(now)).toBeNull();
+  expect(executions.ready(now, 1)[0]?.name ?? null).toBeNull();
   executions.recover({ now, limits: LIMITS });
   expect(executions.begin("b", now)).toBeNull();
   expect(executions.begin("a", now)).toMatchObject({ stage: "trying", retry: 4_000 });
@@ -89,7 +93,7 @@ test("the sweeper hands its run to the next execution", async () => {
   const { run, born } = await beginRun(world, agent, {});
   const store = open(dir, false);
   damage(store, executionName(run, born, 1), "{");
-  await expect.poll(() => executionsOf(store).firstReady(Date.now())).not.toBeNull();
+  await expect.poll(() => executionsOf(store).ready(Date.now(), 1)).toHaveLength(1);
   expect(executionsOf(store).begin(executionName(run, born, 1), Date.now())).toBeNull();
   const sweep = () => runTask(runnerOf(world, agent))({ kind: "sweep" }, invocation());
   const invocation = () => ({ deadline: Date.now() + 3_000, drain: new AbortController().signal });
@@ -99,7 +103,7 @@ test("the sweeper hands its run to the next execution", async () => {
       return (await world.table.read(run, Date.now()))?.chain;
     })
     .toBe(2);
-  expect(executionsOf(store).firstReady(Date.now())).toBe(executionName(run, born, 2));
+  expect(executionsOf(store).ready(Date.now(), 1)[0]?.name).toBe(executionName(run, born, 2));
   const row = await world.table.read(run, Date.now());
   expect(
     await attemptBeat(runnerOf(world, agent), { run, born, chain: 2, epoch: row?.epoch ?? 0, agent: agent.name }),

@@ -99,7 +99,7 @@ async function work(machine: Machine, agent: Agent, onAnswer: (route: string) =>
   const executions = executionsOf(store);
   const perform = performerIn(machine, agent);
   for (let tasks = 0; tasks < 100; tasks += 1) {
-    const name = executions.firstReady(clock.now());
+    const name = executions.ready(clock.now(), 1)[0]?.name ?? null;
     const execution = name === null ? null : executions.begin(name, clock.now());
     if (execution === null) return;
     const result = await perform(taskOf(execution), invocationIn(machine));

@@ -22,10 +22,8 @@ export interface Executions {
   start(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution | null;
   /** False: no execution waits on that token any more. */
   wake(token: string, now: number): boolean;
-  /** The name of the execution that has been ready for longest, or null. */
-  firstReady(now: number): string | null;
-  /** The agent of that execution's run; null if no row names it. */
-  agentOf(name: string): string | null;
+  /** The executions that are ready, `max` at most, the one that has been ready for longest first. */
+  ready(now: number, max: number): readonly Ready[];
   /** Stores that its next attempt is out; null if the execution is not ready after all. */
   begin(name: string, now: number): Execution | null;
   /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */
@@ -35,6 +33,15 @@ export interface Executions {
    * due at once.
    */
   recover(of: Pick<AttemptFailure, "now" | "limits">): void;
+}
+
+/** An execution whose next attempt may be sent. */
+export interface Ready {
+  readonly name: string;
+  /** The agent of its run; null if no row names it. */
+  readonly agent: string | null;
+  /** Whether the attempt before this one failed. */
+  readonly isRetry: boolean;
 }
 
 /** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
@@ -58,8 +65,7 @@ export function executionsOf(store: Store): Executions {
         table.update(wakeExecution(found, now));
         return true;
       }),
-    firstReady: (now) => reaching(store, () => table.firstReady(now)),
-    agentOf: (name) => reaching(store, () => table.agentOf(name)),
+    ready: (now, max) => reaching(store, () => table.ready(now, max)),
     begin: (name, now) =>
       bookkeeping(() => {
         const found = table.byName(name);
@@ -95,10 +101,11 @@ function tableOf(db: DatabaseSync) {
   const byToken = select("token = ?");
   const trying = select("stage = 'trying'");
   const backingOff = select("stage = 'due' AND retry > 0");
-  const firstReady = db.prepare("SELECT name FROM executions WHERE readyAt <= ? ORDER BY readyAt, rowid LIMIT 1");
-  const agentOf = db.prepare(
-    `SELECT CASE WHEN json_valid(row) THEN row ->> '$.agent' END AS agent FROM executions
-     JOIN runs ON run = CASE WHEN json_valid(payload) THEN payload ->> '$.run' END WHERE name = ?`,
+  const ready = db.prepare(
+    `SELECT name, stage = 'due' AND retry > 0 AS isRetry,
+     (SELECT CASE WHEN json_valid(row) THEN row ->> '$.agent' END FROM runs
+      WHERE run = CASE WHEN json_valid(payload) THEN payload ->> '$.run' END) AS agent
+     FROM executions WHERE readyAt <= ? ORDER BY readyAt, executions.rowid LIMIT ?`,
   );
   const insert = db.prepare(
     `INSERT INTO executions (${columns})
@@ -134,11 +141,12 @@ function tableOf(db: DatabaseSync) {
     byToken: (token: string) => foundOrNull(byToken.get(token)),
     trying: (): readonly Execution[] => allOf(trying),
     backingOff: (): readonly Execution[] => allOf(backingOff),
-    firstReady: (now: number): string | null => (firstReady.get(now) as { name: string } | undefined)?.name ?? null,
-    agentOf: (name: string): string | null => {
-      const agent = (agentOf.get(name) as { agent: unknown } | undefined)?.agent;
-      return typeof agent === "string" ? agent : null;
-    },
+    ready: (now: number, max: number): readonly Ready[] =>
+      ready.all(now, max).map(({ name, agent, isRetry }) => ({
+        name: String(name),
+        agent: typeof agent === "string" ? agent : null,
+        isRetry: isRetry === 1,
+      })),
     insert: (execution: Execution): void => {
       insert.run(written(execution));
     },

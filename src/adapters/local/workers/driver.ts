@@ -29,6 +29,7 @@ export interface DriverOptions {
   readonly limits: Pick<Limits, "beatMs" | "rescueMs" | "entryAttemptsMax" | "backoffMsMax">;
   readonly worker: WorkerOptions;
   readonly workers: number;
+  readonly beatsPerWorker: number;
   readonly schedules: () => readonly ScheduledAgent[];
   readonly clock: Clock;
   readonly onEvent: (event: SupervisorEvent) => void;
@@ -46,6 +47,9 @@ export interface Driver {
 }
 
 const SWEEP_EVERY_MS = 60_000;
+/** How many ready executions one read finds. */
+const READY_MAX = 32;
+const HOUSEKEEPING = { agent: null, execution: null, isAlone: false } as const;
 
 export function createDriver(options: DriverOptions): Driver {
   const { store, limits, clock, onEvent } = options;
@@ -74,28 +78,25 @@ export function createDriver(options: DriverOptions): Driver {
     options.followClock();
     isRecovered ||= recover();
     if (isRecovered && !isDraining) retention.expire();
-    while (isRecovered && !isDraining && pool.free() > 0) {
-      if (sweep.isDue()) {
-        sweep.start(pool.take(null));
-        continue;
-      }
-      const firing = firings.next();
-      if (firing !== null) {
-        firings.start(pool.take(firing.agent), firing);
-        continue;
-      }
-      const upkeep = retention.next();
-      if (upkeep !== null) {
-        retention.start(pool.take(null), upkeep);
-        continue;
-      }
-      const name = executions.firstReady(clock.now());
-      if (name === null) return;
-      // The worker comes first: without a worker no attempt is counted.
-      const worker = pool.take(executions.agentOf(name));
-      const execution = executions.begin(name, clock.now());
-      if (execution !== null) attempts.start(worker, execution);
+    if (!isRecovered || isDraining) return;
+    keepHouse();
+    while (sendReady({ executions, pool, clock, attempts }) > 0);
+  };
+  /** Starts what belongs to no execution, before the beats. */
+  const keepHouse = (): void => {
+    if (sweep.isDue()) {
+      const worker = pool.take(HOUSEKEEPING);
+      if (worker === null) return;
+      sweep.start(worker);
     }
+    for (let firing = firings.next(); firing !== null; firing = firings.next()) {
+      const worker = pool.take({ ...HOUSEKEEPING, agent: firing.agent });
+      if (worker === null) return;
+      firings.start(worker, firing);
+    }
+    const upkeep = retention.next();
+    const worker = upkeep === null ? null : pool.take(HOUSEKEEPING);
+    if (upkeep !== null && worker !== null) retention.start(worker, upkeep);
   };
   return {
     work: () => backlog.goOn(dispatch),
@@ -106,6 +107,35 @@ export function createDriver(options: DriverOptions): Driver {
       backlog.flush();
     },
   };
+}
+
+/**
+ * Sends those ready attempts for which there is a worker, and returns how many. An attempt that has to wait does not
+ * hold up those of other agents. Once a kind of attempt finds no worker, no other one of that kind is tried.
+ */
+function sendReady(of: {
+  readonly executions: Executions;
+  readonly pool: Pool;
+  readonly clock: Clock;
+  readonly attempts: ReturnType<typeof attemptsOf>;
+}): number {
+  const { executions, pool, clock, attempts } = of;
+  const isFull = new Set<string>();
+  let sent = 0;
+  for (const { name, agent, isRetry } of executions.ready(clock.now(), READY_MAX)) {
+    const kind = `${isRetry} ${agent}`;
+    // The worker comes first: without a worker no attempt is counted.
+    const worker = isFull.has(kind) ? null : pool.take({ agent, execution: name, isAlone: isRetry });
+    if (worker === null) {
+      isFull.add(kind);
+      continue;
+    }
+    const execution = executions.begin(name, clock.now());
+    if (execution === null) continue;
+    attempts.start(worker, execution);
+    sent += 1;
+  }
+  return sent;
 }
 
 /** Sends the attempts of executions, and stores their outcomes. */
@@ -156,10 +186,11 @@ function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
 }
 
 function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool {
-  const { worker, workers, clock, limits, onEvent } = options;
+  const { worker, workers, beatsPerWorker, clock, limits, onEvent } = options;
   return createPool({
     worker,
     workers,
+    beatsPerWorker,
     clock,
     beatMs: limits.beatMs,
     onSpawned: (child) => {

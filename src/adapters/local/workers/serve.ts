@@ -1,10 +1,11 @@
 /**
- * The worker process of the embedded chain: it runs one task at a time. It ends as soon as its channel closes, so that
+ * The worker process of the embedded chain: it runs the tasks that it gets, at the same time. It ends as soon as its channel closes, so that
  * it does not outlive a killed supervisor. It also ends at its task's deadline, in case a frozen supervisor cannot kill
  * it: no process may act for a run after its lease.
  *
  * A process in which a task threw is not used again. A part of that task may still be running, and would go on inside a
- * later invocation (schedule 28). The same holds after an uncaught error.
+ * later invocation (schedule 28). The same holds after an uncaught error. Such a process ends once its other tasks have,
+ * and at the deadline of that task at the latest (schedule 142).
  */
 import type { TaskResult } from "../../../protocol/chain.ts";
 import type { RunTask } from "../../../ports/tasks.ts";
@@ -96,13 +97,19 @@ async function serve(
     inHand += 1;
     const done = await run(task, { deadline, drain });
     const result: TaskResult = isSpent && done.kind === "beat" ? { kind: "exit", reply: done.reply } : done;
-    spare();
-    channel({ kind: "answered", secret, result }, result.kind === "exit" ? exit : undefined);
     inHand -= 1;
+    if (result.kind !== "exit") spare();
+    channel({ kind: "answered", secret, result }, result.kind === "exit" ? exitIfIdle : undefined);
   } catch (error) {
+    inHand -= 1;
     const told = taskError(error);
-    channel({ kind: "failed", secret, error: { ...told, message: clean(told.message) } }, exit);
+    channel({ kind: "failed", secret, error: { ...told, message: clean(told.message) } }, exitIfIdle);
   }
+}
+
+/** The supervisor ends a process with other tasks once they are over. */
+function exitIfIdle(): void {
+  if (inHand === 0) exit();
 }
 
 const exit = (): never => process.exit(1);

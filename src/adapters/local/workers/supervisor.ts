@@ -22,6 +22,8 @@ export interface SupervisorOptions {
   readonly worker: WorkerOptions;
   /** Worker processes at once; 4 by default. */
   readonly workers?: number;
+  /** Beats of one agent that a worker process runs at once; 1 by default. */
+  readonly beatsPerWorker?: number;
   /**
    * The schedules that it fires, as far as they are known; none by default. The same schedule must be the same object.
    */
@@ -43,8 +45,12 @@ const DRAIN_MS = 8_000;
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { store, onEvent } = options;
   const ofStore = storeClock(store);
-  const { clock = ofStore, workers = 4, schedules = () => [] } = options;
+  const { clock = ofStore, workers = 4, beatsPerWorker = 1, schedules = () => [] } = options;
   ensure(Number.isSafeInteger(workers) && workers > 0, `workers must be a positive whole number, not ${workers}`);
+  ensure(
+    Number.isSafeInteger(beatsPerWorker) && beatsPerWorker > 0,
+    `beatsPerWorker must be a positive whole number, not ${beatsPerWorker}`,
+  );
   const self = identityOf(process.pid);
   ensure(self !== null, "this system does not report when a process started, so no pid can be trusted");
   takeSupervision(store, { self, now: clock.now() });
@@ -87,7 +93,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (finished === null) takeBack = clock.after(LOOK_EVERY_MS, lookForEver);
   };
   const driver = createDriver({
-    ...{ ...options, clock, workers, schedules, onProgress: look },
+    ...{ ...options, clock, workers, beatsPerWorker, schedules, onProgress: look },
     followClock: clockWatch(ofStore, onEvent),
   });
   takeBack = clock.after(0, lookForEver);

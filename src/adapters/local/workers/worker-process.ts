@@ -1,0 +1,229 @@
+/**
+ * One worker process of a supervisor, with the tasks that it has. It is stored before it gets a task, and is killed at
+ * the deadline of each of its tasks, since leases rely on no process living longer.
+ *
+ * A failed task is reported only when its process is gone. Its retry may be sent at once, and must not run beside what
+ * is left of it.
+ *
+ * Schedule 142: a call of one beat outlives its timeout, and its process has to end. Killed at once, the process takes
+ * its other beats along, in the middle of calls that nothing can repeat (`unsafe`). So the process closes first: it gets
+ * no more tasks, its other beats are asked to commit and end, and it is killed when they have. They have until the
+ * deadline of the late task, whose lease covers the process until then.
+ */
+import { type ChildProcess, fork } from "node:child_process";
+import type { Task, TaskResult } from "../../../protocol/chain.ts";
+import type { WorkerOptions } from "../../../ports/supervision.ts";
+import type { TaskError } from "../../../ports/supervisor-events.ts";
+import type { Clock } from "../../../ports/world.ts";
+import type { Answer } from "../../../protocol/execution.ts";
+import { type ProcessIdentity, identityOf, killGroup } from "./process-identity.ts";
+import { type FromChild, type ToChild } from "./wire.ts";
+
+/**
+ * The outcome of a task. `how` says what ended its process; `error` is what the task threw, if the process reported it.
+ */
+export type TaskEnd =
+  | { readonly kind: "answered"; readonly answer: Answer }
+  /**
+   * `hasDied` is true if the process ended and no other task could have caused that. It is false if the supervisor
+   * stopped the process in order to stop itself, or if the process never got the task.
+   */
+  | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null; readonly hasDied: boolean };
+
+export interface ProcessOptions {
+  readonly worker: WorkerOptions;
+  readonly beatMs: number;
+  readonly clock: Clock;
+  /** Stores a new worker. If this throws, the worker is killed and gets no task. */
+  readonly onSpawned: (child: ProcessIdentity) => void;
+  readonly onGone: (child: ProcessIdentity, how: string) => void;
+}
+
+/** Why a worker is ending. */
+interface Leaving {
+  readonly how: string;
+}
+
+export const DRAINED: Leaving = { how: "killed: the supervisor is stopping" };
+export const REPLACED: Leaving = { how: "killed: another agent needs its own process" };
+
+export interface Work {
+  readonly task: Task;
+  readonly onEnd: (end: TaskEnd) => void;
+}
+
+/** What a task came to, which the chain gets once the process is gone. */
+type Held =
+  | { readonly kind: "answered"; readonly answer: Answer }
+  | { readonly kind: "failed"; readonly how: string; readonly error: TaskError | null };
+
+interface Sent extends Work {
+  /** An answer counts only if it repeats this value. */
+  readonly secret: string;
+  held: Held | null;
+  /** Cancels the kill at its deadline. */
+  spare: () => void;
+}
+
+/** A worker process of the pool. */
+export interface Worker {
+  readonly child: ChildProcess;
+  readonly identity: ProcessIdentity;
+  /** The agent whose code it runs; null if no agent's code was ever loaded in it. */
+  agent: string | null;
+  isReady: boolean;
+  /** Its tasks by their secrets. */
+  readonly tasks: Map<string, Sent>;
+  /** Its task must have no neighbours. */
+  isAlone: boolean;
+  /** The executions that it had, oldest first. */
+  readonly known: Set<string>;
+  /** Set once the worker gets no more tasks. It is killed for that reason when its last task is over. */
+  closing: Leaving | null;
+  /** Set once the worker is killed. */
+  leaving: Leaving | null;
+  /** Cancels the kill at the end of its boot. */
+  spare: () => void;
+}
+
+/** A worker process could not be started. */
+export class WorkerUnavailable extends Error {
+  override readonly name = "WorkerUnavailable";
+  readonly code = "WorkerUnavailable";
+}
+
+/** How long a child may take to load its module. */
+const BOOT_MS = 30_000;
+
+export function spawnWorker(options: ProcessOptions): Worker {
+  const { module, args, execArgv, env } = options.worker;
+  const child = fork(module, [...args], {
+    execArgv: [...execArgv],
+    env: { ...env },
+    // The output of tools must not mix with the one document that a command prints on stdout.
+    stdio: ["ignore", 2, 2, "ipc"],
+    // It leads its own process group: what a tool started ends with it, and Ctrl-C reaches only the supervisor.
+    detached: true,
+  });
+  // `exit` reports this too, except for a process that never started.
+  child.on("error", () => {});
+  const identity = child.pid === undefined ? null : identityOf(child.pid);
+  if (identity === null) throw new WorkerUnavailable("the system refuses to start more processes for this user");
+  // A worker without its channel cannot report anything, and what it started must not outlive it.
+  for (const end of ["disconnect", "exit"]) child.on(end, () => killGroup(identity.pid));
+  try {
+    options.onSpawned(identity);
+  } catch (error) {
+    killGroup(identity.pid);
+    throw error;
+  }
+  const worker: Worker = {
+    ...{ child, identity, agent: null, isReady: false, tasks: new Map(), isAlone: false, known: new Set() },
+    ...{ closing: null, leaving: null, spare: () => {} },
+  };
+  worker.spare = options.clock.after(BOOT_MS, () => leave(worker, { how: "killed: it was not ready in time" }));
+  return worker;
+}
+
+/** Gives the worker a task. Its time begins when the worker is ready. */
+export function give(worker: Worker, of: { readonly work: Work; readonly secret: string } & Sending): void {
+  const sent: Sent = { ...of.work, secret: of.secret, held: null, spare: () => {} };
+  worker.tasks.set(of.secret, sent);
+  if (worker.isReady) send(worker, { sent, options: of.options });
+}
+
+interface Sending {
+  readonly options: ProcessOptions;
+}
+
+/** Sends the task. Its time begins now. */
+function send(worker: Worker, of: { readonly sent: Sent } & Sending): void {
+  const { sent, options } = of;
+  const { clock, beatMs } = options;
+  sent.spare = clock.after(beatMs, () => leave(worker, { how: "killed at its deadline" }));
+  tell(worker, { kind: "task", secret: sent.secret, task: sent.task, deadline: clock.now() + beatMs });
+}
+
+/** Takes a message of the worker. */
+export function hear(worker: Worker, of: { readonly message: FromChild } & Sending): void {
+  const { message, options } = of;
+  if (message.kind === "ready") {
+    // Only the first such message comes from `serveTasks`; later ones come from an agent's code.
+    if (worker.isReady) return;
+    worker.isReady = true;
+    worker.spare();
+    for (const sent of worker.tasks.values()) send(worker, { sent, options });
+    return;
+  }
+  const sent = worker.tasks.get(message.secret);
+  if (sent === undefined || sent.held !== null || worker.leaving !== null) return;
+  if (message.kind === "failed") {
+    hold(worker, { sent, held: { kind: "failed", how: "the task threw", error: message.error } });
+  } else {
+    conclude(worker, { sent, result: message.result });
+  }
+}
+
+function conclude(worker: Worker, of: { readonly sent: Sent; readonly result: TaskResult }): void {
+  const { sent, result } = of;
+  if (result.kind === "exit") {
+    const answer = { kind: "beat", reply: result.reply } as const;
+    return hold(worker, { sent, held: { kind: "answered", answer } });
+  }
+  if (result.kind !== sent.task.kind) {
+    const how = `it returned a result of another task: ${result.kind}`;
+    return hold(worker, { sent, held: { kind: "failed", how, error: null } });
+  }
+  sent.spare();
+  worker.tasks.delete(sent.secret);
+  leaveIfDone(worker);
+  sent.onEnd({ kind: "answered", answer: result });
+}
+
+/** Keeps what the task came to until its process is gone, and closes the process. Its deadline stays. */
+function hold(worker: Worker, of: { readonly sent: Sent; readonly held: Held }): void {
+  const { sent, held } = of;
+  sent.held = held;
+  close(worker, { how: held.kind === "failed" ? held.how : "its process had to be replaced" });
+  if (worker.leaving === null) tell(worker, { kind: "drain" });
+}
+
+/** Gives the worker no more tasks, and kills it when the ones that it has are over. */
+export function close(worker: Worker, why: Leaving): void {
+  worker.closing ??= why;
+  leaveIfDone(worker);
+}
+
+function leaveIfDone(worker: Worker): void {
+  if (worker.closing === null) return;
+  if ([...worker.tasks.values()].every(({ held }) => held !== null)) leave(worker, worker.closing);
+}
+
+/** Kills the worker. It may also end by itself, but nothing depends on that. */
+export function leave(worker: Worker, why: Leaving): void {
+  worker.leaving ??= why;
+  killGroup(worker.identity.pid);
+}
+
+/** Reports a worker that is gone, and the ends of its tasks. */
+export function bury(worker: Worker, of: { readonly how: string } & Sending): void {
+  const { tasks, leaving, identity, isReady } = worker;
+  const end = leaving ?? { how: of.how };
+  worker.spare();
+  worker.leaving = end;
+  of.options.onGone(identity, end.how);
+  const lost = [...tasks.values()];
+  tasks.clear();
+  // Schedule 141: no task of several is to blame for the end of their process.
+  const hasDied = end !== DRAINED && isReady && lost.length === 1;
+  for (const { held, spare, onEnd } of lost) {
+    spare();
+    if (held === null) onEnd({ kind: "failed", how: end.how, error: null, hasDied });
+    else onEnd(held.kind === "answered" ? held : { ...held, hasDied: true });
+  }
+}
+
+/** Sends a message. If that fails, the worker's exit is about to be reported. */
+export function tell(worker: Worker, message: ToChild): void {
+  worker.child.send(message, () => {});
+}

@@ -1,0 +1,73 @@
+/** Which worker process gets which task. */
+import { describe, expect, it } from "vitest";
+import { type Place, SPARE_PLACES, isSurplus, placeFor } from "../../../src/adapters/local/workers/placement.ts";
+
+const BOUNDS = { workers: 2, beatsPerWorker: 3 };
+const WISH = { agent: "clerk", execution: "x", isAlone: false };
+
+const place = (change: Partial<Place> = {}): Place => ({
+  ...{ agent: "clerk", tasks: 1, isAlone: false, isClosing: false, knows: () => false },
+  ...change,
+});
+
+describe("a beat", () => {
+  it("goes to the process that had its run last, if that has room", () => {
+    const known = place({ tasks: 2, knows: (execution) => execution === "x" });
+    const idle = place({ tasks: 0 });
+    expect(placeFor([idle, known], WISH, BOUNDS)).toEqual({ kind: "use", place: known });
+    expect(placeFor([idle, { ...known, tasks: 3 }], WISH, BOUNDS)).toEqual({ kind: "use", place: idle });
+  });
+
+  it("gets a process of its own while there are fewer than allowed, and shares the least busy one then", () => {
+    const [busy, less] = [place({ tasks: 2 }), place()];
+    expect(placeFor([busy], WISH, BOUNDS)).toEqual({ kind: "spawn", replaced: null });
+    expect(placeFor([busy, less], WISH, BOUNDS)).toEqual({ kind: "use", place: less });
+    const full = [place({ tasks: 3 }), place({ tasks: 3 })];
+    expect(placeFor(full, WISH, BOUNDS)).toEqual({ kind: "full", closing: null });
+  });
+
+  it("never shares a process with another agent, with a retry, or with a process that closes", () => {
+    const others = [place({ agent: "guest" }), place({ isAlone: true }), place({ isClosing: true, tasks: 0 })];
+    for (const other of others) {
+      const placed = placeFor([other, other], WISH, BOUNDS);
+      expect(placed.kind).not.toBe("use");
+    }
+  });
+
+  it("replaces an idle process of another agent", () => {
+    const idle = place({ agent: "guest", tasks: 0 });
+    expect(placeFor([idle, place({ agent: "guest" })], WISH, BOUNDS)).toEqual({ kind: "spawn", replaced: idle });
+  });
+
+  it("takes an idle process without an agent, but no spare one", () => {
+    const unused = place({ agent: null, tasks: 0 });
+    expect(placeFor([place(), unused], WISH, BOUNDS)).toEqual({ kind: "use", place: unused });
+    const busy = place();
+    expect(placeFor([busy, busy, unused], WISH, BOUNDS)).toEqual({ kind: "use", place: busy });
+  });
+});
+
+describe("a task that cannot share a process", () => {
+  const busy = place({ tasks: 2 });
+
+  it("gets a spare place, and then waits until the least busy process has closed", () => {
+    const alone = { ...WISH, isAlone: true };
+    expect(placeFor([busy, busy], alone, BOUNDS)).toEqual({ kind: "spawn", replaced: null });
+    const all = [busy, place(), ...Array.from({ length: SPARE_PLACES }, () => place({ isAlone: true }))];
+    expect(placeFor(all, alone, BOUNDS)).toEqual({ kind: "full", closing: all[1] });
+    expect(placeFor([...all.slice(1), place({ isClosing: true })], alone, BOUNDS)).toEqual({
+      ...{ kind: "full", closing: null },
+    });
+  });
+
+  it("gets a spare place too if its agent has no process", () => {
+    expect(placeFor([busy, busy], { ...WISH, agent: "guest" }, BOUNDS)).toEqual({ kind: "spawn", replaced: null });
+  });
+
+  it("leaves its place when it is over", () => {
+    const idle = place({ tasks: 0 });
+    expect(isSurplus(idle, { places: 3, workers: 2 })).toBe(true);
+    expect(isSurplus(idle, { places: 2, workers: 2 })).toBe(false);
+    expect(isSurplus(busy, { places: 3, workers: 2 })).toBe(false);
+  });
+});
