@@ -1,13 +1,16 @@
 /**
  * The run that the benchmarks measure. Each beat has a model reply of 1.5 KB and a tool result of 2.0 KB, and every
- * second call has an outside effect and an idempotency key. The model replies at once.
+ * second call has an outside effect and an idempotency key. The model replies at once, or after `replyMs`.
  */
 import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
 /** The agent, and in `performed` the number of calls that really ran so far. */
-export function workload(beats: number) {
+export const workload = (beats: number) => sized({ beats, replyMs: 0 });
+
+export function sized({ beats, replyMs }: { readonly beats: number; readonly replyMs: number }) {
   const performed = { none: 0, keyed: 0, model: 0 };
+  const delay = replyMs > 0 ? { delayMs: replyMs } : {};
   const answer = (effect: "none" | "keyed", turn: number): string => {
     performed[effect] += 1;
     return prose(turn + 1_000_003, 2_000);
@@ -21,9 +24,9 @@ export function workload(beats: number) {
       name: "long-model",
       reply: ({ turn }) => {
         performed.model += 1;
-        if (turn >= beats) return { text: "done" };
+        if (turn >= beats) return { text: "done", ...delay };
         const calls = [{ tool: turn % 2 === 0 ? "look" : "write", args: { turn } }];
-        return { text: prose(turn, 1_500), calls };
+        return { text: prose(turn, 1_500), calls, ...delay };
       },
     }),
     topology: { kind: "react", maxBeats: beats + 1 },

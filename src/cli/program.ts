@@ -107,7 +107,12 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .description("drive the runs of a store until stopped; only one process at a time may do so")
     .option(
       "--workers <n>",
-      "how many beats run at the same time (default: the config file, then 4)",
+      "worker processes (default: the config file, then one less than there are CPU cores)",
+      wholeNumber(1, 1_000),
+    )
+    .option(
+      "--beats-per-worker <n>",
+      "runs of one agent that a worker advances at the same time (default: the config file, then 16)",
       wholeNumber(1, 1_000),
     )
     .option("--beat-seconds <seconds>", BEAT)

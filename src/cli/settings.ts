@@ -5,6 +5,7 @@
  * available, so that `cairn start travel` works anywhere. Nothing else of that package's config applies, least of all
  * its store.
  */
+import { availableParallelism } from "node:os";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
@@ -35,14 +36,17 @@ export interface Settings {
   readonly prices: Prices;
   /** Whether each agent is deployed to a function of its own, from the config. */
   readonly isolation: "agent" | "none";
-  /** The number of workers from the config, or null. */
-  readonly workers: number | null;
+  /** The number of worker processes. */
+  readonly workers: number;
+  /** How many beats of one agent a worker process runs at once. */
+  readonly beatsPerWorker: number;
   /** Builds a command that the user can type, for the same store. */
   readonly command: (...words: readonly string[]) => string;
 }
 
 const OWN_PACKAGE = dirname(fileURLToPath(import.meta.resolve("#package")));
 const BEAT_SECONDS = 60;
+const BEATS_PER_WORKER = 16;
 
 /** `beatSeconds`: the maximum duration of a beat if no source sets it. */
 export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
@@ -58,7 +62,9 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = B
     exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
     limits: limitsOf(shell, { flags, config, beatSeconds }),
-    ...{ prices: config?.prices ?? {}, workers: config?.workers ?? null },
+    prices: config?.prices ?? {},
+    workers: flags.workers ?? config?.workers ?? Math.max(1, availableParallelism() - 1),
+    beatsPerWorker: flags.beatsPerWorker ?? config?.beatsPerWorker ?? BEATS_PER_WORKER,
     isolation: config?.deploy?.isolation ?? "agent",
     command: (...words) =>
       commandLine([

@@ -36,6 +36,9 @@ export interface StoreFlags {
 /** The options of commands that also take `--beat-seconds`. */
 export interface BeatFlags extends StoreFlags {
   readonly beatSeconds?: string;
+  /** Only `cairn work` has this flag and the next one. */
+  readonly workers?: number;
+  readonly beatsPerWorker?: number;
 }
 
 /** Prints one indented JSON document. */

@@ -17,12 +17,11 @@ export interface WorkerSettings {
   readonly prices: Prices;
 }
 
-/** What a command passes to its supervisor. `workers` null takes the config's number, or the default. */
+/** What a command passes to its supervisor. */
 export interface SuperviseOptions {
   readonly shell: Shell;
   readonly settings: Settings;
   readonly supervision: Supervision;
-  readonly workers: number | null;
   /** The schedules that it fires besides driving runs. */
   readonly schedules?: () => readonly ScheduledAgent[];
   readonly onEvent: (event: SupervisorEvent) => void;
@@ -30,10 +29,11 @@ export interface SuperviseOptions {
 
 /** @throws StoreSupervised, StoreUnreachable */
 export function supervise(options: SuperviseOptions): Supervisor {
-  const { shell, settings, supervision, workers, schedules = () => [], onEvent } = options;
-  const { world, limits, agentFiles, prices } = settings;
+  const { shell, settings, supervision, schedules = () => [], onEvent } = options;
+  const { world, limits, agentFiles, prices, workers, beatsPerWorker } = settings;
   const told: WorkerSettings = { dir: world.place, limits, agentFiles, prices };
-  const entry = isHeld(shell) ? "held-worker" : "worker";
+  const isOneHeld = isHeld(shell);
+  const entry = isOneHeld ? "held-worker" : "worker";
   return supervision.start({
     worker: {
       module: new URL(import.meta.resolve(`#cli/workers/${entry}`)),
@@ -42,7 +42,9 @@ export function supervise(options: SuperviseOptions): Supervisor {
       // A compile cache shortens the start of a child, and with it the recovery of a run whose process died.
       env: { ...shell.env, NODE_COMPILE_CACHE: getCompileCacheDir() },
     },
-    workers: workers ?? settings.workers ?? DEFAULT_WORKERS,
+    workers,
+    // A process that is killed at a fault point of one run must not take other runs along.
+    beatsPerWorker: isOneHeld ? 1 : beatsPerWorker,
     schedules,
     onEvent,
   });
@@ -50,8 +52,6 @@ export function supervise(options: SuperviseOptions): Supervisor {
 
 /** Node 22 warns in each process that its SQLite is experimental. Users can do nothing about that. */
 export const NO_WARNINGS = "--disable-warning=ExperimentalWarning";
-
-const DEFAULT_WORKERS = 4;
 
 /**
  * Whether `CAIRN_HOLD` names fault points. An invalid value is refused here; otherwise every worker would fail on it

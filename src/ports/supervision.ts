@@ -34,6 +34,8 @@ export interface SuperviseOptions {
   readonly worker: WorkerOptions;
   /** The number of worker processes. */
   readonly workers: number;
+  /** How many beats of one agent a worker process runs at once. */
+  readonly beatsPerWorker: number;
   /**
    * The schedules known so far. The supervisor identifies a schedule by its object, so an unchanged schedule must be
    * the same object at each call.

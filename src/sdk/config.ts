@@ -26,8 +26,13 @@ export interface Config {
   readonly beatsPerInvocation?: number;
   /** How many days the idempotency key of an ended run is kept, 1 to 366, default 30. Its data expires earlier. */
   readonly keyDays?: number;
-  /** How many beats `cairn work` runs at the same time, 1 to 1000; default 4. */
+  /** Worker processes of `cairn work`, 1 to 1000; default: the number of CPU cores less one, and at least 1. */
   readonly workers?: number;
+  /**
+   * How many runs of one agent a worker process advances at the same time, 1 to 1000; default 16. A beat mostly waits
+   * for its model. Choose 1 if tools compute for long or block their process.
+   */
+  readonly beatsPerWorker?: number;
   /** Prices by model name. They override cairn's own list; the price of an agent overrides them. */
   readonly prices?: Prices;
   /** Options of the deployment to AWS. */
@@ -108,6 +113,7 @@ const schema: z.ZodType<Config> = z.strictObject({
     .max(TIMES.keyMsMax / DAY_MS)
     .exactOptional(),
   workers: z.int().min(1).max(1_000).exactOptional(),
+  beatsPerWorker: z.int().min(1).max(1_000).exactOptional(),
   prices: z
     .record(
       z.string().min(1),

@@ -44,6 +44,7 @@ describe("the config", () => {
       interface Config { readonly agents: readonly string[] }
       export const config = {
         agents: ["./a/agent.ts", "/b/agent.ts"], world: "local", store: ".cairn", beatSeconds: 2.5, workers: 4,
+        beatsPerWorker: 8,
         prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
       } satisfies Config & Record<string, unknown>;`;
     expect(await configOf("good", content)).toStrictEqual({
@@ -52,6 +53,7 @@ describe("the config", () => {
       store: join(dir, "good/.cairn"),
       beatSeconds: 2.5,
       workers: 4,
+      beatsPerWorker: 8,
       prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
     });
     expect(await configOf("small", "export const config = { agents: [] };")).toStrictEqual({ agents: [] });
@@ -73,6 +75,7 @@ describe("the config", () => {
     ["a price below nothing", priced("inUsd: -1, outUsd: 1"), /\n {2}config\.prices\.m\.inUsd: /],
     ["a price of no day", priced('inUsd: 1, outUsd: 1, lookedAt: "May"'), /\n {2}config\.prices\.m\.lookedAt: /],
     ["half a worker", "export const config = { agents: [], workers: 0.5 };", /\n {2}config\.workers: /],
+    ["no room", "export const config = { agents: [], beatsPerWorker: 0 };", /\n {2}config\.beatsPerWorker: /],
     ["an error", 'throw new Error("no disk");', /cairn\.config\.ts cannot be loaded: no disk/],
   ])("is refused when it contains %s", async (name, content, message) => {
     await expect(configOf(name, content)).rejects.toThrow(coded("ConfigInvalid", message));

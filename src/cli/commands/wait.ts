@@ -80,7 +80,7 @@ function foreground(
   };
   const begin = (): Supervisor | null => {
     try {
-      return supervise({ shell, settings, supervision, workers: null, onEvent });
+      return supervise({ shell, settings, supervision, onEvent });
     } catch (error) {
       // Another process became the supervisor first.
       if (error instanceof StoreSupervised) return null;

@@ -18,11 +18,7 @@ function drivenElsewhere({ provider, command }: Settings): CliError {
   return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: command("list") });
 }
 
-export interface WorkFlags extends BeatFlags {
-  readonly workers?: number;
-}
-
-export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
+export async function work(shell: Shell, flags: BeatFlags): Promise<number> {
   const { terminal, json } = shell;
   const stop = shell.stopSignal();
   const settings = await settingsOf(shell, flags);
@@ -39,7 +35,7 @@ export async function work(shell: Shell, flags: WorkFlags): Promise<number> {
   };
   let schedules: readonly ScheduledAgent[] = [];
   const supervisor = supervise({
-    ...{ shell, settings, supervision, workers: flags.workers ?? null, onEvent },
+    ...{ shell, settings, supervision, onEvent },
     schedules: () => schedules,
   });
   const { pid } = process;

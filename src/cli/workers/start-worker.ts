@@ -52,6 +52,7 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
   // Processes that tools start must not inherit the seal key.
   for (const name of SEAL_VARIABLES) Reflect.deleteProperty(env, name);
   const bare = localWorld({ store, limits, telemetry, secrets, sealKeys });
+  /** Fault points are per run, so a process with any has one task at a time. */
   let inHand = "";
   let isStale = false;
   const faults = inject({ runInHand: () => inHand });
@@ -76,7 +77,7 @@ function agentsOf(of: {
   onAbsent(): void;
 }): Runner["agentOf"] {
   const { agentFiles, limits, prices } = of.settings;
-  const loaded = new Map<string, LoadedAgent>();
+  const loaded = new Map<string, Promise<LoadedAgent>>();
   const load = async (name: string): Promise<LoadedAgent> => {
     const located = await locateNamed(name, { agentFiles, remembered: agentFileOf(of.store, name) });
     const agent = pricedBy(located.agent, prices);
@@ -85,9 +86,10 @@ function agentsOf(of: {
   };
   return async (name): Promise<Found> => {
     try {
-      const agent = loaded.get(name) ?? (await load(name));
+      // Also an import under way, which the beats of several runs share.
+      const agent = loaded.get(name) ?? load(name);
       loaded.set(name, agent);
-      return agent;
+      return await agent;
     } catch (error) {
       of.onAbsent();
       return { kind: "absent", why: sentenceOf(error) };

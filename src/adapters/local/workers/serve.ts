@@ -1,7 +1,7 @@
 /**
- * The worker process of the embedded chain: it runs the tasks that it gets, at the same time. It ends as soon as its channel closes, so that
- * it does not outlive a killed supervisor. It also ends at its task's deadline, in case a frozen supervisor cannot kill
- * it: no process may act for a run after its lease.
+ * The worker process of the embedded chain. It runs the tasks that it gets, at the same time. It ends as soon as its
+ * channel closes, so that it does not outlive a killed supervisor. It also ends at the deadline of any of its tasks, in
+ * case a frozen supervisor cannot kill it: no process may act for a run after its lease.
  *
  * A process in which a task threw is not used again. A part of that task may still be running, and would go on inside a
  * later invocation (schedule 28). The same holds after an uncaught error. Such a process ends once its other tasks have,
