@@ -3,4 +3,4 @@ import { sized } from "./workload.ts";
 
 const { BENCH_BEATS = "20", BENCH_REPLY_MS = "0" } = process.env;
 
-export default sized({ beats: Number(BENCH_BEATS), replyMs: Number(BENCH_REPLY_MS) }).agent;
+export const { agent } = sized({ beats: Number(BENCH_BEATS), replyMs: Number(BENCH_REPLY_MS) });

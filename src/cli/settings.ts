@@ -46,7 +46,8 @@ export interface Settings {
 
 const OWN_PACKAGE = dirname(fileURLToPath(import.meta.resolve("#package")));
 const BEAT_SECONDS = 60;
-const BEATS_PER_WORKER = 16;
+const BEATS_PER_WORKER = 256;
+const BEATS_PER_INVOCATION = 16;
 
 /** `beatSeconds`: the maximum duration of a beat if no source sets it. */
 export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
@@ -61,7 +62,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = B
     agentFiles: config?.agents ?? [],
     exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
-    limits: limitsOf(shell, { flags, config, beatSeconds }),
+    limits: limitsOf(shell, { flags, config, beatSeconds, isDrivenHere: provider.driver === null }),
     prices: config?.prices ?? {},
     workers: flags.workers ?? config?.workers ?? Math.max(1, availableParallelism() - 1),
     beatsPerWorker: flags.beatsPerWorker ?? config?.beatsPerWorker ?? BEATS_PER_WORKER,
@@ -80,7 +81,12 @@ const typed = (option: string, value: string | undefined): readonly string[] =>
 
 function limitsOf(
   shell: Shell,
-  of: { readonly flags: BeatFlags; readonly config: Config | null; readonly beatSeconds: number },
+  of: {
+    readonly flags: BeatFlags;
+    readonly config: Config | null;
+    readonly beatSeconds: number;
+    readonly isDrivenHere: boolean;
+  },
 ): Limits {
   const { env } = shell;
   const said = of.flags.beatSeconds ?? (env["CAIRN_BEAT_SECONDS"] || of.config?.beatSeconds) ?? of.beatSeconds;
@@ -90,7 +96,9 @@ function limitsOf(
     throw usage({ what: `a beat cannot last ${said} seconds`, why: "it lasts 0.5 to 900 seconds", next });
   }
   try {
-    return limitsFor(Math.round(seconds * 1_000), { ...limitsIn(of.config ?? {}), ...changesOf(shell) });
+    const beatsPerInvocation = of.isDrivenHere && !env["CAIRN_HOLD"] ? BEATS_PER_INVOCATION : 1;
+    const change = { beatsPerInvocation, ...limitsIn(of.config ?? {}), ...changesOf(shell) };
+    return limitsFor(Math.round(seconds * 1_000), change);
   } catch (error) {
     if (!(error instanceof InvariantViolated)) throw error;
     throw usage({ what: "the limits do not fit together", why: error.message, next: commandLine(shell.argv) });

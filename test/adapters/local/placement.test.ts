@@ -3,10 +3,10 @@ import { describe, expect, it } from "vitest";
 import { type Place, SPARE_PLACES, isSurplus, placeFor } from "../../../src/adapters/local/workers/placement.ts";
 
 const BOUNDS = { workers: 2, beatsPerWorker: 3 };
-const WISH = { agent: "clerk", execution: "x", isAlone: false };
+const WISH = { agent: "clerk", execution: "x", failures: 0 };
 
 const place = (change: Partial<Place> = {}): Place => ({
-  ...{ agent: "clerk", tasks: 1, isAlone: false, isClosing: false, knows: () => false },
+  ...{ agent: "clerk", tasks: 1, most: 3, isHeavy: false, isClosing: false, knows: () => false },
   ...change,
 });
 
@@ -26,8 +26,15 @@ describe("a beat", () => {
     expect(placeFor(full, WISH, BOUNDS)).toEqual({ kind: "full", closing: null });
   });
 
+  it("does not share a process whose memory is short beyond 16 tasks", () => {
+    const bounds = { workers: 1, beatsPerWorker: 64 };
+    const heavy = place({ tasks: 16, most: 64, isHeavy: true });
+    expect(placeFor([heavy], WISH, bounds)).toEqual({ kind: "full", closing: null });
+    expect(placeFor([{ ...heavy, tasks: 15 }], WISH, bounds).kind).toBe("use");
+  });
+
   it("never shares a process with another agent, with a retry, or with a process that closes", () => {
-    const others = [place({ agent: "guest" }), place({ isAlone: true }), place({ isClosing: true, tasks: 0 })];
+    const others = [place({ agent: "guest" }), place({ most: 1 }), place({ isClosing: true, tasks: 0 })];
     for (const other of others) {
       const placed = placeFor([other, other], WISH, BOUNDS);
       expect(placed.kind).not.toBe("use");
@@ -51,9 +58,9 @@ describe("a task that cannot share a process", () => {
   const busy = place({ tasks: 2 });
 
   it("gets a spare place, and then waits until the least busy process has closed", () => {
-    const alone = { ...WISH, isAlone: true };
+    const alone = { ...WISH, failures: 1 };
     expect(placeFor([busy, busy], alone, BOUNDS)).toEqual({ kind: "spawn", replaced: null });
-    const all = [busy, place(), ...Array.from({ length: SPARE_PLACES }, () => place({ isAlone: true }))];
+    const all = [busy, place(), ...Array.from({ length: SPARE_PLACES }, () => place({ most: 1 }))];
     expect(placeFor(all, alone, BOUNDS)).toEqual({ kind: "full", closing: all[1] });
     expect(placeFor([...all.slice(1), place({ isClosing: true })], alone, BOUNDS)).toEqual({
       ...{ kind: "full", closing: null },
@@ -62,6 +69,18 @@ describe("a task that cannot share a process", () => {
 
   it("gets a spare place too if its agent has no process", () => {
     expect(placeFor([busy, busy], { ...WISH, agent: "guest" }, BOUNDS)).toEqual({ kind: "spawn", replaced: null });
+  });
+
+  it("is one of a few retries first, and alone after that", () => {
+    const bounds = { workers: 2, beatsPerWorker: 16 };
+    const retries = place({ most: 2 });
+    expect(placeFor([place(), retries], { ...WISH, failures: 1 }, bounds)).toEqual({ kind: "use", place: retries });
+    expect(placeFor([place(), retries], { ...WISH, failures: 2 }, bounds)).toEqual({ kind: "spawn", replaced: null });
+  });
+
+  it("closes no process while one keeps house, which is free soon", () => {
+    const bounds = { workers: 1, beatsPerWorker: 1 };
+    expect(placeFor([place({ agent: null, most: 1 })], WISH, bounds)).toEqual({ kind: "full", closing: null });
   });
 
   it("leaves its place when it is over", () => {

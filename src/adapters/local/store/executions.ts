@@ -6,6 +6,7 @@ import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { decodePayload } from "../../../codec/row.ts";
 import type { Payload } from "../../../protocol/chain.ts";
+import { RETRY_GROUP } from "../../../protocol/entry.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { sumOf } from "./integrity.ts";
 import {
@@ -28,6 +29,8 @@ export interface Executions {
   begin(name: string, now: number): Execution | null;
   /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */
   settle(attempted: Execution, step: (execution: Execution) => Execution): Execution | null;
+  /** Performs several begins or settlements as one transaction. */
+  together<T>(access: () => T): T;
   /**
    * Counts the attempts that were out when the last supervisor died as dead. Their retries, and all that paused, are
    * due at once.
@@ -38,10 +41,10 @@ export interface Executions {
 /** An execution whose next attempt may be sent. */
 export interface Ready {
   readonly name: string;
-  /** The agent of its run; null if no row names it. */
+  /** The agent of its run; null if the payload is damaged. */
   readonly agent: string | null;
-  /** Whether the attempt before this one failed. */
-  readonly isRetry: boolean;
+  /** How often the same attempt failed before. */
+  readonly failures: number;
 }
 
 /** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
@@ -50,7 +53,8 @@ export function executionsOf(store: Store): Executions {
   // Schedule 139: an attempt acts only after its claim, which is durable at once and with it the begin of the attempt.
   // Without its settlement an execution counts as trying, and a supervisor after a power loss retries it, as it does
   // after any death.
-  const bookkeeping = <T>(access: () => T): T => atomically(store, access, "later");
+  const bookkeeping = <T>(access: () => T): T =>
+    store.rows.isTransaction ? access() : atomically(store, access, "later");
   return {
     start: (of) =>
       atomically(store, () => {
@@ -78,6 +82,7 @@ export function executionsOf(store: Store): Executions {
         const isOut = found !== null && found.stage === "trying" && found.attempt === attempted.attempt;
         return isOut ? table.update(step(found)) : null;
       }),
+    together: bookkeeping,
     recover: (of) =>
       atomically(store, () => {
         const death = { ...of, atOnce: true, isDeath: true, cause: "it ended with its supervisor" };
@@ -102,9 +107,7 @@ function tableOf(db: DatabaseSync) {
   const trying = select("stage = 'trying'");
   const backingOff = select("stage = 'due' AND retry > 0");
   const ready = db.prepare(
-    `SELECT name, stage = 'due' AND retry > 0 AS isRetry,
-     (SELECT CASE WHEN json_valid(row) THEN row ->> '$.agent' END FROM runs
-      WHERE run = CASE WHEN json_valid(payload) THEN payload ->> '$.run' END) AS agent
+    `SELECT name, stage, state, retry, CASE WHEN json_valid(payload) THEN payload ->> '$.agent' END AS agent
      FROM executions WHERE readyAt <= ? ORDER BY readyAt, executions.rowid LIMIT ?`,
   );
   const insert = db.prepare(
@@ -142,10 +145,10 @@ function tableOf(db: DatabaseSync) {
     trying: (): readonly Execution[] => allOf(trying),
     backingOff: (): readonly Execution[] => allOf(backingOff),
     ready: (now: number, max: number): readonly Ready[] =>
-      ready.all(now, max).map(({ name, agent, isRetry }) => ({
+      ready.all(now, max).map(({ name, agent, state, stage, retry }) => ({
         name: String(name),
         agent: typeof agent === "string" ? agent : null,
-        isRetry: isRetry === 1,
+        failures: stage === "due" ? Math.ceil(Number(retry) / (state === "Beat" ? RETRY_GROUP : 1)) : 0,
       })),
     insert: (execution: Execution): void => {
       insert.run(written(execution));

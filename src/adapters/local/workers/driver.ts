@@ -49,7 +49,7 @@ export interface Driver {
 const SWEEP_EVERY_MS = 60_000;
 /** How many ready executions one read finds. */
 const READY_MAX = 32;
-const HOUSEKEEPING = { agent: null, execution: null, isAlone: false } as const;
+const HOUSEKEEPING = { agent: null, execution: null, failures: 0 } as const;
 
 export function createDriver(options: DriverOptions): Driver {
   const { store, limits, clock, onEvent } = options;
@@ -80,7 +80,7 @@ export function createDriver(options: DriverOptions): Driver {
     if (isRecovered && !isDraining) retention.expire();
     if (!isRecovered || isDraining) return;
     keepHouse();
-    while (sendReady({ executions, pool, clock, attempts }) > 0);
+    while (sendReady({ executions, pool, clock, attempts }));
   };
   /** Starts what belongs to no execution, before the beats. */
   const keepHouse = (): void => {
@@ -110,32 +110,35 @@ export function createDriver(options: DriverOptions): Driver {
 }
 
 /**
- * Sends those ready attempts for which there is a worker, and returns how many. An attempt that has to wait does not
- * hold up those of other agents. Once a kind of attempt finds no worker, no other one of that kind is tried.
+ * Sends those ready attempts for which there is a worker; true if more may be ready. An attempt that has to wait does
+ * not hold up those of other agents. Once a kind of attempt finds no worker, no other one of that kind is tried.
  */
 function sendReady(of: {
   readonly executions: Executions;
   readonly pool: Pool;
   readonly clock: Clock;
   readonly attempts: ReturnType<typeof attemptsOf>;
-}): number {
+}): boolean {
   const { executions, pool, clock, attempts } = of;
   const isFull = new Set<string>();
-  let sent = 0;
-  for (const { name, agent, isRetry } of executions.ready(clock.now(), READY_MAX)) {
-    const kind = `${isRetry} ${agent}`;
-    // The worker comes first: without a worker no attempt is counted.
-    const worker = isFull.has(kind) ? null : pool.take({ agent, execution: name, isAlone: isRetry });
-    if (worker === null) {
-      isFull.add(kind);
-      continue;
+  const ready = executions.ready(clock.now(), READY_MAX);
+  // The worker comes first: without a worker no attempt is counted.
+  const placed = ready.flatMap(({ name, agent, failures }) => {
+    const kind = `${failures} ${agent}`;
+    const worker = isFull.has(kind) ? null : pool.take({ agent, execution: name, failures });
+    if (worker === null) isFull.add(kind);
+    return worker === null ? [] : [{ name, worker }];
+  });
+  try {
+    const begun = executions.together(() => placed.map(({ name }) => executions.begin(name, clock.now())));
+    for (const [index, { worker }] of placed.entries()) {
+      const execution = begun[index];
+      if (execution) attempts.start(worker, execution);
     }
-    const execution = executions.begin(name, clock.now());
-    if (execution === null) continue;
-    attempts.start(worker, execution);
-    sent += 1;
+  } finally {
+    pool.freeUnused();
   }
-  return sent;
+  return placed.length > 0 && ready.length === READY_MAX;
 }
 
 /** Sends the attempts of executions, and stores their outcomes. */
@@ -143,16 +146,25 @@ function attemptsOf(
   { clock, limits, onEvent, onProgress }: DriverOptions,
   of: { readonly executions: Executions; readonly pool: Pool; readonly backlog: Backlog },
 ) {
-  const settle = (execution: Execution, end: TaskEnd): void => {
+  /** Attempts that ended, whose outcome is not stored yet. */
+  let ended: readonly { readonly execution: Execution; readonly end: TaskEnd }[] = [];
+  const settle = (execution: Execution, end: TaskEnd): Execution | null => {
     const now = clock.now();
-    const moved = of.executions.settle(execution, (found) =>
+    return of.executions.settle(execution, (found) =>
       end.kind === "answered"
         ? applyAnswer(found, { answer: end.answer, now })
         : applyFailure(found, { now, limits, atOnce: false, isDeath: isDeath(end), cause: causeOf(end) }),
     );
-    if (moved === null) return;
-    const { name, payload, state, readyAt } = moved;
-    onEvent({ kind: "moved", execution: name, run: payload.run, state, readyAt });
+  };
+  /** The outcomes of all that ended since the last time, in one transaction. */
+  const settleEnded = (): void => {
+    const settled = of.executions.together(() => ended.map(({ execution, end }) => settle(execution, end)));
+    ended = [];
+    for (const moved of settled) {
+      if (moved === null) continue;
+      const { name, payload, state, readyAt } = moved;
+      onEvent({ kind: "moved", execution: name, run: payload.run, state, readyAt });
+    }
   };
   return {
     start: (worker: Worker, execution: Execution): void => {
@@ -160,7 +172,8 @@ function attemptsOf(
       const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
       const onEnd = (end: TaskEnd): void => {
         onEvent(eventOf(attempted, end));
-        of.backlog.keep(() => settle(execution, end));
+        if (ended.length === 0) of.backlog.keep(settleEnded);
+        ended = [...ended, { execution, end }];
         onProgress();
       };
       onEvent({ kind: "attemptStarted", ...attempted });

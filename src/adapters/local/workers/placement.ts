@@ -2,11 +2,12 @@
  * Decides which worker process gets a task. A beat mostly waits for its model, so one process runs the beats of several
  * runs at once. They are runs of one agent, since what a tool does to its process affects all of them.
  *
- * A run goes to the worker that had it last, which may have its state in memory. A retry runs alone in a process.
+ * A run goes to the worker that had it last, which may have its state in memory.
  *
  * Schedule 141: one of 16 beats kills their process, and the run of each counts a death; five times, and 16 runs end as
- * crash loops although one is to blame. So a death counts only for a task that was alone. The retry of an attempt runs
- * alone, so a run that kills its process again is found.
+ * crash loops although one is to blame. So a death counts only for a task that was alone. A retry shares its process
+ * with a few retries, and the retry after it runs alone. So a run that kills its process again is found, and the others
+ * are rid of it after the second time.
  */
 
 /** What placement knows of a worker process. */
@@ -15,8 +16,10 @@ export interface Place {
   readonly agent: string | null;
   /** The tasks that it has. */
   readonly tasks: number;
-  /** Its task must have no neighbours. */
-  readonly isAlone: boolean;
+  /** How many its tasks allow it to have. */
+  readonly most: number;
+  /** Its memory is short, so it gets no more tasks than `TASKS_IN_SHORT_MEMORY`. */
+  readonly isHeavy: boolean;
   /** It gets no more tasks, and is replaced once it has none. */
   readonly isClosing: boolean;
   /** Whether it had that execution before. */
@@ -29,7 +32,8 @@ export interface Wish {
   readonly agent: string | null;
   /** Null: the task belongs to no execution. */
   readonly execution: string | null;
-  readonly isAlone: boolean;
+  /** The failures of the same attempt before this one. */
+  readonly failures: number;
 }
 
 export interface Bounds {
@@ -53,12 +57,22 @@ export type Placement<P> =
  */
 export const SPARE_PLACES = 3;
 
+export const TASKS_IN_SHORT_MEMORY = 16;
+
+/** How many tasks may share the process of a task that failed so often. */
+export function mostFor(failures: number, { beatsPerWorker }: Pick<Bounds, "beatsPerWorker">): number {
+  if (failures === 0) return beatsPerWorker;
+  return failures === 1 ? Math.max(1, Math.floor(beatsPerWorker / 8)) : 1;
+}
+
 /** Decides where the task runs. `places` holds each process that takes up a place. */
 export function placeFor<P extends Place>(places: readonly P[], wish: Wish, bounds: Bounds): Placement<P> {
   const open = places.filter(({ isClosing }) => !isClosing);
   const ofAgent = open.filter(({ agent }) => agent === wish.agent);
-  const most = wish.isAlone ? 1 : bounds.beatsPerWorker;
-  const fit = ofAgent.filter(({ isAlone, tasks }) => tasks === 0 || (!isAlone && tasks < most));
+  const most = mostFor(wish.failures, bounds);
+  const fit = ofAgent.filter(
+    (each) => each.tasks === 0 || (each.most === most && each.tasks < (each.isHeavy ? TASKS_IN_SHORT_MEMORY : most)),
+  );
   const known = fit.find(({ knows }) => wish.execution !== null && knows(wish.execution));
   const idle = fit.find(({ tasks }) => tasks === 0) ?? unused(open, { places, bounds });
   const first = known ?? idle;
@@ -66,11 +80,11 @@ export function placeFor<P extends Place>(places: readonly P[], wish: Wish, boun
   if (places.length < bounds.workers) return { kind: "spawn", replaced: null };
   const [shared] = fit.toSorted((one, other) => one.tasks - other.tasks);
   if (shared !== undefined) return { kind: "use", place: shared };
-  const isUnshared = wish.isAlone || ofAgent.length === 0;
+  const isUnshared = wish.failures > 0 || ofAgent.length === 0;
   const replaced = open.find(({ tasks }) => tasks === 0);
   if (replaced !== undefined && (isUnshared || places.length <= bounds.workers)) return { kind: "spawn", replaced };
   if (isUnshared && places.length < placesMax(bounds)) return { kind: "spawn", replaced: null };
-  return { kind: "full", closing: isUnshared ? leastBusy(places) : null };
+  return { kind: "full", closing: isUnshared ? leastBusy(places, bounds) : null };
 }
 
 /** Whether an idle process of an agent takes up a place that is kept for tasks that cannot share one. */
@@ -90,9 +104,11 @@ function unused<P extends Place>(
   return open.find(({ agent, tasks }) => agent === null && tasks === 0);
 }
 
-/** The process to close; null while another one is closing, which frees a place too. */
-function leastBusy<P extends Place>(places: readonly P[]): P | null {
-  if (places.some(({ isClosing }) => isClosing)) return null;
-  const [least] = places.filter(({ isAlone }) => !isAlone).toSorted((one, other) => one.tasks - other.tasks);
+/** The process to close; null while a place becomes free by itself, since a process closes or keeps house. */
+function leastBusy<P extends Place>(places: readonly P[], { beatsPerWorker }: Bounds): P | null {
+  if (places.some(({ isClosing, agent }) => isClosing || agent === null)) return null;
+  const [least] = places
+    .filter(({ most }) => most === beatsPerWorker)
+    .toSorted((one, other) => one.tasks - other.tasks);
   return least ?? null;
 }

@@ -7,6 +7,7 @@
  * later invocation (schedule 28). The same holds after an uncaught error. Such a process ends once its other tasks have,
  * and at the deadline of that task at the latest (schedule 142).
  */
+import { getHeapStatistics } from "node:v8";
 import type { TaskResult } from "../../../protocol/chain.ts";
 import type { RunTask } from "../../../ports/tasks.ts";
 import { sentenceOf, stackOf } from "../../../codec/value.ts";
@@ -99,12 +100,20 @@ async function serve(
     const result: TaskResult = isSpent && done.kind === "beat" ? { kind: "exit", reply: done.reply } : done;
     inHand -= 1;
     if (result.kind !== "exit") spare();
-    channel({ kind: "answered", secret, result }, result.kind === "exit" ? exitIfIdle : undefined);
+    channel({ kind: "answered", secret, result, isHeavy: isHeavy() }, result.kind === "exit" ? exitIfIdle : undefined);
   } catch (error) {
     inHand -= 1;
     const told = taskError(error);
-    channel({ kind: "failed", secret, error: { ...told, message: clean(told.message) } }, exitIfIdle);
+    channel(
+      { kind: "failed", secret, error: { ...told, message: clean(told.message) }, isHeavy: isHeavy() },
+      exitIfIdle,
+    );
   }
+}
+
+function isHeavy(): boolean {
+  const { used_heap_size: used, heap_size_limit: limit } = getHeapStatistics();
+  return used > limit / 2;
 }
 
 /** The supervisor ends a process with other tasks once they are over. */

@@ -88,12 +88,22 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       void finish(0, [error]);
     }
   };
+  let isLookDue = false;
+  /** Looks once for all tasks that end at the same moment, so that their outcomes share a transaction. */
+  const lookSoon = (): void => {
+    if (isLookDue) return;
+    isLookDue = true;
+    setImmediate(() => {
+      isLookDue = false;
+      look();
+    });
+  };
   const lookForEver = (): void => {
     look();
     if (finished === null) takeBack = clock.after(LOOK_EVERY_MS, lookForEver);
   };
   const driver = createDriver({
-    ...{ ...options, clock, workers, beatsPerWorker, schedules, onProgress: look },
+    ...{ ...options, clock, workers, beatsPerWorker, schedules, onProgress: lookSoon },
     followClock: clockWatch(ofStore, onEvent),
   });
   takeBack = clock.after(0, lookForEver);

@@ -14,8 +14,14 @@ export type ToChild =
 export type FromChild =
   /** Its module is loaded. The time of a task does not begin before this message. */
   | { readonly kind: "ready" }
-  | { readonly kind: "answered"; readonly secret: string; readonly result: TaskResult }
-  | { readonly kind: "failed"; readonly secret: string; readonly error: TaskError };
+  | ({ readonly kind: "answered"; readonly result: TaskResult } & Ended)
+  | ({ readonly kind: "failed"; readonly error: TaskError } & Ended);
+
+interface Ended {
+  readonly secret: string;
+  /** The process uses more than half of the memory that it may use. */
+  readonly isHeavy: boolean;
+}
 
 /**
  * The message, or null if `serveTasks` sends no such message. The secret vouches for the rest, so only the shape is

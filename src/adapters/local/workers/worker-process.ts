@@ -74,8 +74,12 @@ export interface Worker {
   isReady: boolean;
   /** Its tasks by their secrets. */
   readonly tasks: Map<string, Sent>;
-  /** Its task must have no neighbours. */
-  isAlone: boolean;
+  /** The room for tasks that it is about to get. */
+  kept: number;
+  /** How many its tasks allow it to have. */
+  most: number;
+  /** By its last answer, its memory is short. */
+  isHeavy: boolean;
   /** The executions that it had, oldest first. */
   readonly known: Set<string>;
   /** Set once the worker gets no more tasks. It is killed for that reason when its last task is over. */
@@ -118,7 +122,17 @@ export function spawnWorker(options: ProcessOptions): Worker {
     throw error;
   }
   const worker: Worker = {
-    ...{ child, identity, agent: null, isReady: false, tasks: new Map(), isAlone: false, known: new Set() },
+    ...{
+      child,
+      identity,
+      agent: null,
+      isReady: false,
+      tasks: new Map(),
+      kept: 0,
+      most: 1,
+      isHeavy: false,
+      known: new Set(),
+    },
     ...{ closing: null, leaving: null, spare: () => {} },
   };
   worker.spare = options.clock.after(BOOT_MS, () => leave(worker, { how: "killed: it was not ready in time" }));
@@ -157,6 +171,7 @@ export function hear(worker: Worker, of: { readonly message: FromChild } & Sendi
   }
   const sent = worker.tasks.get(message.secret);
   if (sent === undefined || sent.held !== null || worker.leaving !== null) return;
+  worker.isHeavy = message.isHeavy;
   if (message.kind === "failed") {
     hold(worker, { sent, held: { kind: "failed", how: "the task threw", error: message.error } });
   } else {

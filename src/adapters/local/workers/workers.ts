@@ -1,7 +1,7 @@
 /** The workers of a supervisor: warm child processes, each with the tasks of one agent at a time. */
 import { randomBytes } from "node:crypto";
 import { type WorkerOptions, WorkersUnbootable } from "../../../ports/supervision.ts";
-import { type Placement, type Wish, isSurplus, placeFor } from "./placement.ts";
+import { type Placement, type Wish, isSurplus, mostFor, placeFor } from "./placement.ts";
 import { heardFrom } from "./wire.ts";
 import { DRAINED, REPLACED, type ProcessOptions, type TaskEnd, WorkerUnavailable } from "./worker-process.ts";
 import { type Work, type Worker, bury, close, give, hear, leave, spawnWorker, tell } from "./worker-process.ts";
@@ -26,10 +26,13 @@ const KNOWN_MAX = 1_000;
 export interface Pool {
   /**
    * A worker for that task, started if need be; null if the task has to wait. The worker has run no other agent's code
-   * than that of the task. So what a tool does to its process affects only runs of its own agent.
+   * than that of the task. So what a tool does to its process affects only runs of its own agent. The room for the task
+   * is kept until `run` or `freeUnused`.
    */
   readonly take: (wish: Wish) => Worker | null;
   readonly run: (worker: Worker, work: Work) => void;
+  /** Frees the room of tasks that are not run after all. */
+  readonly freeUnused: () => void;
   /** Lets busy workers finish, for `graceMs` at most; resolves when no worker is left. */
   readonly drain: (graceMs: number) => Promise<void>;
 }
@@ -73,12 +76,19 @@ export function createPool(options: PoolOptions): Pool {
     take: (wish) => {
       const worker = workerIn(placeFor(occupying(pool).map(placeOf), wish, options), spawn);
       if (worker === null) return null;
+      worker.kept += 1;
       worker.agent = wish.agent;
-      worker.isAlone = wish.isAlone;
+      worker.most = mostFor(wish.failures, options);
       if (wish.execution !== null) remember(worker, wish.execution);
       return worker;
     },
-    run: (worker, work) => give(worker, { work, secret: randomBytes(16).toString("hex"), options }),
+    run: (worker, work) => {
+      worker.kept -= 1;
+      give(worker, { work, secret: randomBytes(16).toString("hex"), options });
+    },
+    freeUnused: () => {
+      for (const worker of pool) worker.kept = 0;
+    },
     drain: async (graceMs) => {
       draining = true;
       if (pool.size === 0) return;
@@ -107,7 +117,8 @@ const occupying = (pool: ReadonlySet<Worker>): readonly Worker[] =>
   [...pool].filter(({ leaving, tasks }) => leaving === null || leaving !== REPLACED || tasks.size > 0);
 
 const placeOf = (worker: Worker) => ({
-  ...{ worker, agent: worker.agent, tasks: worker.tasks.size, isAlone: worker.isAlone },
+  ...{ worker, agent: worker.agent, tasks: worker.tasks.size + worker.kept, most: worker.most },
+  isHeavy: worker.isHeavy,
   isClosing: worker.closing !== null || worker.leaving !== null,
   knows: (execution: string) => worker.known.has(execution),
 });
