@@ -16,6 +16,7 @@ import { StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
 import { APPLICATION_ID, SCHEMA, STORE_FORMAT, completeSchema, recordSchema } from "./schema.ts";
+import { type LogSync, logSync } from "./log-sync.ts";
 import { type InPlace, inPlace } from "../workers/in-place.ts";
 import { StoreRolledBack, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
 
@@ -26,6 +27,7 @@ export interface Store {
   readonly id: string;
   readonly rows: DatabaseSync;
   readonly place: InPlace;
+  readonly log: LogSync;
   close(): void;
 }
 
@@ -65,7 +67,12 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
     const watch = inPlace({ dir, file, rows: db });
     place = watch;
     if (watch.lacks > 0 && check !== "none") throw new StoreRolledBack(dir, `it lacks the last ${watch.lacks} commits`);
-    return { dir, id: watch.id, rows: db, place: watch, close: () => closeBoth(db, watch) };
+    const log = logSync(`${file}-wal`);
+    const close = (): void => {
+      closeBoth(db, watch);
+      log.close();
+    };
+    return { dir, id: watch.id, rows: db, place: watch, log, close };
   } catch (error) {
     closeBoth(rows, place);
     throw asStoreError(error, dir);
@@ -73,18 +80,40 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
 }
 
 /**
+ * Runs `access` as one transaction, and resolves when the disk has it. Meanwhile other processes and other runs of this
+ * one see it and go on: each waits for the disk before it lets anything out of the machine, and with it for this one.
+ */
+export async function durably<T>(store: Store, run: string, access: () => T): Promise<T> {
+  if (!store.log.isShared(run)) return atomically(store, access);
+  const result = atomically(store, access, "shared");
+  const count = store.place.seen();
+  try {
+    await store.log.done();
+  } catch (error) {
+    throw asStoreError(error, store.dir);
+  }
+  store.place.mark(count);
+  return result;
+}
+
+/** How long a transaction lasts: `shared` is followed by a wait for the disk that several share. */
+type Wait = Durable | "shared";
+
+/**
  * Runs `access` as one transaction. No other process writes meanwhile, so what it reads is still true when it commits.
  */
-export function atomically<T>(store: Store, access: () => T, durable: Durable = "now"): T {
-  const { rows, place } = store;
+export function atomically<T>(store: Store, access: () => T, durable: Wait = "now"): T {
+  const { rows, place, log } = store;
   try {
     place.assert();
+    log.assert();
     waitFor(rows, durable);
     // IMMEDIATE: a transaction that reads first and then writes could find that its read is out of date.
     rows.exec("BEGIN IMMEDIATE");
     const result = place.count(access, durable);
     rows.exec("COMMIT");
     place.committed();
+    if (durable === "now") place.mark(place.seen());
     return result;
   } catch (error) {
     // SQLite itself rolls back on a full disk.
@@ -113,8 +142,8 @@ export function reaching<T>(store: Store, access: () => T, durable: Durable = "n
 const unhurried = new WeakSet<DatabaseSync>();
 
 /** Whether the next transaction waits until the disk has it, and all before it. */
-function waitFor(db: DatabaseSync, durable: Durable): void {
-  if (unhurried.has(db) === (durable === "later") || !db.isOpen) return;
+function waitFor(db: DatabaseSync, durable: Wait): void {
+  if (unhurried.has(db) === (durable !== "now") || !db.isOpen) return;
   db.exec(`PRAGMA synchronous = ${durable === "now" ? "FULL" : "NORMAL"}`);
   if (durable === "now") unhurried.delete(db);
   else unhurried.add(db);

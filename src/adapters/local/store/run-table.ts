@@ -4,7 +4,6 @@
  * message arrives between a test of `wakeCount` and the end of the run (schedules 12 and 13).
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import type { Durable } from "../../../core/policy/durability.ts";
 import {
   type Creation,
   type RunRef,
@@ -35,7 +34,7 @@ import { type Found, RowUnreadable, parted, presentIn, undamaged } from "../../.
 import type { DeliverOutcome, Delivery, Inbox } from "../../../ports/inbox.ts";
 import type { MutexLeases } from "../../../ports/mutex-leases.ts";
 import type { CreateOutcome, Page, RunTable } from "../../../ports/run-table.ts";
-import { type Store, atomically, reaching } from "./database.ts";
+import { type Store, atomically, durably, reaching } from "./database.ts";
 import { messagesOf } from "./messages.ts";
 import { rowRemover } from "./removals.ts";
 import { type Stored, rowOf, storedRow } from "./row-text.ts";
@@ -47,13 +46,19 @@ export function sqliteRunTable(store: Store): RunTable {
   const messages = messagesOf(store.rows);
   const tombstones = tombstonesOf(store);
 
-  const decide = decider(store, rows);
+  const decided = deciderOf(rows);
+  const decide: Decider = (of, decision) => atomically(store, () => decided(of, decision));
 
   return {
     create: async (creation) => atomically(store, () => create(creation, { rows, tombstones })),
     createChildren: async (creation) => atomically(store, () => createChildren(creation, { rows, messages })),
-    claim: async (claim) => decide(claim, (row) => decideClaim(row, claim)),
-    commit: async (commit) => decide(commit, (row) => decideCommit(row, commit), commit.durable),
+    claim: async (claim) => durably(store, claim.run, () => decided(claim, (row) => decideClaim(row, claim))),
+    commit: async (commit) => {
+      const access = () => decided(commit, (row) => decideCommit(row, commit));
+      // A release may be told to a human by any process that sees it, so no process may see it before the disk has it.
+      if (commit.durable === "later" || commit.release) return atomically(store, access, commit.durable);
+      return durably(store, commit.run, access);
+    },
     park: async (park) => decide(park, (row) => decidePark(row, park)),
     request: async (request) => decide(request, (row) => decideRequest(row, request)),
     handOver: async (handOver) => decide(handOver, (row) => decideHandOver(row, handOver)),
@@ -72,30 +77,27 @@ export function sqliteRunTable(store: Store): RunTable {
   };
 }
 
-/** Applies a decision in one transaction. A decision that changes nothing returns the same row object. */
-const decider =
-  (store: Store, rows: Rows) =>
-  <O extends { readonly kind: string; readonly row?: Row }>(
-    of: RunRef,
-    decision: (row: Row) => O,
-    durable?: Durable,
-  ): O | Refused =>
-    atomically(
-      store,
-      () => {
-        const before = presentIn(rows.find(of.run), of);
-        if ("kind" in before) return before;
-        const outcome = decision(before);
-        if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
-        return outcome;
-      },
-      durable,
-    );
+type Decider = <O extends { readonly kind: string; readonly row?: Row }>(
+  of: RunRef,
+  decision: (row: Row) => O,
+) => O | Refused;
+
+/** Applies a decision inside a transaction. A decision that changes nothing returns the same row object. */
+const deciderOf =
+  (rows: Rows): Decider =>
+  (of, decision) => {
+    const before = presentIn(rows.find(of.run), of);
+    if ("kind" in before) return before;
+    const outcome = decision(before);
+    if (outcome.row !== undefined && outcome.row !== before) rows.update(before, outcome.row);
+    return outcome;
+  };
 
 export function sqliteInbox(store: Store): Inbox {
   const rows = rowsOf(store.rows);
   const messages = messagesOf(store.rows);
-  const decide = decider(store, rows);
+  const decided = deciderOf(rows);
+  const decide: Decider = (of, decision) => atomically(store, () => decided(of, decision));
   return {
     deliver: async (delivery) => decide(delivery, (row) => deliver(row, { delivery, messages })),
     unread: async (of) =>

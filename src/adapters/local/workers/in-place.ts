@@ -30,9 +30,13 @@ export interface InPlace {
    * Performs `access` inside the transaction that has begun, and counts a durable commit if it changes anything. A
    * power loss can take back the others, so none of them is missed.
    */
-  readonly count: <T>(access: () => T, durable: Durable) => T;
+  readonly count: <T>(access: () => T, durable: Durable | "shared") => T;
   /** Call it when the transaction is committed. */
   readonly committed: () => void;
+  /** The number of the newest durable commit that this process knows of. */
+  readonly seen: () => number;
+  /** Call it when the disk has that commit. */
+  readonly mark: (count: number) => void;
   readonly close: () => void;
 }
 
@@ -58,6 +62,8 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
   let seen = countNow();
   /** The number of commits with the current transaction, which may still be refused. */
   let next = seen;
+  /** The newest commit that the mark of this process counts. */
+  let onDisk = seen;
   const lacks = Math.max(0, marked - seen);
 
   const assertLog = (): void => {
@@ -84,14 +90,18 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
       next = count;
       const before = changes.get()?.["changes"];
       const result = access();
-      const isCounted = durable === "now" && changes.get()?.["changes"] !== before;
+      const isCounted = durable !== "later" && changes.get()?.["changes"] !== before;
       if (isCounted) next = Number(bump.get()?.["count"]);
       return result;
     },
     committed: () => {
-      if (next === seen) return;
       seen = next;
-      mark.write(seen);
+    },
+    seen: () => seen,
+    mark: (count) => {
+      if (count <= onDisk) return;
+      onDisk = count;
+      mark.write(count);
     },
     close: mark.close,
   };

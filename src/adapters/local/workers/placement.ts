@@ -57,7 +57,7 @@ export type Placement<P> =
  */
 export const SPARE_PLACES = 3;
 
-export const TASKS_IN_SHORT_MEMORY = 16;
+const TASKS_IN_SHORT_MEMORY = 16;
 
 /** How many tasks may share the process of a task that failed so often. */
 export function mostFor(failures: number, { beatsPerWorker }: Pick<Bounds, "beatsPerWorker">): number {
@@ -71,7 +71,9 @@ export function placeFor<P extends Place>(places: readonly P[], wish: Wish, boun
   const ofAgent = open.filter(({ agent }) => agent === wish.agent);
   const most = mostFor(wish.failures, bounds);
   const fit = ofAgent.filter(
-    (each) => each.tasks === 0 || (each.most === most && each.tasks < (each.isHeavy ? TASKS_IN_SHORT_MEMORY : most)),
+    (each) =>
+      each.tasks === 0 ||
+      (each.most === most && each.tasks < (each.isHeavy ? Math.min(most, TASKS_IN_SHORT_MEMORY) : most)),
   );
   const known = fit.find(({ knows }) => wish.execution !== null && knows(wish.execution));
   const idle = fit.find(({ tasks }) => tasks === 0) ?? unused(open, { places, bounds });

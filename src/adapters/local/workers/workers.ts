@@ -92,14 +92,8 @@ export function createPool(options: PoolOptions): Pool {
     drain: async (graceMs) => {
       draining = true;
       if (pool.size === 0) return;
-      for (const worker of pool) {
-        if (worker.tasks.size > 0) tell(worker, { kind: "drain" });
-        else leave(worker, DRAINED);
-      }
       const takeBack = [
-        clock.after(graceMs, () => {
-          for (const worker of pool) leave(worker, DRAINED);
-        }),
+        ...drainAll(pool, { clock, graceMs }),
         // A process that hangs in the kernel cannot die. It stays in the store, and the next supervisor waits for it.
         clock.after(graceMs + KILL_MS, empty.resolve),
       ];
@@ -107,6 +101,21 @@ export function createPool(options: PoolOptions): Pool {
       for (const take of takeBack) take();
     },
   };
+}
+
+/** Asks busy workers to commit and end, and ends the others at once. Returns what takes the kill at the end back. */
+function drainAll(
+  pool: ReadonlySet<Worker>,
+  { clock, graceMs }: Pick<PoolOptions, "clock"> & { readonly graceMs: number },
+): readonly (() => void)[] {
+  for (const worker of pool) {
+    if (worker.tasks.size > 0) tell(worker, { kind: "drain" });
+    else leave(worker, DRAINED);
+  }
+  const kill = (): void => {
+    for (const worker of pool) leave(worker, DRAINED);
+  };
+  return [clock.after(graceMs, kill)];
 }
 
 /**
