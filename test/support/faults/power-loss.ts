@@ -144,8 +144,12 @@ export async function playRun(agentOver: AgentOver, beatsPerInvocation = 1, isSh
     isShared: () => isShared,
     done: async () => {
       const logBytes = sizeOf(logIn(dir));
+      const moment = (isDurable: boolean): Moment => ({
+        ...{ logBytes, isDurable, mark: readFileSync(join(dir, "cairn.mark")), left: [...left] },
+      });
+      moments.push(moment(false));
       await done();
-      moments.push({ logBytes, isDurable: true, mark: readFileSync(join(dir, "cairn.mark")), left: [...left] });
+      moments.push(moment(true));
     },
   });
   const agent = agentOver(left);
