@@ -26,7 +26,7 @@ export interface LogSync {
 export function logSync(file: string): LogSync {
   let fd: number | null = null;
   let isClosed = false;
-  let failure: unknown = null;
+  let failure: Error | null = null;
   let writer = "";
   /** The wait that has not begun: it begins when the one before has ended. */
   let next: Promise<void> | null = null;
@@ -42,8 +42,8 @@ export function logSync(file: string): LogSync {
       fd ??= openSync(file, "r");
       await promisify(fdatasync)(fd);
     } catch (error) {
-      failure = error;
-      throw error;
+      failure = error instanceof Error ? error : new Error(String(error));
+      throw failure;
     } finally {
       last = null;
       if (isClosed) shut();
