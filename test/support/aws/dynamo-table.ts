@@ -2,10 +2,13 @@
  * A table of DynamoDB in memory, behind the client of the SDK: it evaluates the expressions that the adapter sends. Each
  * request is applied as a whole when it is sent, so a test chooses the order of the requests of several processes.
  */
+import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { Dynamo } from "../../../src/adapters/aws/table/dynamo.ts";
 import type { Item as StoredItem } from "../../../src/adapters/aws/table/item.ts";
 import { dynamoInbox } from "../../../src/adapters/aws/table/messages.ts";
 import { dynamoRunTable } from "../../../src/adapters/aws/table/run-table.ts";
+import { TABLE } from "../../../src/adapters/aws/table/schema.ts";
+import type { Clock } from "../../../src/ports/world.ts";
 import type { Inbox } from "../../../src/ports/inbox.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 
@@ -23,6 +26,17 @@ interface Request extends Expressions {
   readonly Key?: Item;
   readonly Item?: Item;
   readonly TransactItems?: readonly Readonly<Record<string, Request>>[];
+  readonly RequestItems?: Readonly<Record<string, { readonly Keys: readonly Item[] }>>;
+  readonly IndexName?: string;
+  readonly KeyConditionExpression?: string;
+  readonly Limit?: number;
+}
+
+/** How a request reaches the table and its answer the process, and the clock by which a process waits. */
+export interface Network {
+  readonly clock: Pick<Clock, "after">;
+  /** `apply` applies the request now and returns the answer, or throws what DynamoDB answers. */
+  send(request: Omit<Sent, "isRefused">, apply: () => object): Promise<object>;
 }
 
 export interface Sent {
@@ -45,7 +59,8 @@ export interface DynamoTable {
   before(operation: string, act: () => Promise<unknown> | void): void;
 }
 
-export function dynamoTable(): DynamoTable {
+/** `network`: what carries the requests. Without one each arrives at once, and the table keeps what was sent. */
+export function dynamoTable(network?: Network): DynamoTable {
   const items = new Map<string, Item>();
   const sent: Sent[] = [];
   const waiting: { readonly operation: string; readonly act: () => Promise<unknown> | void }[] = [];
@@ -62,9 +77,11 @@ export function dynamoTable(): DynamoTable {
   const client = {
     send: async (command: { readonly constructor: { readonly name: string }; readonly input: Request }) => {
       const operation = command.constructor.name.replace(/Command$/, "");
+      const { input } = command;
+      if (network !== undefined) return network.send({ operation, input }, () => applied(items, operation, input));
       const at = waiting.findIndex((each) => each.operation === operation);
       if (at >= 0) await waiting.splice(at, 1)[0]?.act();
-      return apply(operation, command.input);
+      return apply(operation, input);
     },
   } as unknown as ConstructorParameters<typeof Dynamo>[0]["clients"]["once"];
   return {
@@ -73,7 +90,7 @@ export function dynamoTable(): DynamoTable {
       portsOf(
         new Dynamo({
           ...{ clients: { once: client, repeating: client }, table: "runs" },
-          clock: { after: (_, call) => (call(), () => undefined) },
+          clock: network?.clock ?? { after: (_, call) => (call(), () => undefined) },
         }),
       ),
     item: (run) => items.get(rowKey(run)),
@@ -95,6 +112,8 @@ function applied(items: Map<string, Item>, operation: string, input: Request): o
   const key = keyText(input.Key ?? input.Item ?? {});
   const found = items.get(key);
   if (operation === "GetItem") return { Item: structuredClone(found) };
+  if (operation === "BatchGetItem") return gotten(items, input);
+  if (operation === "Query") return queried(items, input);
   if (operation === "TransactWriteItems") return transacted(items, input);
   if (!holds(input, found)) throw refusal("ConditionalCheckFailedException", itemOf(found));
   if (operation === "DeleteItem") items.delete(key);
@@ -103,6 +122,32 @@ function applied(items: Map<string, Item>, operation: string, input: Request): o
   const updated = changed({ ...input.Key, ...found }, input);
   items.set(key, updated);
   return { Attributes: structuredClone(updated) };
+}
+
+function gotten(items: Map<string, Item>, { RequestItems = {} }: Request): object {
+  const found = Object.entries(RequestItems).map(([table, { Keys }]) => [
+    table,
+    Keys.map((each) => structuredClone(items.get(keyText(each)))).filter((each) => each !== undefined),
+  ]);
+  return { Responses: Object.fromEntries(found) };
+}
+
+/** A query of an index, in the order of its sort key. An item without the attributes of the index is not in it. */
+function queried(items: Map<string, Item>, input: Request): object {
+  const index = TABLE.indexes.find(({ name }) => name === input.IndexName);
+  if (index === undefined) throw new Error(`this table has no index ${input.IndexName}`);
+  const { KeyConditionExpression: ConditionExpression = "", Limit = Infinity } = input;
+  const sortOf = (item: Item): string | number => item[index.sort.name]?.S ?? Number(item[index.sort.name]?.N);
+  const given = new Set(Object.values(input.ExpressionAttributeValues ?? {}).map(({ S, N }) => S ?? N));
+  const isNear = ({ [index.partition.name]: partition }: Item): boolean => given.has(partition?.S ?? partition?.N);
+  const found = [...items.values()]
+    .filter((item) => isNear(item) && item[index.sort.name] !== undefined)
+    .filter((item) => holds({ ...input, ConditionExpression }, item))
+    .toSorted((one, other) => (sortOf(one) < sortOf(other) ? -1 : 1));
+  const names = [ATTRIBUTES.run, ATTRIBUTES.item, index.partition.name, index.sort.name, ...index.projected];
+  const page = found.slice(0, Limit);
+  const Items = page.map((item) => Object.fromEntries(names.map((name) => [name, item[name]])));
+  return { Items };
 }
 
 function transacted(items: Map<string, Item>, { TransactItems = [] }: Request): object {
@@ -144,8 +189,12 @@ function changed(item: Item, input: Expressions): Item {
 function holds(input: Expressions, item: Item | undefined): boolean {
   const { ConditionExpression, ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = input;
   if (ConditionExpression === undefined) return true;
-  const tokens = ConditionExpression.match(/[#:]?\w+|<=|>=|<>|[=<>(),]/g) ?? [];
-  const take = (): string => tokens.shift() ?? "";
+  const tokens = tokensOf(ConditionExpression);
+  let read = 0;
+  const take = (): string => {
+    read += 1;
+    return tokens[read - 1] ?? "";
+  };
   const operand = (token: string): string | number | undefined => {
     const value = token.startsWith("#") ? item?.[names[token] ?? ""] : values[token];
     return value?.N === undefined
@@ -154,12 +203,12 @@ function holds(input: Expressions, item: Item | undefined): boolean {
   };
   const either = (): boolean => {
     let result = both();
-    while (tokens[0] === "OR") result = (take(), both()) || result;
+    while (tokens[read] === "OR") result = (take(), both()) || result;
     return result;
   };
   const both = (): boolean => {
     let result = one();
-    while (tokens[0] === "AND") result = (take(), one()) && result;
+    while (tokens[read] === "AND") result = (take(), one()) && result;
     return result;
   };
   const one = (): boolean => {
@@ -183,6 +232,14 @@ function holds(input: Expressions, item: Item | undefined): boolean {
     return compared(left, operator, operand(take()));
   };
   return either();
+}
+
+const tokensByText = new Map<string, readonly string[]>();
+
+function tokensOf(expression: string): readonly string[] {
+  const tokens = tokensByText.get(expression) ?? expression.match(/[#:]?\w+|<=|>=|<>|[=<>(),]/g) ?? [];
+  tokensByText.set(expression, tokens);
+  return tokens;
 }
 
 function compared(left: string | number | undefined, operator: string, right: string | number | undefined): boolean {

@@ -1,0 +1,51 @@
+/** The simulation of an account with many runs: `npm run scale` plays 10,000 of them. */
+import { expect, test } from "vitest";
+import { type AccountOptions, simulateAccount } from "./account.ts";
+
+const SMALL: AccountOptions = { runs: 150, beats: 4, startsPerSecond: 100, seed: "small" };
+
+test("loses no run and takes no step twice where Lambda, the table and Step Functions throttle", async () => {
+  const second = (perSecond: number) => ({ size: perSecond, perSecond });
+  const quotas = { lambdaConcurrency: 10, tableWrites: second(60), startExecution: second(2) };
+  const { violations, counts } = await simulateAccount({ ...SMALL, quotas });
+
+  expect(violations).toEqual([]);
+  expect(counts).toMatchObject({
+    "throttled: Lambda concurrency": expect.any(Number),
+    "throttled: table writes": expect.any(Number),
+    "throttled: StartExecution": expect.any(Number),
+    "starts left to the sweeper": expect.any(Number),
+    "deaths of processes": expect.any(Number),
+    "answers lost": expect.any(Number),
+  });
+});
+
+test("carries as many beats in a second as the concurrency of Lambda divided by the length of a beat", async () => {
+  const { beatsPerSecond, violations } = await simulateAccount({ ...SMALL, quotas: { lambdaConcurrency: 30 } });
+
+  // A beat takes 2.8 s for the model, 0.2 s for the tool, and some 0.2 s for cairn.
+  expect(violations).toEqual([]);
+  expect(beatsPerSecond).toBeGreaterThan(30 / 3.2 / 2);
+  expect(beatsPerSecond).toBeLessThan(30 / 3);
+});
+
+test("finds steps that were taken twice when the table evaluates no condition", async () => {
+  const { violations } = await simulateAccount({
+    ...SMALL,
+    faults: { deathOneIn: 20, freezeOneIn: 5 },
+    network: (network) => ({
+      ...network,
+      send: (sent, apply) => {
+        if (sent.operation === "UpdateItem")
+          delete (sent.input as { ConditionExpression?: string }).ConditionExpression;
+        return network.send(sent, apply);
+      },
+    }),
+  });
+
+  expect(violations.join("\n")).toMatch(/took step \d+ 2 times/);
+});
+
+test("repeats itself when it gets the same seed", async () => {
+  expect(await simulateAccount(SMALL)).toEqual(await simulateAccount(SMALL));
+});
