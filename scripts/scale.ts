@@ -29,7 +29,8 @@ const throttles = Object.keys(report.counts).filter((name) => name.startsWith("t
 const rows: readonly (readonly [string, string])[] = [
   ["runs, beats of each", `${runs.toLocaleString("en")}, ${beats}`],
   ["virtual time until the last run ended", `${report.seconds.toFixed(0)} s`],
-  ["beats in a second", report.beatsPerSecond.toFixed(0)],
+  ["beats in a second, on average", report.beatsPerSecond.toFixed(0)],
+  ["beats in a second, in the busiest ten seconds", report.beatsPerSecondAtPeak.toFixed(0)],
   ["a run from start to end, median / p99 / most", inSeconds(report.runMs)],
   ["a beat waits for Lambda, median / p99 / most", inSeconds(report.waitMs)],
   ["what throttled, in the order in which it began", throttles.map((name) => name.slice(11)).join(", ") || "nothing"],

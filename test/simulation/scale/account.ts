@@ -36,6 +36,8 @@ export interface Faults {
 export interface AccountReport {
   readonly seconds: number;
   readonly beatsPerSecond: number;
+  /** In the ten seconds with the most beats. */
+  readonly beatsPerSecondAtPeak: number;
   /** Virtual milliseconds from the creation of a run to its end. */
   readonly runMs: Spread;
   /** Virtual milliseconds that an entry of Beat waited for Lambda. */
@@ -52,6 +54,7 @@ export interface Spread {
 }
 
 const STARTED_AT = Date.UTC(2026, 10, 23);
+const PART_MS = 10_000;
 const SWEEP_MS = 300_000;
 const SWEEP_PAGE = 100;
 /** Tries of a start, as the client of Step Functions makes them. */
@@ -83,6 +86,8 @@ interface Account {
   readonly createdAt: Map<string, number>;
   readonly endedAt: Map<string, number>;
   readonly waits: number[];
+  /** Beats by the ten seconds in which they ended. */
+  readonly beaten: Map<number, number>;
   readonly applied: Map<string, number>;
   readonly actions: Map<string, number>;
   readonly failures: unknown[];
@@ -96,6 +101,7 @@ function accountOf(options: AccountOptions): Account {
   const site: Site = { time, choices, quotas, tally };
   const applied = new Map<string, number>();
   const dynamo = dynamoTable(observed(replaced(tableNetwork(site)), applied));
+  const beaten = new Map<number, number>();
   const [actions, waits, failures] = [new Map<string, number>(), new Array<number>(), new Array<unknown>()];
   const watch = (process: Promise<unknown>): void => void process.catch((error: unknown) => failures.push(error));
   const machine: Machine = {
@@ -104,12 +110,16 @@ function accountOf(options: AccountOptions): Account {
     fault: () => faultFrom(site, faults),
     act: (key) => void actions.set(key, (actions.get(key) ?? 0) + 1),
     waited: (ms) => void waits.push(ms),
+    beaten: () => {
+      const part = Math.floor((time.now() - STARTED_AT) / PART_MS);
+      beaten.set(part, (beaten.get(part) ?? 0) + 1);
+    },
     zombie: watch,
   };
   return {
     ...{ site, machine, dynamo, table: dynamo.process(), starts: new Bucket(quotas.startExecution, time) },
     ...{ executions: new Set(), createdAt: new Map(), endedAt: new Map() },
-    ...{ waits, applied, actions, failures, watch },
+    ...{ waits, beaten, applied, actions, failures, watch },
   };
 }
 
@@ -192,13 +202,14 @@ async function sweeps(account: Account, runs: number): Promise<void> {
 }
 
 function reportOf(account: Account, of: { readonly ids: readonly string[]; readonly beats: number }): AccountReport {
-  const { site, waits, createdAt, endedAt, dynamo, applied, actions } = account;
+  const { site, waits, beaten, createdAt, endedAt, dynamo, applied, actions } = account;
   const last = Math.max(...endedAt.values());
   const seconds = (last - STARTED_AT) / 1_000;
   const runMs = of.ids.map((run) => (endedAt.get(run) ?? Infinity) - (createdAt.get(run) ?? 0));
   const repeated = [...actions.values()].filter((times) => times > 1).length;
   return {
     ...{ seconds, beatsPerSecond: (of.ids.length * of.beats) / seconds },
+    beatsPerSecondAtPeak: Math.max(...beaten.values()) / (PART_MS / 1_000),
     ...{ runMs: spreadOf(runMs), waitMs: spreadOf(waits) },
     counts: { ...site.tally.counts, "tool calls repeated under the same key": repeated },
     violations: of.ids.flatMap((run) => violationsOf(run, { item: dynamo.item(run), beats: of.beats, applied })),

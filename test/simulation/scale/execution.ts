@@ -29,6 +29,8 @@ export interface Machine {
   readonly act: Invocation["act"];
   /** How long an entry of Beat waited until Lambda took its call, milliseconds. */
   readonly waited: (ms: number) => void;
+  /** A beat is over. */
+  readonly beaten: () => void;
   /** A process that goes on although its execution has given it up. */
   readonly zombie: (process: Promise<unknown>) => void;
 }
@@ -40,6 +42,7 @@ export async function runExecution(machine: Machine, first: Payload): Promise<vo
   for (;;) {
     const { route, epoch } = await enterBeat(machine, payload);
     site.tally.add(`routes: ${route}`);
+    machine.beaten();
     if (route !== "beat") return;
     payload = { ...payload, epoch };
   }
