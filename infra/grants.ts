@@ -15,7 +15,7 @@ export interface Statement {
 interface Grant {
   /** Actions on items of the table. */
   readonly rows: readonly string[];
-  readonly index?: "alive";
+  readonly indexes?: readonly string[];
   /** Actions on the objects of runs. */
   readonly objects?: readonly ("GetObject" | "PutObject" | "DeleteObject")[];
   /** May write the archive of a run when its end is delivered. No function may read or delete an archive. */
@@ -57,7 +57,7 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
   start: { rows: CREATE, objects: KEEP, starts: true, letters: "schedule", secrets: true, seals: true },
   sweep: {
     rows: [...DELIVER, ...INBOX],
-    index: "alive",
+    indexes: ["alive", "due"],
     objects: [...KEEP, "DeleteObject"],
     ...{ archives: true, store: true, starts: true, wakes: true, letters: "schedule", seals: true },
   },
@@ -78,12 +78,12 @@ export function statementsOf(
   { secrets, sealKey = null }: { readonly secrets: readonly string[]; readonly sealKey?: string | null },
 ): Statement[] {
   const grant = GRANTS[kindOf(fn)];
-  const { rows, index, archives, store, starts, wakes, follows, letters } = grant;
+  const { rows, indexes = [], archives, store, starts, wakes, follows, letters } = grant;
   const parameters = grant.secrets === true ? secrets.map(names.parameterArn) : [];
   const { tableArn, bucketArn, machineArn } = names;
   return [
     { actions: actionsOf("dynamodb", rows), resources: [tableArn] },
-    ...(index === undefined ? [] : [{ actions: ["dynamodb:Query"], resources: [`${tableArn}/index/${index}`] }]),
+    ...indexes.map((index) => ({ actions: ["dynamodb:Query"], resources: [`${tableArn}/index/${index}`] })),
     ...objectStatements(grant, bucketArn),
     ...(archives === undefined ? [] : [{ actions: ["s3:PutObject"], resources: [`${bucketArn}/archive/*`] }]),
     ...(store === undefined ? [] : [{ actions: ["s3:GetObject"], resources: [`${bucketArn}/${STORE.key}`] }]),

@@ -14,12 +14,10 @@ import type { Payload, Task, TaskResult } from "../protocol/chain.ts";
 import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
-import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import { ActiveRun } from "../engine/context/active-run.ts";
 import { Fenced } from "../engine/context/fenced.ts";
 import { recordRedrive } from "../engine/context/record-redrive.ts";
 import { alarm } from "../history/alarm.ts";
-import { resolveAmbiguousWrite, patient } from "../history/resolve-ambiguous-write.ts";
 import { commitDecided, notifyEnd } from "../engine/loop/terminal-commit.ts";
 import { handOver, startNextExecution, startExecution } from "../engine/loop/executions.ts";
 import { NO_WAITS, noteSwept, includeWait } from "../engine/context/telemetry-events.ts";
@@ -27,6 +25,7 @@ import { CommitCache } from "../history/commits.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { withMutexLease } from "./mutex-lease.ts";
+import { ALL, DEPLOYMENT, rememberSweep, sweptAll } from "./sweep-of-all.ts";
 
 const SWEEP_PAGE = 100;
 /** After this many consecutive runs for which a store did not answer, the sweep treats the store as unavailable. */
@@ -38,7 +37,14 @@ export interface SweepOptions {
 }
 
 /**
- * Judges every run that has not ended, or whose end is not delivered yet.
+ * Judges the runs that have not ended, or whose end is not delivered yet. A run that waits in a park is left out until
+ * its park is over, or until a message has come (`protocol/due.ts`).
+ *
+ * Schedule 143: an older process claims a run that a newer one parked, and dies. It knows nothing of the time from
+ * which a sweep has to judge the run, so the row still names the end of the park. Once an hour, and after each
+ * deployment, a sweep judges every run, whatever its row says.
+ *
+ * Schedule 145: such a sweep ends before the last run. It does not count as one: the next sweep begins one again.
  *
  * Schedule 79: a run whose execution cannot be described, or whose row cannot be decoded, raises an alarm and is
  * skipped; the next sweep meets it again. If a store is unavailable for all runs, the sweep ends instead of waiting for
@@ -48,6 +54,7 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   let judged: number | null = null;
   const { deployment = null } = options;
   const isNew = deployment !== null && (await world.leases.cursorOf(DEPLOYMENT)) !== deployment;
+  const isOfAll = isNew || !(await sweptAll(world));
   let [isWhole, isOver] = [false, false];
   let unanswered = 0;
   let waits = NO_WAITS;
@@ -56,7 +63,8 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
     next: async (after, { hasTime, reached }) => {
       judged ??= 0;
       isWhole ||= after === null;
-      const page = await world.table.alive({ limit: SWEEP_PAGE, after, now: world.clock.now() });
+      const now = world.clock.now();
+      const page = await world.table.alive({ limit: SWEEP_PAGE, after, now, ...(isOfAll ? {} : { dueBy: now }) });
       for (const { run, why } of page.damaged)
         alarm(world, run, { what: "Unreadable", why: `its row is damaged: ${why}` });
       let behind = after;
@@ -75,7 +83,9 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
     },
   });
   // Remember the deployment only after one sweep judged every run; runs that an older sweep skipped are judged again.
-  if (isNew && isWhole && isOver) await remember(world, invocation, deployment);
+  if (isNew && isWhole && isOver) await rememberSweep(world, invocation, { name: DEPLOYMENT, cursor: deployment });
+  if (isOfAll && isWhole && isOver)
+    await rememberSweep(world, invocation, { name: ALL, cursor: String(world.clock.now()) });
   if (judged !== null) noteSwept(world, { runs: judged, ...waits });
   tellDoubt(world);
   return { kind: "sweep" };
@@ -104,19 +114,6 @@ async function guarded(world: World, row: Row, judge: () => Promise<void>): Prom
     alarm(world, row.run, { what: "SweepFailed", why: sentenceOf(error) });
     return error instanceof StoreUnreachable ? error : null;
   }
-}
-
-const DEPLOYMENT = "deployment";
-
-async function remember(world: World, invocation: Invocation, deployment: string): Promise<void> {
-  const { clock, random } = world;
-  const now = clock.now();
-  const turn = { name: DEPLOYMENT, owner: random.hex().slice(0, 16), until: now, cursor: deployment, now };
-  await resolveAmbiguousWrite<MutexLeaseOutcome>(
-    () => world.leases.take(turn),
-    () => null,
-    patient({ clock, random, until: invocation.deadline - world.limits.drainMs }),
-  );
 }
 
 async function sweepOne(

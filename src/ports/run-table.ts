@@ -118,8 +118,17 @@ export interface RunTable {
     readonly after: string | null;
     readonly now: number;
   }): Promise<Page>;
-  /** Runs that have not ended, or whose end has not been delivered. */
-  alive(query: { readonly limit: number; readonly after: string | null; readonly now: number }): Promise<Page>;
+  /**
+   * Runs that have not ended, or whose end has not been delivered. With `dueBy` (epoch milliseconds) a world may leave
+   * out those that a sweep has to judge only later (`protocol/due.ts`), and rows that an older version wrote last. A
+   * cursor goes on with the query that it is from.
+   */
+  alive(query: {
+    readonly limit: number;
+    readonly after: string | null;
+    readonly now: number;
+    readonly dueBy?: number;
+  }): Promise<Page>;
   /** The permanent ID of this store. A table and an object store that are used together have the same one. */
   storeId(): Promise<string>;
 }

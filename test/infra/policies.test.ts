@@ -26,6 +26,7 @@ test.each<[string, Partial<PolicyStatement>]>([
 test.each([
   TABLE,
   `${TABLE}/index/alive`,
+  `${TABLE}/index/due`,
   "arn:aws:s3:::bucket/runs/*",
   "arn:aws:logs:eu-west-1:123456789012:log-group:/aws/lambda/cairn-dev-beat:*",
   "@{RunsTable.streamArn}",

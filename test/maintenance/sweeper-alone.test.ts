@@ -26,7 +26,7 @@ async function sweeperActions(harness: SupervisedHarness): Promise<readonly stri
       get: (target, name) => {
         const call = Reflect.get(target, name) as (...of: unknown[]) => unknown;
         return (...of: unknown[]): unknown => {
-          if (!/^(read|alive|take)$/.test(String(name))) done.push(String(name));
+          if (!/^(read|alive|take|cursorOf)$/.test(String(name))) done.push(String(name));
           return Reflect.apply(call, target, of);
         };
       },

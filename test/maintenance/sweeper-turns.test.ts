@@ -142,7 +142,7 @@ describe("schedule 46: of two sweeps at once", () => {
     };
     await sweep(harness, { ...harness.world, leases: { ...harness.world.leases, take } });
     expect(harness.world.chain.executions.size).toBe(1);
-    // Take and release, each sent twice.
-    expect(asked).toBe(4);
+    // Take, release, and the note that all runs were judged, each sent twice.
+    expect(asked).toBe(6);
   });
 });

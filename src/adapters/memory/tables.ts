@@ -13,6 +13,7 @@ import {
   decideRequest,
   wokenRow,
 } from "../../protocol/row.ts";
+import { isDue } from "../../protocol/due.ts";
 import { decidePark } from "../../protocol/row-park.ts";
 import { decideClaim } from "../../protocol/row-claim.ts";
 import {
@@ -150,8 +151,8 @@ export function memoryRunTable(store: MemoryStore): RunTable {
       const { tenant, status } = query;
       return pageOf(rows, query, (found) => isListed(found, { tenant, status }));
     },
-    alive: async (query) =>
-      pageOf(rows, query, (found) => found instanceof RowUnreadable || !(hasEnded(found) && found.endNotified)),
+    alive: async ({ dueBy = Infinity, ...query }) =>
+      pageOf(rows, query, (found) => found instanceof RowUnreadable || isDue(found, dueBy)),
     storeId: async () => store.id,
   };
 }
@@ -291,7 +292,6 @@ function pageOf(
 }
 
 const sinceOf = (found: Found): number => (found instanceof RowUnreadable ? -1 : found.statusSince);
-
 const cursorOf = (found: Found): string => JSON.stringify([sinceOf(found), found.run]);
 
 const sameIncarnation = (one: Incarnation, other: Incarnation): boolean =>

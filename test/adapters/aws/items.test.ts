@@ -86,7 +86,7 @@ describe("a row as an item", () => {
         .split(", ")
         .map((each) => each.replace(/^#(\w+).*$/, "$1"))
         .toSorted();
-    expect(names(set)).toEqual(["alive", "chain", "deadline", "epoch", "redrive", "since", "tenantStatus"]);
+    expect(names(set)).toEqual(["alive", "chain", "deadline", "due", "epoch", "redrive", "since", "tenantStatus"]);
     expect(names(removed)).toEqual([
       "checksum",
       "deaths",
@@ -98,7 +98,7 @@ describe("a row as an item", () => {
     ]);
   });
 
-  const LATER = new Set<string>([ATTRIBUTES.alive, ATTRIBUTES.asks, ATTRIBUTES.will]);
+  const LATER = new Set<string>([ATTRIBUTES.alive, ATTRIBUTES.due, ATTRIBUTES.asks, ATTRIBUTES.will]);
   const needed = Object.keys(rowItem(rowWith())).filter((name) => name !== "run" && !LATER.has(name));
   test.each(needed.filter((name) => name !== "item"))("is damaged without %s", (name) => {
     const { [name]: _, ...rest } = rowItem(rowWith());

@@ -185,7 +185,7 @@ function changed(item: Item, input: Expressions): Item {
   return next;
 }
 
-/** Evaluates a condition: comparisons, `IN`, `attribute_exists`, `NOT`, `AND`, `OR` and parentheses. */
+/** Evaluates a condition: comparisons, `IN`, `BETWEEN`, `attribute_exists`, `NOT`, `AND`, `OR` and parentheses. */
 function holds(input: Expressions, item: Item | undefined): boolean {
   const { ConditionExpression, ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = input;
   if (ConditionExpression === undefined) return true;
@@ -224,6 +224,10 @@ function holds(input: Expressions, item: Item | undefined): boolean {
       return (item?.[names[name] ?? ""] !== undefined) === (token === "attribute_exists");
     }
     const [left, operator] = [operand(token), take()];
+    if (operator === "BETWEEN") {
+      const [low, , high] = [operand(take()), take(), operand(take())];
+      return compared(left, ">=", low) && compared(left, "<=", high);
+    }
     if (operator === "IN") {
       const options: unknown[] = [];
       for (let next = take(); next !== ")"; next = take()) if (next.startsWith(":")) options.push(operand(next));

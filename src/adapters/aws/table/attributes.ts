@@ -60,6 +60,8 @@ export const ATTRIBUTES = {
   spent: "sp",
   /** A shard: the partition key of `alive`, until the run has ended and its end has been delivered. */
   alive: "al",
+  /** `{dueAt}{run}`: the sort key of `due`, beside `alive`. Rows of older versions lack it until their next park. */
+  due: "du",
   expiresAtSec: "expiresAtSec",
   /** id, by, why: of the redrive that no invocation has recorded yet. */
   redrive: "rd",

@@ -8,6 +8,7 @@ import { LOWEST_LEVEL, levelIn } from "../../../core/levels.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../../core/phases.ts";
 import { type Found, RowDamaged, changeIn, newerBy } from "../../../codec/row.ts";
 import type { Entry } from "../../../protocol/entry.ts";
+import { dueAt } from "../../../protocol/due.ts";
 import { type Incarnation, type Row, type RedriveNote, hasEnded } from "../../../protocol/row.ts";
 import { UNCOUNTED } from "../../../protocol/uncounted.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
@@ -91,6 +92,7 @@ export const rowValues = (row: Row) =>
     deadline: number(row.deadline),
     spent: spentValue(row.spent),
     alive: hasEnded(row) && row.endNotified ? null : number(keys.aliveShard(row.run)),
+    due: hasEnded(row) && row.endNotified ? null : text(keys.dueOf(dueAt(row), row.run)),
     expiresAtSec: numberOrNull(row.expiresAtSec),
     redrive: row.redrive === undefined ? null : redriveValue(row.redrive),
   }) satisfies Partial<Record<Attribute, AttributeValue | null>>;

@@ -33,6 +33,9 @@ const timeText = (time: number): string => String(Math.max(0, Math.floor(time)))
 export const sinceOf = (run: string, statusSince: number): string => `${timeText(statusSince)}${afterTenant(run)}`;
 export const timeOf = (since: string): number => Number(since.slice(0, TIME_DIGITS));
 
+/** The sort key of `due`. Without a run: before every run of that moment. */
+export const dueOf = (moment: number, run: string): string => `${timeText(moment)}${run}`;
+
 export const aliveShard = (run: string): number =>
   createHash("sha256").update(run, "utf8").digest().readUInt8(0) % ALIVE_SHARDS;
 

@@ -13,7 +13,7 @@ import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import { fragment, number, text } from "./expression.ts";
 import { type Item, keyOf, rowOf } from "./item.ts";
-import { ALIVE_SHARDS, ROW_ITEM, tenantStatus } from "./keys.ts";
+import { ALIVE_SHARDS, ROW_ITEM, dueOf, tenantStatus } from "./keys.ts";
 
 const STATUSES: { readonly [S in Status]: S } = {
   queued: "queued",
@@ -53,21 +53,48 @@ export async function list(dynamo: Dynamo, query: Parameters<RunTable["list"]>[0
   return pageOf(dynamo, { found: inOrder, limit, only: LISTED, isMeant });
 }
 
-/** Lists runs that have not ended, shard after shard. It reads whole rows, since the sweeper loads what it finds. */
+/**
+ * Lists runs that have not ended, shard after shard. It reads whole rows, since the sweeper loads what it finds. Rows of
+ * older versions are in the index of all live runs only.
+ */
 export async function alive(dynamo: Dynamo, query: Parameters<RunTable["alive"]>[0]): Promise<Page> {
-  const { limit, after, now } = query;
-  const start = after === null ? { shard: 0, run: BEFORE_ALL } : shardOf(fromCursor(after));
-  if (start === null || limit < 1) return NOTHING;
+  const { limit, now } = query;
+  const order = orderOf(query);
+  if (order === null || limit < 1) return NOTHING;
   const found: Found[] = [];
-  let { run } = start;
-  for (let { shard } = start; shard < ALIVE_SHARDS && found.length <= limit; shard += 1) {
-    const where = fragment("#alive = :shard AND #run > :run", { ":shard": number(shard), ":run": text(run) });
-    const items = await dynamo.query({ index: "alive", where, limit: limit + 1 - found.length });
-    found.push(...items.map((item) => ({ run: textOf(item, "run"), position: `${shard}/${textOf(item, "run")}` })));
-    run = BEFORE_ALL;
+  let { behind } = order;
+  for (let { shard } = order; shard < ALIVE_SHARDS && found.length <= limit; shard += 1) {
+    const values = { ":shard": number(shard), ":behind": text(behind) };
+    const where =
+      order.index === "alive"
+        ? fragment("#alive = :shard AND #run > :behind", values)
+        : fragment("#alive = :shard AND #due BETWEEN :behind AND :by", { ...values, ":by": text(order.by) });
+    const items = await dynamo.query({ index: order.index, where, limit: limit + 1 - found.length });
+    found.push(
+      ...items.map((item) => ({ run: textOf(item, "run"), position: `${shard}/${textOf(item, order.sort)}` })),
+    );
+    behind = BEFORE_ALL;
   }
   const isMeant = (row: Row): boolean => !isExpired(row, now) && !(hasEnded(row) && row.endNotified);
   return pageOf(dynamo, { found, limit, only: null, isMeant });
+}
+
+/** Where a page begins, in the order of one of the two indexes. */
+type Order = { readonly shard: number; readonly behind: string } & (
+  | { readonly index: "alive"; readonly sort: "run" }
+  | { readonly index: "due"; readonly sort: "due"; readonly by: string }
+);
+
+/** A cursor goes on in the index that it is from. Null: it is from no index. */
+function orderOf({ after, now, dueBy }: Parameters<RunTable["alive"]>[0]): Order | null {
+  const all = { index: "alive", sort: "run" } as const;
+  const due = { index: "due", sort: "due", by: dueOf(dueBy ?? now, AFTER_ALL) } as const;
+  if (after === null) return { ...(dueBy === undefined ? all : due), shard: 0, behind: BEFORE_ALL };
+  const [, shard, moment, run] = IN_SHARD.exec(fromCursor(after)) ?? [];
+  if (run === undefined || Number(shard) >= ALIVE_SHARDS) return null;
+  if (moment === undefined) return { ...all, shard: Number(shard), behind: run };
+  // `BETWEEN` includes both ends, and no key lies between this one and the last one of the page before.
+  return { ...due, shard: Number(shard), behind: `${moment}${run} ` };
 }
 
 /** A run that an index names, and its position in that index. */
@@ -112,12 +139,7 @@ const unloadable = (item: Item): Item => ({ ...item, [ATTRIBUTES.journal]: { B: 
 const textOf = (item: Item, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";
 
 const SINCE = /^\d{15}[a-z2-7]{26}$/;
-const IN_SHARD = /^(\d{1,2})\/([a-z0-9]{1,24}-[a-z2-7]{26})$/;
+const IN_SHARD = /^(\d{1,2})\/(\d{15})?([a-z0-9]{1,24}-[a-z2-7]{26})$/;
 
 const toCursor = (position: string): string => Buffer.from(position).toString("base64url");
 const fromCursor = (cursor: string): string => Buffer.from(cursor, "base64url").toString();
-
-function shardOf(position: string): { readonly shard: number; readonly run: string } | null {
-  const [, shard, run] = IN_SHARD.exec(position) ?? [];
-  return run === undefined || Number(shard) >= ALIVE_SHARDS ? null : { shard: Number(shard), run };
-}

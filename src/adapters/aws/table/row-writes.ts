@@ -7,9 +7,10 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ensure } from "../../../core/ensure.ts";
 import type { RunRef, Request, Row } from "../../../protocol/row.ts";
-import { type Change, type Fragment, all, flag, number, raise, remove, set, setOrRemove } from "./expression.ts";
+import { type Change, type Fragment, all, flag, number, raise, remove, set, setOrRemove, text } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { type RowAttribute, rowValues } from "./item.ts";
+import { dueOf } from "./keys.ts";
 
 export interface Write {
   readonly condition: Fragment;
@@ -79,6 +80,9 @@ const marksAre = (values: ReturnType<typeof rowValues>): Fragment =>
 const isSame = (one: AttributeValue | null, other: AttributeValue | null): boolean =>
   one?.B === undefined && other?.B === undefined ? JSON.stringify(one) === JSON.stringify(other) : one?.B === other?.B;
 
+/** Schedule 144: the next sweep wakes the run if the sender dies before it does. */
+const dueNow = ({ run }: Pick<RunRef, "run">): Change => set("due", text(dueOf(0, run)));
+
 /** Schedule 14: a resume clears the pause; a cancel leaves it as it is. */
 export function requestWrite(request: Request): Write {
   const wanted: Readonly<Record<Request["want"], readonly Change[]>> = {
@@ -88,7 +92,7 @@ export function requestWrite(request: Request): Write {
   };
   return {
     condition: all(is.present(request), is.notTerminal(request)),
-    changes: [raise("wakeCount"), ...wanted[request.want]],
+    changes: [raise("wakeCount"), ...wanted[request.want], dueNow(request)],
   };
 }
 
@@ -102,6 +106,6 @@ export function wakeWrite(of: RunRef & { readonly deadline: number }, assumed: R
       ...[is.present(of), is.notTerminal(of)],
       isLater ? is.deadlineNotAfter(of.deadline) : is.deadlineNotBefore(of.deadline),
     ),
-    changes: [raise("wakeCount"), ...(isLater ? [set("deadline", number(of.deadline))] : [])],
+    changes: [raise("wakeCount"), ...(isLater ? [set("deadline", number(of.deadline))] : []), dueNow(of)],
   };
 }

@@ -24,11 +24,18 @@ export const TABLE = {
     {
       /**
        * Runs that have not ended or whose end has not been delivered, in shards. It is sparse: the sweeper reads all of
-       * it.
+       * it once an hour.
        */
       name: "alive",
       partition: { name: ATTRIBUTES.alive, type: "N" },
       sort: { name: ATTRIBUTES.run, type: "S" },
+      projected: [],
+    },
+    {
+      /** The same runs in the same shards, by the time from which a sweep has to judge them. */
+      name: "due",
+      partition: { name: ATTRIBUTES.alive, type: "N" },
+      sort: { name: ATTRIBUTES.due, type: "S" },
       projected: [],
     },
   ],
