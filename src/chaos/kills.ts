@@ -2,11 +2,11 @@
  * Decides when to kill. Moments are counted in the same way for every strategy, so "after the fourth tool" means the
  * same for all. The choice depends only on the seed and the uninterrupted tasks, so a failure can be repeated.
  */
-import type { FaultPoint } from "../ports/fault-point.ts";
+import type { Moment as ProtocolMoment } from "../testing/fault-points.ts";
 
 /** A moment of a task. `model` and `effect` exist in every strategy; the other names are specific to one. */
-export interface Moment extends Pick<FaultPoint, "when"> {
-  readonly name: FaultPoint["name"] | "model" | "save";
+export interface Moment extends Pick<ProtocolMoment, "when"> {
+  readonly name: ProtocolMoment["name"] | "save";
   /** For humans: the tool, the version or the epoch. */
   readonly at: string;
 }

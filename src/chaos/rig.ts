@@ -9,7 +9,7 @@ import type { Agent, Tool, ToolContext } from "../ports/agent.ts";
 import type { Model } from "../ports/model.ts";
 import { asJson, isErrorNamed } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
-import { agentWithFaultPoints } from "../testing/fault-points.ts";
+import { agentWithFaultPoints, modelWithFaultPoints } from "../testing/fault-points.ts";
 import type { Kill, Moment } from "./kills.ts";
 import { type CallLine, MomentCount, append } from "./trace.ts";
 
@@ -55,15 +55,7 @@ export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHa
   return {
     onMoment,
     agent: (agent) => agentWithFaultPoints(agentNoted(agent, note), onMoment),
-    model: (model) => ({
-      name: model.name,
-      ask: async (request) => {
-        await onMoment({ when: "before", name: "model", at: "" });
-        const outcome = await model.ask(request);
-        await onMoment({ when: "after", name: "model", at: "" });
-        return outcome;
-      },
-    }),
+    model: (model) => modelWithFaultPoints(model, onMoment),
   };
 }
 

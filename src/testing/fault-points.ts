@@ -1,7 +1,13 @@
 /** A world and an agent that say when they reach a fault point, in the real process. */
 import type { Agent, Tool } from "../ports/agent.ts";
 import { FAULT_POINTS, type FaultPoint, type OnFaultPoint } from "../ports/fault-point.ts";
+import type { Model } from "../ports/model.ts";
 import type { World } from "../ports/world.ts";
+
+/** A fault point, or a moment before or after a model call. */
+export interface Moment extends Pick<FaultPoint, "when" | "at"> {
+  readonly name: FaultPoint["name"] | "model";
+}
 
 export function worldWithFaultPoints(world: World, onFaultPoint: OnFaultPoint): World {
   const { table, objects } = world;
@@ -46,9 +52,18 @@ function toolWithFaultPoints(tool: Tool, at: string, onFaultPoint: OnFaultPoint)
   };
 }
 
-async function around<T>(
-  onFaultPoint: OnFaultPoint,
-  point: Omit<FaultPoint, "when">,
+export const modelWithFaultPoints = (model: Model, onMoment: (moment: Moment) => Promise<void>): Model => ({
+  name: model.name,
+  ask: (request) => around(onMoment, { name: "model", at: "" }, () => model.ask(request)),
+});
+
+async function around<T, Name extends Moment["name"]>(
+  onFaultPoint: (point: {
+    readonly when: FaultPoint["when"];
+    readonly name: Name;
+    readonly at: string;
+  }) => Promise<void>,
+  point: { readonly name: Name; readonly at: string },
   work: () => Promise<T>,
 ): Promise<T> {
   await onFaultPoint({ when: "before", ...point });

@@ -46,6 +46,28 @@ export const clerk = defineAgent({
 });
 `;
 
+/** The user's own test, with the test runner of Node. */
+const AGENT_TEST = `
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { expectEffectsOnce, fakeService, runAgent } from "cairn-run/testing";
+import { clerk } from "./agent.ts";
+
+test("a killed clerk sends each letter once", async () => {
+  const post = fakeService({ name: "post", reply: ({ number }: { number: number }) => ({ sent: number }) });
+  const run = await runAgent(clerk, { input: { to: "Ann" }, tools: { send: post }, killAt: "after:effect:send#2" });
+  assert.equal(run.status, "completed");
+  assert.equal(post.requests.length, 4);
+  expectEffectsOnce(run);
+});
+
+test("a service that ignores its keys fails the test", async () => {
+  const post = fakeService({ name: "post", reply: () => null, honoursKeys: false });
+  const run = await runAgent(clerk, { input: { to: "Ann" }, tools: { send: post }, killAt: "after:effect:send" });
+  assert.throws(() => expectEffectsOnce(run), assert.AssertionError);
+});
+`;
+
 let dir: string;
 let main: string;
 
@@ -55,6 +77,7 @@ beforeAll(() => {
   const tarball = npm("pack", join(ROOT, "build", "cairn-run")).trim();
   write("package.json", JSON.stringify({ name: "my-agents", private: true, type: "module" }));
   write("agent.ts", AGENT);
+  write("agent.test.ts", AGENT_TEST);
   write("cairn.config.ts", 'export const config = { agents: ["./agent.ts"] };\n');
   const nodes = Object.entries(NODES).map(([name, version]) => `${name}@npm:node@${version}`);
   npm("install", `./${tarball}`, "zod", "@types/node", ...nodes);
@@ -84,7 +107,7 @@ test.each([["nodenext"], ["bundler"]])(
       ...{ module, moduleResolution: resolution, target: "esnext", strict: true, noEmit: true, types: ["node"] },
       ...{ skipLibCheck: false, allowImportingTsExtensions: true, erasableSyntaxOnly: true },
     };
-    write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["agent.ts"] }));
+    write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["agent.ts", "agent.test.ts"] }));
     const tsc = join(ROOT, "node_modules", ".bin", "tsc");
     expect(spawnSync(tsc, { cwd: dir, encoding: "utf8" }).stdout).toBe("");
   },
@@ -123,6 +146,15 @@ test.each([
   expect(new Set(letters).size).toBe(3);
   expect(new Set(letters.map((line) => line.split(" ")[1])).size).toBe(3);
   expect(cairn(node, "verify", run).status).toBe(0);
+});
+
+test.each([
+  ["the oldest Node", () => nodeOf("oldest")],
+  ["this Node", () => process.execPath],
+])("on %s a user's test kills the agent in memory, with the test runner of Node", (_, nodeOfCase) => {
+  const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
+  const ran = spawnSync(nodeOfCase(), ["--test", "agent.test.ts"], { cwd: dir, encoding: "utf8", env });
+  expect(ran).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(# |ℹ )pass 2$/m) });
 });
 
 test("the package is clean by publint and by the types' wrongs", () => {

@@ -33,7 +33,7 @@ const askingWhichWorld = nodes(({ node, within: [parent] }) => {
 export const SURFACE_RULES: readonly Rule[] = [
   {
     says: "a world is known by its provider, and its adapter by the list of providers and by what runs inside of it",
-    where: /^src\/(?!adapters\/|chaos\/|cli\/(worlds\.ts$|workers\/))/,
+    where: /^src\/(?!adapters\/|chaos\/|testing\/kit\/|cli\/(worlds\.ts$|workers\/))/,
     check: knowingAdapter,
     bites: [
       ["src/cli/x.ts", 'import { localWorld } from "../adapters/local/world.ts";'],

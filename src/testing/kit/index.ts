@@ -1,0 +1,17 @@
+/**
+ * `cairn-run/testing`: tests of one's own agents, in memory, with any test framework. Failed expectations throw
+ * `AssertionError` of `node:assert`.
+ */
+export {
+  type FakeService,
+  type FakeServiceOptions,
+  type ServiceEffect,
+  type ServiceFault,
+  type ServiceRequest,
+  fakeService,
+} from "./fake-service.ts";
+export { expectEffectsOnce } from "./expect-effects-once.ts";
+export type { KillPoint } from "./kill-points.ts";
+export { type AgentRun, type RunAgentOptions, runAgent } from "./run-agent.ts";
+export { type Conversation, type ScriptedReply, scriptedModel } from "../../sdk/scripted.ts";
+export { recordedModel } from "../../sdk/recorded.ts";

@@ -1,0 +1,254 @@
+/**
+ * Runs an agent in memory from start to end, with the real engine and protocol. Processes die where the test says; the
+ * next one goes on from the last checkpoint, as in production.
+ */
+import assert from "node:assert/strict";
+import type * as z from "zod";
+import { seededRandom, virtualClock } from "../../adapters/memory/clock.ts";
+import { memorySecrets } from "../../adapters/memory/secrets.ts";
+import { type MemoryWorld, memoryWorld } from "../../adapters/memory/world.ts";
+import type { LedgerEntry } from "../../codec/archive.ts";
+import { asJson, sentenceOf } from "../../codec/value.ts";
+import type { LoadedAgent } from "../../engine/context/runner.ts";
+import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
+import { DEFAULT_TENANT } from "../../core/ids.ts";
+import type { Json } from "../../core/json.ts";
+import type { Status } from "../../core/phases.ts";
+import { BUDGET } from "../../core/policy/extension.ts";
+import { startRun } from "../../operations/start.ts";
+import { type OpenGate, type TimelineEntry, type UnknownCall, ledger, show, timeline } from "../../operations/views.ts";
+import type { Agent, ModelChoice, Tool } from "../../ports/agent.ts";
+import { limitsFor } from "../../protocol/limits.ts";
+import { type Row, hasEnded } from "../../protocol/row.ts";
+import { modelsOf } from "../../providers/model.ts";
+import { checkAgent } from "../../sdk/check.ts";
+import type { FakeService, ServiceEffect } from "./fake-service.ts";
+import { type KillPoint, PassedPoints, checkedKillPoint } from "./kill-points.ts";
+import { type Decided, type Operator, type Truth, answer } from "./operator.ts";
+import { TestProcess } from "./test-process.ts";
+
+export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
+  /** The input of the run. */
+  readonly input: z.input<Task>;
+  /** Replaces the model of the agent, for example by a scripted or a recorded one. */
+  readonly model?: ModelChoice;
+  /** Replaces what these tools do: their `run`, `probe` and `undo` call the service instead. */
+  readonly tools?: Readonly<Record<string, FakeService>>;
+  /** Services that the agent's own tools call. They are reset first, and their effects are part of the result. */
+  readonly services?: readonly FakeService[];
+  /** The agents of its child runs. */
+  readonly agents?: readonly Agent[];
+  /** The values of declared secrets. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** The moments at which the process dies, in any order; each once. */
+  readonly killAt?: KillPoint | readonly KillPoint[];
+  /** Decides about a gate. Default: every call is approved, and more budget is denied. */
+  readonly decide?: (gate: OpenGate) => "approve" | "deny";
+  /** Says what became of a call. Default: what the services know about its key. Null: that cannot be known. */
+  readonly reconcile?: (call: UnknownCall) => Truth | null;
+}
+
+/** A run that has ended. */
+export interface AgentRun {
+  readonly run: string;
+  readonly agent: string;
+  readonly status: Status;
+  readonly result: Json;
+  readonly failure: { readonly code: string; readonly message: string } | null;
+  /** The ledger: one entry per call that a model proposed. */
+  readonly calls: readonly LedgerEntry[];
+  readonly timeline: readonly TimelineEntry[];
+  readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
+  /** The effects in the services, in the order of the services. */
+  readonly effects: readonly ServiceEffect[];
+  /** The tools that `tools` replaced, with the name of their service; only those that act outside. */
+  readonly replaced: Readonly<Record<string, string>>;
+  /** The kill points that the run passed, in order. */
+  readonly points: readonly KillPoint[];
+  /** The moments at which its process died. */
+  readonly killed: readonly KillPoint[];
+  /** What the operator decided. */
+  readonly decided: readonly Decided[];
+}
+
+/** Attempts of all executions, after which the run counts as endless. */
+const ATTEMPTS_MAX = 10_000;
+const BEAT_MS = 60_000;
+
+/**
+ * Runs the agent until its run has ended, in any status. Throws if the agent or the input is invalid, if the run waits
+ * for something that no option answers, or if it does not end.
+ *
+ * @example
+ *   const run = await runAgent(clerk, { input: { to: "Ada" }, tools: { send: post }, killAt: "after:effect:send" });
+ *   assert.equal(run.status, "completed");
+ *   expectEffectsOnce(run);
+ */
+export async function runAgent<Task extends z.ZodType>(
+  agent: Agent<Task>,
+  options: RunAgentOptions<Task>,
+): Promise<AgentRun> {
+  return new Course(agent, options).untilEnded();
+}
+
+class Course {
+  readonly #options: RunAgentOptions;
+  readonly #agent: Agent;
+  readonly #agents: ReadonlyMap<string, LoadedAgent>;
+  readonly #clock = virtualClock(Date.now());
+  readonly #world: MemoryWorld;
+  readonly #services: readonly FakeService[];
+  readonly #points = new PassedPoints();
+  readonly #killAt: Set<KillPoint>;
+  readonly #killed: KillPoint[] = [];
+  readonly #decided: Decided[] = [];
+  #process: TestProcess | null = null;
+  #lastError: unknown = null;
+
+  constructor(agent: Agent, options: RunAgentOptions) {
+    const { tools = {}, services = [], agents = [], secrets = {}, killAt = [], model = agent.model } = options;
+    this.#options = options;
+    this.#agent = { ...agent, model, tools: replacedTools(agent, tools) };
+    this.#world = memoryWorld({
+      clock: this.#clock,
+      limits: limitsFor(BEAT_MS),
+      random: seededRandom("runAgent"),
+      secrets: memorySecrets(secrets),
+    });
+    for (const each of [this.#agent, ...agents]) checkAgent(each, this.#world.limits);
+    const loaded = [this.#agent, ...agents].map((each): [string, LoadedAgent] => [
+      each.name,
+      { kind: "agent", agent: each, ...modelsOf(each) },
+    ]);
+    this.#agents = new Map(loaded);
+    this.#services = [...new Set([...Object.values(tools), ...services])];
+    this.#killAt = new Set([killAt].flat().map(checkedKillPoint));
+    for (const service of this.#services) service.reset();
+  }
+
+  async untilEnded(): Promise<AgentRun> {
+    const { run } = await this.#start();
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      const row = await this.#world.table.read(run, this.#clock.now());
+      if (row === null) throw new Error(`run ${run} is gone`);
+      if (hasEnded(row) && row.endNotified) return this.#outcome(run);
+      const [name] = this.#world.chain.ready(this.#clock.now());
+      if (name === undefined) await this.#wait(row);
+      else await this.#attempt(name);
+    }
+    const why = this.#lastError === null ? "" : `; the last error was: ${sentenceOf(this.#lastError)}`;
+    throw new Error(`run ${run} did not end after ${ATTEMPTS_MAX} attempts${why}`, { cause: this.#lastError });
+  }
+
+  async #start(): Promise<Row> {
+    const input = asJson(this.#options.input);
+    if (!input.ok) throw new Error(`the input of agent ${this.#agent.name} is not JSON: ${input.why}`);
+    const of = { agent: this.#agent, input: input.json, tenant: DEFAULT_TENANT, idempotencyKey: "test" };
+    const started = await startRun(this.#world, of);
+    if (started.kind === "started") return started.row;
+    const why = started.kind === "invalid" ? started.why : started.kind;
+    throw new Error(`agent ${this.#agent.name} was not started: ${why}`);
+  }
+
+  async #attempt(name: string): Promise<void> {
+    const { chain } = this.#world;
+    const { task, attempt } = chain.begin(name);
+    this.#process ??= this.#newProcess();
+    const performed = await this.#process.perform(task);
+    if (performed.kind === "result" && performed.result.kind !== "exit") {
+      chain.end(name, attempt, performed.result);
+      return;
+    }
+    this.#process = null;
+    if (performed.kind === "result" && performed.result.kind === "exit") {
+      chain.end(name, attempt, { kind: "beat", reply: performed.result.reply });
+      return;
+    }
+    if (performed.kind === "threw") this.#lastError = performed.error;
+    chain.end(name, attempt, null, performed.kind === "died");
+  }
+
+  #newProcess(): TestProcess {
+    return new TestProcess({
+      world: this.#world,
+      clock: this.#clock,
+      agentOf: (name) => this.#agents.get(name) ?? null,
+      onMoment: (moment) => {
+        const point = this.#points.add(moment);
+        if (!this.#killAt.delete(point)) return false;
+        this.#killed.push(point);
+        return true;
+      },
+    });
+  }
+
+  /** No execution is due: the operator acts, or time passes. */
+  async #wait({ run, status }: Row): Promise<void> {
+    const rows = [...this.#world.store.rows.values()].filter(needsOperator);
+    const times: number[] = [];
+    for (const row of rows) {
+      const { decided, unanswered, askFrom } = await answer(this.#world, row.run, this.#operator());
+      this.#decided.push(...decided);
+      if (decided.length > 0) return;
+      if (askFrom !== null) times.push(askFrom);
+      for (const call of unanswered) throw noTruth(call);
+    }
+    const next = Math.min(this.#world.chain.next() ?? Infinity, ...times);
+    if (next === Infinity) throw new Error(`run ${run} is ${status}, and nothing continues it`);
+    this.#clock.moveTo(Math.max(next, this.#clock.now()));
+  }
+
+  #operator(): Operator {
+    const { decide = ({ call }) => (call === BUDGET ? "deny" : "approve"), reconcile } = this.#options;
+    return { by: "test", decide, truth: reconcile ?? ((call) => this.#truthOf(call)) };
+  }
+
+  #truthOf({ key }: UnknownCall): Truth | null {
+    if (this.#services.length === 0) return null;
+    for (const service of this.#services) {
+      const probe = service.probe({ key });
+      const result = probe.kind === "happened" ? asJson(probe.result) : null;
+      if (result !== null) return { kind: "happened", result: result.ok ? result.json : null };
+    }
+    return { kind: "absent" };
+  }
+
+  async #outcome(run: string): Promise<AgentRun> {
+    const shown = await show(this.#world, run);
+    if (shown === null) throw new Error(`run ${run} is gone`);
+    const { agent, status, result, failure, spent } = shown;
+    const { tools = {} } = this.#options;
+    const acting = Object.entries(tools).filter(
+      ([name]) => EFFECTS[this.#agent.tools[name]?.effect ?? STRICTEST].actsOutside,
+    );
+    return {
+      ...{ run, agent, status, result, failure, spent },
+      calls: (await ledger(this.#world, run)) ?? [],
+      timeline: (await timeline(this.#world, { run, after: 0 })) ?? [],
+      effects: this.#services.flatMap(({ effects }) => [...effects]),
+      replaced: Object.fromEntries(acting.map(([tool, { name }]) => [tool, name])),
+      points: this.#points.passed,
+      ...{ killed: this.#killed, decided: this.#decided },
+    };
+  }
+}
+
+const needsOperator = ({ status, wakeCount, wakeCountSeen, owner }: Row): boolean =>
+  (status === "blocked" || status === "waiting") && wakeCount === wakeCountSeen && owner === null;
+
+function noTruth({ call, tool, key }: UnknownCall): assert.AssertionError {
+  const message =
+    `the outcome of call ${call} of ${tool} is unknown, and the run waits for an operator: ` +
+    `pass the service that it calls, or reconcile: (call) => ({ kind: "happened", result }). Its key is ${key}`;
+  return new assert.AssertionError({ message });
+}
+
+function replacedTools(agent: Agent, services: Readonly<Record<string, FakeService>>): Agent["tools"] {
+  const replaced = Object.entries(services).map(([name, service]): [string, Tool] => {
+    const tool = agent.tools[name];
+    if (tool === undefined) throw new Error(`agent ${agent.name} has no tool ${name} to replace`);
+    const { call, probe, undo } = service as FakeService<unknown>;
+    return [name, { ...tool, run: call, probe: tool.probe && probe, undo: tool.undo && { ...tool.undo, run: undo } }];
+  });
+  return { ...agent.tools, ...Object.fromEntries(replaced) };
+}

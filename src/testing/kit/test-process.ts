@@ -1,0 +1,192 @@
+/**
+ * A process in memory that can be killed: from then on none of its calls has an effect or returns. The chain learns of
+ * the death, as a supervisor does from the operating system, and starts the next process.
+ *
+ * The clock is virtual. It moves when the process waits only for time, and not while a tool, probe, check or model is at
+ * work. So waits of hours take no time, and a tool that does real I/O does not time out. A tool that takes longer than
+ * `PATIENCE_MS` of real time hangs; then the clock moves and its timeout fires.
+ */
+import { performance } from "node:perf_hooks";
+import { setImmediate as nextTurn, setTimeout as elapse } from "node:timers/promises";
+import type { VirtualClock } from "../../adapters/memory/clock.ts";
+import type { LoadedAgent, Runner } from "../../engine/context/runner.ts";
+import { CommitCache } from "../../history/commits.ts";
+import { SegmentCache } from "../../history/load.ts";
+import { runTask } from "../../maintenance/chain-tasks.ts";
+import type { Agent, Tool } from "../../ports/agent.ts";
+import type { Model } from "../../ports/model.ts";
+import type { World } from "../../ports/world.ts";
+import type { Task, TaskResult } from "../../protocol/chain.ts";
+import { type Moment, agentWithFaultPoints, modelWithFaultPoints, worldWithFaultPoints } from "../fault-points.ts";
+
+const PATIENCE_MS = 2_000;
+/** Turns of the event loop after which a process without user code at work waits only for time. */
+const IDLE_TURNS = 10;
+const TURNS_MAX = 100_000;
+
+/** How a task of a process ended. `died`: the process was killed. `threw`: the chain retries. */
+export type Performed =
+  | { readonly kind: "result"; readonly result: TaskResult }
+  | { readonly kind: "died" }
+  | { readonly kind: "threw"; readonly error: unknown };
+
+export interface ProcessOptions {
+  readonly world: World;
+  readonly clock: VirtualClock;
+  readonly agentOf: (name: string) => LoadedAgent | null;
+  /** Called at each moment. True kills the process there. */
+  readonly onMoment: (moment: Moment) => boolean;
+}
+
+export class TestProcess {
+  readonly #of: ProcessOptions;
+  readonly #runner: Runner;
+  readonly #death = Promise.withResolvers<Performed>();
+  #isDead = false;
+  /** How many calls of user code are at work. */
+  #atWork = 0;
+
+  constructor(of: ProcessOptions) {
+    this.#of = of;
+    const world = worldWithFaultPoints(this.#mortal(of.world), (moment) => this.#pass(moment));
+    this.#runner = {
+      world,
+      agentOf: async (name) => {
+        const found = of.agentOf(name);
+        return found === null ? { kind: "absent", why: `the test has no agent ${name}` } : this.#instrumented(found);
+      },
+      segments: new SegmentCache(),
+      commits: new CommitCache(),
+    };
+  }
+
+  get isDead(): boolean {
+    return this.#isDead;
+  }
+
+  /** Runs a task until it ends or the process dies. */
+  async perform(task: Task): Promise<Performed> {
+    const { world, clock } = this.#of;
+    const invocation = { deadline: clock.now() + world.limits.beatMs, drain: new AbortController().signal };
+    let isOver = false;
+    const ended = runTask(this.#runner)(task, invocation).then(
+      (result): Performed => ({ kind: "result", result }),
+      (error: unknown): Performed => ({ kind: "threw", error }),
+    );
+    const over = Promise.race([ended, this.#death.promise]).finally(() => (isOver = true));
+    await this.#letTimePass(() => isOver);
+    return over;
+  }
+
+  async #letTimePass(isOver: () => boolean): Promise<void> {
+    const { clock } = this.#of;
+    let idle = 0;
+    let busySince = performance.now();
+    for (let turn = 0; turn < TURNS_MAX; turn += 1) {
+      await nextTurn();
+      if (isOver()) return;
+      const isStuck = this.#atWork > 0 && performance.now() - busySince > PATIENCE_MS;
+      if (this.#atWork > 0 && !isStuck) {
+        idle = 0;
+        if (turn > IDLE_TURNS) await elapse(1);
+        continue;
+      }
+      if (!isStuck) busySince = performance.now();
+      idle += 1;
+      const next = clock.next();
+      if (next === null || (idle < IDLE_TURNS && !isStuck)) continue;
+      clock.moveTo(next);
+      idle = 0;
+    }
+    throw new Error("a process of the test neither ends nor waits for time");
+  }
+
+  /** A call of a dead process does nothing and never returns. */
+  #mortal(world: World): World {
+    const ports = Object.fromEntries(
+      (["table", "inbox", "leases", "objects", "chain"] as const).map((name) => [name, this.#mortalPort(world[name])]),
+    );
+    const clock: World["clock"] = {
+      now: () => world.clock.now(),
+      earliest: () => world.clock.earliest(),
+      after: (delayMs, call) => world.clock.after(delayMs, () => (this.#isDead ? undefined : call())),
+    };
+    return { ...world, ...ports, clock };
+  }
+
+  #mortalPort<Port extends object>(port: Port): Port {
+    return new Proxy(port, {
+      get: (target, member) => {
+        const method: unknown = Reflect.get(target, member);
+        if (typeof method !== "function") return method;
+        return async (...given: unknown[]): Promise<unknown> => {
+          if (this.#isDead) return never();
+          const outcome: unknown = await Reflect.apply(method, target, given);
+          return this.#isDead ? never() : outcome;
+        };
+      },
+    });
+  }
+
+  async #pass(moment: Moment): Promise<void> {
+    if (!this.#isDead && this.#of.onMoment(moment)) {
+      this.#isDead = true;
+      this.#death.resolve({ kind: "died" });
+    }
+    if (this.#isDead) await never();
+  }
+
+  #instrumented(of: LoadedAgent): LoadedAgent {
+    const pass = (moment: Moment): Promise<void> => this.#pass(moment);
+    const instrument = (model: Model): Model =>
+      modelWithFaultPoints({ name: model.name, ask: (request) => this.#work(() => model.ask(request)) }, pass);
+    return {
+      kind: "agent",
+      agent: agentWithFaultPoints(this.#working(of.agent), pass),
+      model: instrument(of.model),
+      ...(of.fallbacks && { fallbacks: of.fallbacks.map(instrument) }),
+      ...(of.named && {
+        named: Object.fromEntries(Object.entries(of.named).map(([name, model]) => [name, instrument(model)])),
+      }),
+    };
+  }
+
+  /** The agent, whose functions keep the clock from moving while they work. */
+  #working(agent: Agent): Agent {
+    const tools = Object.entries(agent.tools).map(([name, tool]) => [name, this.#workingTool(tool)] as const);
+    const done = agent.done.map((check) => ({
+      ...check,
+      holds: (view: Parameters<typeof check.holds>[0]) => this.#work(async () => check.holds(view)),
+    }));
+    return { ...agent, tools: Object.fromEntries(tools), done };
+  }
+
+  #workingTool(tool: Tool): Tool {
+    const { probe, undo } = tool;
+    return {
+      ...tool,
+      run: (context) => this.#work(async () => tool.run(context)),
+      probe: probe && ((context) => this.#work(async () => probe(context))),
+      undo: undo && {
+        ...undo,
+        run: (context) => this.#work(async () => undo.run(context)),
+        ...(undo.probe && { probe: this.#probing(undo.probe) }),
+      },
+    };
+  }
+
+  #probing<Context, Outcome>(probe: (context: Context) => Outcome | Promise<Outcome>) {
+    return (context: Context): Promise<Outcome> => this.#work(async () => probe(context));
+  }
+
+  async #work<T>(work: () => Promise<T>): Promise<T> {
+    this.#atWork += 1;
+    try {
+      return await work();
+    } finally {
+      this.#atWork -= 1;
+    }
+  }
+}
+
+const never = (): Promise<never> => new Promise(() => undefined);

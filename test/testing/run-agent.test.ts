@@ -1,0 +1,155 @@
+import { AssertionError } from "node:assert";
+import { stat } from "node:fs/promises";
+import { z } from "zod";
+import { describe, expect, test } from "vitest";
+import { defineAgent, tool } from "../../src/index.ts";
+import { type AgentRun, expectEffectsOnce, fakeService, runAgent, scriptedModel } from "../../src/testing/kit/index.ts";
+import { INPUT, lettersAgent } from "./letters.ts";
+
+test("runs an agent to its end and returns its result, ledger and effects", async () => {
+  const { clerk, post } = lettersAgent();
+  const run = await runAgent(clerk, { input: INPUT, services: [post] });
+  expect(run).toMatchObject({
+    agent: "clerk",
+    status: "completed",
+    result: "All are sent.",
+    failure: null,
+    killed: [],
+  });
+  expect(run.calls.map(({ tool: name, status, attempts }) => [name, status, attempts])).toEqual(
+    Array.from({ length: 3 }, () => ["send", "succeeded", 1]),
+  );
+  expect(run.effects.map(({ input }) => input)).toEqual([{ number: 1 }, { number: 2 }, { number: 3 }]);
+  expect(run.effects.map(({ key }) => key)).toEqual(run.calls.map(({ key }) => key));
+  expectEffectsOnce(run);
+});
+
+test("goes on in a new process after a kill, and a keyed service makes no second effect", async () => {
+  const { clerk, post } = lettersAgent();
+  const run = await runAgent(clerk, { input: INPUT, services: [post], killAt: "after:effect:send#2" });
+  expect(run).toMatchObject({ status: "completed", killed: ["after:effect:send#2"] });
+  expect(post.requests).toHaveLength(4);
+  expectEffectsOnce(run);
+});
+
+test("shows the second effect of a service that ignores its keys", async () => {
+  const { clerk, post } = lettersAgent({ service: { honoursKeys: false } });
+  const run = await runAgent(clerk, { input: INPUT, services: [post], killAt: "after:effect:send" });
+  expect(run.status).toBe("completed");
+  expect(() => expectEffectsOnce(run)).toThrow(AssertionError);
+  expect(() => expectEffectsOnce(run)).toThrow(/^post: \{"number":1\} happened 2 times, by keys \S+, \S+$/);
+});
+
+test("dies several times in one run", async () => {
+  const { clerk, post } = lettersAgent();
+  const killAt = ["before:claim", "after:intent#2", "before:put#3", "after:release#2"] as const;
+  const run = await runAgent(clerk, { input: INPUT, services: [post], killAt });
+  expect(run.status).toBe("completed");
+  expect(run.killed.toSorted()).toEqual(["after:intent#2", "after:release#2", "before:claim#1", "before:put#3"]);
+  expectEffectsOnce(run);
+});
+
+describe("the operator", () => {
+  test("says what the service knows about an unsafe call that a kill left open", async () => {
+    const { clerk, post } = lettersAgent({ effect: "unsafe", service: { honoursKeys: false } });
+    const [before, after] = await Promise.all(
+      (["before:effect:send", "after:effect:send"] as const).map((killAt) =>
+        runAgent(clerk, { input: INPUT, killAt, tools: { send: lettersAgent().post } }),
+      ),
+    );
+    expect([before?.decided, after?.decided]).toEqual([["repeated"], ["confirmed"]]);
+    for (const run of [before, after] as AgentRun[]) expectEffectsOnce(run);
+    expect(post.requests).toEqual([]);
+  });
+
+  test("is missing where no service and no option knows the outcome", async () => {
+    const { clerk } = lettersAgent({ effect: "unsafe" });
+    const run = runAgent(clerk, { input: INPUT, killAt: "after:effect:send" });
+    await expect(run).rejects.toThrow(/the outcome of call c1 of send is unknown.+pass the service/);
+    const said = { kind: "happened", result: "by hand" } as const;
+    const told = await runAgent(clerk, { input: INPUT, killAt: "after:effect:send", reconcile: () => said });
+    expect(told).toMatchObject({ status: "completed", decided: ["confirmed"] });
+  });
+
+  test("approves calls, unless the test denies them", async () => {
+    const { clerk, post } = lettersAgent({ approval: "always", letters: 1 });
+    const approved = await runAgent(clerk, { input: INPUT, services: [post] });
+    expect(approved).toMatchObject({ status: "completed", decided: ["approved"] });
+    const denied = await runAgent(clerk, {
+      ...{ input: INPUT, services: [post], decide: () => "deny" as const },
+      model: scriptedModel({
+        name: "once",
+        reply: ({ turn }) => (turn === 0 ? { calls: [{ tool: "send", args: { number: 1 } }] } : { text: "Denied." }),
+      }),
+    });
+    expect(denied).toMatchObject({ result: "Denied.", decided: ["denied"], effects: [] });
+  });
+});
+
+test("retries a call whose answer was lost, and takes a failure as no effect", async () => {
+  const { clerk, post } = lettersAgent({
+    service: { fault: ({ nth }) => (nth === 1 ? "answerLost" : nth === 3 ? "fails" : "none") },
+  });
+  const run = await runAgent(clerk, { input: INPUT, services: [post] });
+  expect(run.status).toBe("completed");
+  expect(run.calls.map(({ status, attempts }) => [status, attempts])).toEqual([
+    ["succeeded", 1],
+    ["failed", 1],
+    ["succeeded", 1],
+    ["succeeded", 1],
+  ]);
+  expect(post.requests).toHaveLength(5);
+  expectEffectsOnce(run);
+});
+
+test("replaces what a tool does, and finds a call that succeeded without an effect", async () => {
+  const { clerk } = lettersAgent({ letters: 1 });
+  const other = fakeService({ name: "other post", reply: () => "sent" });
+  const run = await runAgent(clerk, { input: INPUT, tools: { send: other } });
+  expect(run.effects).toMatchObject([{ service: "other post", key: run.calls[0]?.key, result: "sent" }]);
+  expectEffectsOnce(run);
+  expect(() => expectEffectsOnce({ ...run, effects: [] })).toThrow(/call c1 of send succeeded, and other post has no/);
+  await expect(runAgent(clerk, { input: INPUT, tools: { mail: other } })).rejects.toThrow(
+    /has no tool mail to replace/,
+  );
+});
+
+test("does not time out a tool that does real work, and lets waits of minutes take no time", async () => {
+  const lived: number[] = [];
+  const slow = defineAgent({
+    name: "slow",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({
+      name: "slow-model",
+      reply: ({ turn }) => (turn === 0 ? { calls: [{ tool: "act", args: {} }] } : { text: "over" }),
+    }),
+    tools: {
+      act: tool({
+        input: z.object({}),
+        effect: "keyed",
+        retry: { attempts: 3, backoffMs: 8_000 },
+        run: async () => {
+          lived.push(Date.now());
+          // Many turns of the event loop: a clock that moved meanwhile would fire the timeout of the tool.
+          for (let turn = 0; turn < 50; turn += 1) await stat(import.meta.filename);
+          if (lived.length < 3) throw new Error("again");
+          return "acted";
+        },
+      }),
+    },
+  });
+  const run = await runAgent(slow, { input: {} });
+  expect(run.calls).toMatchObject([{ status: "succeeded", attempts: 3 }]);
+  expect((lived[2] ?? 0) - (lived[0] ?? 0)).toBeLessThan(8_000);
+});
+
+test("refuses an invalid input and an unknown kill point", async () => {
+  const { clerk } = lettersAgent();
+  await expect(runAgent(clerk, { input: { to: 3 as unknown as string } })).rejects.toThrow(
+    /agent clerk was not started: /,
+  );
+  const killAt = "after:lunch" as "after:claim";
+  await expect(runAgent(clerk, { input: INPUT, killAt })).rejects.toThrow(/after:lunch is not a kill point: write/);
+});
