@@ -13,7 +13,7 @@ export function expectEffectsOnce(run: Pick<AgentRun, "effects" | "calls" | "rep
 }
 
 /** Each effect that happened too often or not at all, in words. */
-function wrongEffects({
+export function wrongEffects({
   effects,
   calls,
   replaced,
@@ -22,9 +22,9 @@ function wrongEffects({
   const twice = [...Map.groupBy(acting, deedOf).values()].flatMap((same) =>
     same.length > 1 ? [`${inWords(same[0])} happened ${same.length} times, by keys ${keysOf(same)}`] : [],
   );
-  const lost = calls.flatMap(({ call, tool, status, key }) => {
+  const lost = calls.flatMap(({ call, tool, status, key, undoes }) => {
     const service = Object.hasOwn(replaced, tool) ? replaced[tool] : undefined;
-    if (service === undefined || status !== "succeeded") return [];
+    if (service === undefined || status !== "succeeded" || undoes !== undefined) return [];
     const isThere = effects.some((effect) => effect.service === service && effect.key === key);
     return isThere ? [] : [`call ${call} of ${tool} succeeded, and ${service} has no effect of its key ${key}`];
   });

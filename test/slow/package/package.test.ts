@@ -50,7 +50,7 @@ export const clerk = defineAgent({
 const AGENT_TEST = `
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { expectEffectsOnce, fakeService, runAgent } from "cairn-run/testing";
+import { everyFaultPoint, expectEffectsOnce, fakeService, runAgent } from "cairn-run/testing";
 import { clerk } from "./agent.ts";
 
 test("a killed clerk sends each letter once", async () => {
@@ -59,6 +59,12 @@ test("a killed clerk sends each letter once", async () => {
   assert.equal(run.status, "completed");
   assert.equal(post.requests.length, 4);
   expectEffectsOnce(run);
+});
+
+test("a clerk who is killed at any fault point does the same", async () => {
+  const post = fakeService({ name: "post", reply: ({ number }: { number: number }) => ({ sent: number }) });
+  const { points } = await everyFaultPoint(clerk, { input: { to: "Ann" }, tools: { send: post } });
+  assert.ok(points.includes("after:effect:send#3"));
 });
 
 test("a service that ignores its keys fails the test", async () => {
@@ -154,7 +160,7 @@ test.each([
 ])("on %s a user's test kills the agent in memory, with the test runner of Node", (_, nodeOfCase) => {
   const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   const ran = spawnSync(nodeOfCase(), ["--test", "agent.test.ts"], { cwd: dir, encoding: "utf8", env });
-  expect(ran).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(# |ℹ )pass 2$/m) });
+  expect(ran).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(# |ℹ )pass 3$/m) });
 });
 
 test("the package is clean by publint and by the types' wrongs", () => {

@@ -63,7 +63,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/adapters/memory": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:crypto$/ },
   "src/testing/kit": {
     ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|providers|sdk|adapters\/memory|testing)\//,
-    packages: /^(zod|node:(assert|perf_hooks|timers))$/,
+    packages: /^(zod|node:(assert|perf_hooks|timers|util))$/,
   },
   "src/testing": { ours: /^src\/(core|protocol|ports)\//, packages: /^node:assert$/ },
   "src/doctor": {
