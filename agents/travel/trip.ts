@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { z } from "zod";
+import type { CallContext } from "../../src/index.ts";
 
 const words = z.string().min(1);
 const dollars = z.int().positive();
@@ -46,8 +47,8 @@ export const mailOrder = z.object({ flight: words, hotel: words, charge: words, 
  */
 export const keyOf =
   (step: string) =>
-  (order: { readonly trip?: string | undefined }, { attempt }: { readonly attempt: number }): string | null =>
-    order.trip === undefined ? null : `trip_${order.trip}_${step}_v${attempt}`;
+  (order: { readonly trip?: string | undefined }, { restart }: Pick<CallContext, "restart">): string | null =>
+    order.trip === undefined ? null : `trip_${order.trip}_${step}_v${restart}`;
 
 /** The common field of all bookings. */
 export const booked = z.object({ reference: words });

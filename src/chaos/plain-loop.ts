@@ -102,7 +102,7 @@ function spoken(part: RepliedPart, call: string): Part {
   return part;
 }
 
-async function act({ agent, secrets }: PlainLoop, part: Extract<Part, { kind: "call" }>): Promise<SettledCall> {
+async function act({ agent, secrets, task }: PlainLoop, part: Extract<Part, { kind: "call" }>): Promise<SettledCall> {
   const { call, tool: name, args: value } = part;
   const args = value.kind === "inline" ? value.json : null;
   const tool = agent.tools[name];
@@ -113,7 +113,17 @@ async function act({ agent, secrets }: PlainLoop, part: Extract<Part, { kind: "c
     const input: unknown = tool.input.parse(args);
     const log = (): void => {};
     const deadline = Number.MAX_SAFE_INTEGER;
-    const given: unknown = await tool.run({ input, key: randomUUID(), epoch: 1, signal, deadline, log, secrets });
+    const of = { run: "plain-loop", task, restart: 1, attempt: 1 };
+    const given: unknown = await tool.run({
+      ...of,
+      input,
+      key: randomUUID(),
+      epoch: 1,
+      signal,
+      deadline,
+      log,
+      secrets,
+    });
     const read = readResult(tool, given);
     return read.ok ? { call, tool: name, args, outcome: "succeeded", result: read.json } : failed(read.why);
   } catch (error) {

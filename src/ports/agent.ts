@@ -107,7 +107,7 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
    */
   readonly probe: ((context: ProbeContext<z.output<Schema>>) => Probe | Promise<Probe>) | null;
   /** Whether a human approves a call before it starts. A function returns the reason for asking, or false. */
-  readonly approval: "never" | "always" | ((input: z.output<Schema>) => string | false);
+  readonly approval: "never" | "always" | ((input: z.output<Schema>, context: CallContext) => string | false);
   /** How long a call may take, in milliseconds; null: the world's default (30 s). At most 45 s in a beat of 60 s. */
   readonly timeoutMs: number | null;
   /** How many milliseconds after its caller's lease a request may still take effect; null: the world's default (30 s). */
@@ -144,14 +144,24 @@ export interface Retry {
   readonly backoffMs?: number;
 }
 
+/** The run of a call, as every function of its tool sees it. */
+export interface CallContext {
+  /** The ID of the run: a name for what the tool keeps for this run alone, such as its database. */
+  readonly run: string;
+  /** The input of the run, as the agent's schema parsed it at the start: a copy. */
+  readonly task: Json;
+  /** The restart number, from 1: how often the run began its task. */
+  readonly restart: number;
+}
+
 /** How a tool's calls are keyed, retried, recorded and compensated. */
 export interface ToolRules<Input> {
   /**
    * A business key, such as `trip_42_charge_v1`, in place of the derived idempotency key: 1 to 128 printable ASCII
    * characters without spaces. It names the effect, so within a run it belongs to one tool and one set of arguments.
-   * `attempt` is the number of the restart, from 1. Null: this call gets the derived key.
+   * A key that contains `restart` names a new action after a restart. Null: this call gets the derived key.
    */
-  readonly key: ((input: Input, of: { readonly attempt: number }) => string | null) | null;
+  readonly key: ((input: Input, context: CallContext) => string | null) | null;
   /**
    * Reads an error of the external service. If the error says that something exists already under our key, it returns
    * the result of the call; for every other error it returns null. It must not return a promise. For keyed and probed
@@ -215,11 +225,16 @@ export type ModelChoice = string | LanguageModelV4;
 export type LoopPolicy = "stop" | "ignore";
 
 /** What a tool gets. */
-export interface ToolContext<Input> {
+export interface ToolContext<Input> extends CallContext {
   /** The arguments as the tool's schema parses them, after redaction. */
   readonly input: Input;
   /** The idempotency key, the same for every try of this call. Pass it to the external service. */
   readonly key: string;
+  /**
+   * 1 if no earlier attempt of this call can have been started. Otherwise at least 2, and higher than that of every
+   * earlier attempt that ended without a process death.
+   */
+  readonly attempt: number;
   /** The epoch, which rises with every invocation of the run: a fencing token for services that compare it. */
   readonly epoch: number;
   /** Fires at the tool's timeout. If the call goes on after the grace period, the process ends. */
@@ -232,8 +247,8 @@ export interface ToolContext<Input> {
   readonly secrets: ToolSecrets;
 }
 
-/** What a probe gets: the key under which the call was sent. */
-export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "signal" | "secrets">;
+/** What a probe gets: the run, and the key under which the call was sent. */
+export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "signal" | "secrets"> & CallContext;
 
 /** The outcome of a call, as far as the external service knows it. */
 export type Probe =

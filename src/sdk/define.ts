@@ -27,6 +27,7 @@ import type {
   Schedule,
   ToolRules,
   Agent,
+  CallContext,
   Tool,
   ModelChoice,
   ToolContext,
@@ -46,7 +47,7 @@ import { type TopologyOptions, checkTopology, checkpointOf, roleModels } from ".
 type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
   readonly run: (context: ToolContext<never>) => unknown;
   readonly probe: ((context: ProbeContext<never>) => Probe | Promise<Probe>) | null;
-  readonly approval: "never" | "always" | ((input: never) => string | false);
+  readonly approval: "never" | "always" | ((input: never, context: CallContext) => string | false);
   readonly key: ToolRules<never>["key"];
   readonly undo: ToolRules<never>["undo"];
 };

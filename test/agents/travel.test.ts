@@ -123,14 +123,14 @@ describe("the travel agent", () => {
     const { calls } = await walk({ ...LISBON, trip: "42" });
     const { input, key: keyOf } = travel.tools[step] ?? expect.fail(step);
     const order: unknown = input.parse(calls.find(({ tool }) => tool === step)?.args);
-    expect(keyOf?.(order, { attempt: 1 })).toBe(key);
-    expect(keyOf?.(order, { attempt: 2 })).toBe(key.replace("_v1", "_v2"));
+    expect(keyOf?.(order, { ...OF, restart: 1 })).toBe(key);
+    expect(keyOf?.(order, { ...OF, restart: 2 })).toBe(key.replace("_v1", "_v2"));
   });
 
   it("leaves the key to cairn when the trip has no number", async () => {
     const { calls } = await walk(LISBON);
     const { key } = travel.tools["bookFlight"] ?? expect.fail();
-    expect(key?.(calls.find(({ tool }) => tool === "bookFlight")?.args, { attempt: 1 })).toBeNull();
+    expect(key?.(calls.find(({ tool }) => tool === "bookFlight")?.args, { ...OF, restart: 1 })).toBeNull();
   });
 
   it("has the limits of seed 4: $2.00 and 60 s", () => {
@@ -182,6 +182,7 @@ async function walk(task: Json, options: WalkOptions = {}) {
   return { calls, beats, messages, words: "" };
 }
 
+const OF = { run: "main-1", task: LISBON, restart: 1 };
 const NONE = { get: () => Promise.reject(new Error("it declares none")) };
 
 async function send(
@@ -189,7 +190,8 @@ async function send(
   signal = new AbortController().signal,
 ): Promise<Json> {
   const { input, run } = travel.tools[tool] ?? expect.fail(`there is no tool ${tool}`);
-  const context = { input: input.parse(args), key, epoch: 1, signal, deadline: Infinity, log: () => {}, secrets: NONE };
+  const call = { ...OF, input: input.parse(args), key, attempt: 1, epoch: 1 };
+  const context = { ...call, signal, deadline: Infinity, log: () => {}, secrets: NONE };
   return JSON.parse(JSON.stringify(await run(context))) as Json;
 }
 

@@ -30,6 +30,7 @@ const payer = defineAgent({
 }) as Agent;
 
 const contextOf = (usd: number, key: string): ToolContext<unknown> => ({
+  ...{ run: "main-1", task: {}, restart: 1, attempt: 1 },
   ...{ input: { usd }, key, epoch: 1, signal: new AbortController().signal, deadline: 1, log: () => {} },
   secrets: { get: async () => "" },
 });

@@ -3,7 +3,7 @@
  * it undone. What its checker asks is in `checkers-sagas.ts`.
  */
 import type { z } from "zod";
-import type { Agent, Tool, Undo } from "../../src/ports/agent.ts";
+import type { Agent, CallContext, Tool, Undo } from "../../src/ports/agent.ts";
 import { check } from "../../src/sdk/define.ts";
 import { requestCompensation } from "../../src/operations/compensate.ts";
 import { retryUntilAcknowledged } from "./operator-attempts.ts";
@@ -44,7 +44,7 @@ export function undoRules(of: {
     undo,
     ...(isKeyed ? {} : { onUnknown: plan.onUnknown }),
     ...(isKeyed && plan.ownKeys
-      ? { key: ({ step, index }: Input, { attempt }: { attempt: number }) => `deed-${step}.${index}-of-${attempt}` }
+      ? { key: ({ step, index }: Input, { restart }: CallContext) => `deed-${step}.${index}-of-${restart}` }
       : {}),
   };
 }

@@ -28,6 +28,7 @@ export class Noticed {
   #routed: Routed | null = null;
   #wakeCountRead: number;
   readonly #unanswered = new Set<string>();
+  readonly #repeated = new Set<string>();
   readonly #begun = new Set<string>();
   readonly #removed = new Set<string>();
   readonly #sent = new Set<string>();
@@ -176,6 +177,15 @@ export class Noticed {
 
   isUnanswered(call: string): boolean {
     return this.#unanswered.has(call);
+  }
+
+  /** This invocation released the call again, which another invocation may have begun. */
+  noteRepeated(call: string): void {
+    this.#repeated.add(call);
+  }
+
+  isRepeated(call: string): boolean {
+    return this.#repeated.has(call);
   }
 
   /** This invocation began the call. */

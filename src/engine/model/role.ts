@@ -36,5 +36,5 @@ const toolsInWords = ({ tools }: Agent): string =>
 function gated(tool: Tool, reason: string): Tool {
   const { approval } = tool;
   if (approval === "always") return tool;
-  return { ...tool, approval: (input) => (approval === "never" ? reason : approval(input) || reason) };
+  return { ...tool, approval: (...of) => (approval === "never" ? reason : approval(...of) || reason) };
 }

@@ -4,7 +4,7 @@
  * model would believe it. So every use of a key is looked up: open calls in the state, settled calls in the transcript
  * (ADR 0022).
  */
-import type { Tool } from "../../ports/agent.ts";
+import type { CallContext, Tool } from "../../ports/agent.ts";
 import { canonical } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { intentKey } from "../../protocol/ids.ts";
@@ -15,6 +15,7 @@ import type { CallOutcome } from "../../core/message.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { redactionIn } from "../../history/secrets.ts";
+import { callContextOf } from "./tools.ts";
 
 type CallKey =
   | { readonly kind: "key"; readonly key: string; readonly isBusiness: boolean }
@@ -32,12 +33,12 @@ interface Asked {
  * Returns the key of the call, or why the call is refused. A key that was committed with the intent stays, even if the
  * agent's code has changed.
  */
-export function keyOf(run: ActiveRun, asked: Asked): CallKey {
+export async function keyOf(run: ActiveRun, asked: Asked): Promise<CallKey> {
   const { open, tool, args, argsDigest } = asked;
   const { call, intent } = open;
   if (intent?.argsDigest === argsDigest) return { kind: "key", key: intent.key, isBusiness: intent.business === true };
   const { attempt, run: id, born } = run.state;
-  const made = ownKey(tool, { args, attempt });
+  const made = tool.key === null ? null : ownKey(tool, { key: tool.key, args, context: await callContextOf(run) });
   if (made === null) {
     const of = { run: id, born, attempt, call, tool: open.tool, args: canonical(args) };
     return { kind: "key", key: intentKey(run.world.hash, of), isBusiness: false };
@@ -59,14 +60,13 @@ const PRINTABLE = /^[!-~]+$/;
 
 /** Asks the tool for its business key; null: it has none for these arguments. `wrong` says why it is not usable. */
 function ownKey(
-  { key, input }: Tool,
-  { args, attempt }: { readonly args: Json; readonly attempt: number },
+  { input }: Tool,
+  of: { readonly key: NonNullable<Tool["key"]>; readonly args: Json; readonly context: CallContext },
 ): { readonly key: string; readonly wrong: string | null } | null {
-  if (key === null) return null;
   const refused = (why: string) => ({ key: "", wrong: `KeyRefused: the key of this tool ${why}; nothing was started` });
   try {
     // The function gets a copy, so it cannot change the arguments that run.
-    const made: unknown = key(input.parse(structuredClone(args)), { attempt });
+    const made: unknown = of.key(input.parse(structuredClone(of.args)), of.context);
     if (made === null) return null;
     if (made instanceof Promise) made.catch(() => undefined);
     if (typeof made !== "string") return refused(`is not a text but ${typeof made}`);
@@ -101,7 +101,7 @@ function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { r
   const undone =
     tool.undo === null ? undefined : uses.find(({ call, outcome }) => outcome !== "failed" && isEarlier(state, call));
   if (undone !== undefined)
-    return `KeyUsed: call ${undone.call} of an earlier attempt used the key ${key} and was undone; the external service would answer for that call, so the key of this tool must contain the attempt; nothing was started`;
+    return `KeyUsed: call ${undone.call} of an earlier attempt used the key ${key} and was undone; the external service would answer for that call, so the key of this tool must contain the restart number; nothing was started`;
   const done = EFFECTS[tool.effect].isDeduplicated ? undefined : uses.find(({ outcome }) => outcome !== "failed");
   if (done === undefined) return null;
   const came = {

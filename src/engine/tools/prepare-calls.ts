@@ -20,7 +20,7 @@ import { keyOf } from "./call-key.ts";
 import { dispatchFirst, reasonAgainstChild } from "./dispatch.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
-import { misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { callContextOf, misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 
 /** The call may be released. */
@@ -72,7 +72,7 @@ export async function prepareCalls(
   let released = 0;
   for (const each of judged) {
     const { call } = each.open;
-    const why = each.kind === "refused" ? each.why : recordIntent(run, each);
+    const why = each.kind === "refused" ? each.why : await recordIntent(run, each);
     if (why !== null && each.open.undoes !== undefined) {
       const asked = `it cannot be undone by the agent as it is now: ${why}; undo it by hand, and say so`;
       recordUnknown(run, { call, tool: null, why: asked });
@@ -119,11 +119,14 @@ async function release(
  * a crash reads the class from it. The first intent decides whether the call runs alone, because other calls may wait
  * for it by then.
  */
-function recordIntent(run: ActiveRun, { open, tool, args }: Exclude<Judged, { kind: "refused" }>): string | null {
+async function recordIntent(
+  run: ActiveRun,
+  { open, tool, args }: Exclude<Judged, { kind: "refused" }>,
+): Promise<string | null> {
   const argsDigest = digestOf(args);
   const { call, intent } = open;
   if (intent?.argsDigest === argsDigest && intent.effect === tool.effect) return null;
-  const made = keyOf(run, { open, tool, args, argsDigest });
+  const made = await keyOf(run, { open, tool, args, argsDigest });
   if (made.kind === "refused") return made.why;
   const isAlone = intent === null ? !tool.parallel : intent.alone === true;
   const marks = {
@@ -177,7 +180,7 @@ async function judgeCall(
   const { child } = tool;
   const against = child === undefined ? null : await reasonAgainstChild(run, { agentOf, child, args });
   if (against !== null) return { kind: "refused", open, why: against };
-  const reason = open.status === "permitted" ? null : reasonToAsk(tool, args);
+  const reason = open.status === "permitted" ? null : await reasonToAsk(run, tool, args);
   return reason === null ? { kind: "fits", open, tool, args } : { kind: "gated", open, tool, args, reason };
 }
 
@@ -204,11 +207,12 @@ function unreadable(args: Json): string | null {
  * Why a human has to approve the call, or null. A policy that throws asks for approval: what it could not judge must
  * not start without one.
  */
-function reasonToAsk({ approval, input }: Tool, args: Json): string | null {
+async function reasonToAsk(run: ActiveRun, { approval, input }: Tool, args: Json): Promise<string | null> {
   if (approval === "never") return null;
   if (approval === "always") return "this tool always needs approval";
+  const context = await callContextOf(run);
   try {
-    const reason: unknown = approval(input.parse(args));
+    const reason: unknown = approval(input.parse(args), context);
     return reason === false ? null : bounded(String(reason));
   } catch (error) {
     return bounded(`its approval policy threw: ${sentenceOf(error)}`);

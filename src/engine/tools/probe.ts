@@ -8,7 +8,7 @@ import { argsOf } from "../../core/calls/ledger.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { recordMissingTool, undoneBy } from "./run-tools.ts";
 import { withTimeout } from "./tool-attempt.ts";
-import { canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { callContextOf, canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import { recordEvidence } from "./outcome-evidence.ts";
@@ -25,7 +25,10 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
     }
     const truth = await ask(run, agent, { tool, question: tool.probe, call });
     const at = run.now;
-    if (truth.kind === "absent") run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
+    if (truth.kind === "absent") {
+      run.noticed.noteRepeated(call);
+      run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
+    }
     if (truth.kind === "happened") {
       // The result has to be durable before the model sees it (result before advance, `docs/protocol.md`).
       run.noticed.requireCommit();
@@ -67,12 +70,13 @@ async function ask(
   const args = await run.json(argsOf(run.state, call));
   const open = openCall(run, call);
   const key = open.intent?.key ?? "";
-  const undone = await undoneBy(run, open);
+  const [undone, context] = [await undoneBy(run, open), await callContextOf(run)];
   const stop = new AbortController();
   const secrets = secretsFor(run.world, agent);
   const answered = (async (): Promise<Truth> => {
     try {
-      return readTruth(await question({ input: tool.input.parse(args), key, signal: stop.signal, secrets, ...undone }));
+      const input: unknown = tool.input.parse(args);
+      return readTruth(await question({ ...context, input, key, signal: stop.signal, secrets, ...undone }));
     } catch (error) {
       return unsure(`the probe threw: ${sentenceOf(error)}`);
     }

@@ -1,5 +1,5 @@
 /** Runs the tool calls that this invocation released, and recovers the calls that an earlier invocation left open. */
-import type { Agent, Tool } from "../../ports/agent.ts";
+import type { Agent, CallContext, Tool } from "../../ports/agent.ts";
 import { readResult } from "./tool-result.ts";
 import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
@@ -19,7 +19,7 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
 import { runBatch } from "./batch.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
-import { canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { callContextOf, canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordResult } from "./prepare-calls.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
@@ -33,6 +33,7 @@ interface Runnable {
   readonly open: OpenCall;
   readonly tool: Tool;
   readonly args: Json;
+  readonly context: CallContext;
   /** The call that this one undoes, for an undo; otherwise null. */
   readonly undone: { readonly of: { readonly key: string; readonly result: Json | null } } | null;
 }
@@ -92,7 +93,8 @@ async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Run
   const found = openCall(run, call);
   const tool = toolFor(agent, found) as Tool;
   const open = asDeclared(found, tool.effect);
-  return { open, tool, args: await run.json(argsOf(run.state, call)), undone: await undoneBy(run, found) };
+  const args = await run.json(argsOf(run.state, call));
+  return { open, tool, args, context: await callContextOf(run), undone: await undoneBy(run, found) };
 }
 
 /** The key and result of the call that this one undoes, or null if it is not an undo. */
@@ -125,7 +127,7 @@ async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Tr
 function contextOf(
   run: ActiveRun,
   agent: Agent,
-  { open, tool, args, undone }: Runnable,
+  { open, tool, args, context, undone }: Runnable,
 ): Parameters<typeof attemptTool>[0]["context"] {
   const { clock, telemetry } = run.world;
   const { run: id, epoch } = run.row;
@@ -139,7 +141,9 @@ function contextOf(
   };
   const input: unknown = tool.input.parse(args);
   const secrets = secretsFor(run.world, agent);
-  return { input, key: open.intent?.key ?? "", epoch, log, secrets, ...undone };
+  // An invocation that died, or an operator who let the call run again, counts as one earlier attempt.
+  const attempt = Math.max(open.tries, open.asked > 0 || run.noticed.isRepeated(open.call) ? 1 : 0) + 1;
+  return { ...context, input, key: open.intent?.key ?? "", attempt, epoch, log, secrets, ...undone };
 }
 
 /** Records the outcome of one attempt: a result, a failure, an unknown outcome or another attempt. */
@@ -247,6 +251,7 @@ export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly
     const decision = recoveryAfterCrash(open, fits);
     if (decision === "again") {
       run.noticed.noteUnanswered(call);
+      run.noticed.noteRepeated(call);
       run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
       continue;
     }

@@ -1,7 +1,8 @@
 /** The open calls of a run, and the tools that run them. */
-import type { Agent, Tool, UndoContext, ProbeContext, OfCall } from "../../ports/agent.ts";
+import type { Agent, CallContext, Tool, UndoContext, ProbeContext, OfCall } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
+import type { Value } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
@@ -37,6 +38,23 @@ export function misfit(tool: Tool, args: Json): string | null {
   } catch (error) {
     return sentenceOf(error);
   }
+}
+
+/** Large tasks that this process has loaded. The calls of a run do not load its task again. */
+const largeTasks = new WeakMap<Value, Json>();
+
+/** What the functions of a tool see of the run of their call. */
+export async function callContextOf(run: ActiveRun): Promise<CallContext> {
+  const { task, attempt: restart } = run.state;
+  return { run: run.row.run, task: await copyOfTask(run, task), restart };
+}
+
+/** A copy, because the function that gets it may change it. */
+async function copyOfTask(run: ActiveRun, task: Value): Promise<Json> {
+  if (task.kind === "inline") return run.json(task);
+  const known = largeTasks.get(task) ?? (await run.json(task));
+  largeTasks.set(task, known);
+  return structuredClone(known);
 }
 
 /** The timeout of one attempt, in milliseconds. */

@@ -42,7 +42,7 @@ test("the key may depend on the restart number", async () => {
   const harness = createHarness();
   const of = sideEffectAgent({
     reply: replyWithCalls([["pay", "ada", 5]]),
-    pay: { key: (_, { attempt: nth }) => `pay_${nth}` },
+    pay: { key: (_, { restart: nth }) => `pay_${nth}` },
   });
   await played(harness, of);
   expect(of.done).toMatchObject([{ key: "pay_1" }]);

@@ -115,7 +115,7 @@ test("the key of an earlier attempt whose effect was undone is refused to the ne
   expect(keys).toEqual(["order-ada"]);
   expect(results).toMatchObject([{ outcome: "succeeded" }, { call: "c2", outcome: "failed" }]);
   expect(JSON.stringify(results[1]?.value)).toContain("KeyUsed: call c1 of an earlier attempt used the key order-ada");
-  const named = await ended(({ to }, { attempt }) => `order-${to}-${attempt}`);
+  const named = await ended(({ to }, { restart }) => `order-${to}-${restart}`);
   expect(named.keys).toEqual(["order-ada-1", "order-ada-2"]);
 });
 

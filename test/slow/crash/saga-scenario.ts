@@ -4,7 +4,7 @@
  * cancels it while the last effect is under way, and wants that first.
  */
 import { z } from "zod";
-import type { Agent, Tool, UndoContext } from "../../../src/ports/agent.ts";
+import type { Agent, CallContext, Tool, UndoContext } from "../../../src/ports/agent.ts";
 import {
   type Conversation,
   type Probe,
@@ -41,7 +41,7 @@ export function sagaServices(of: { readonly now: () => number; readonly forgetsK
       name === "probed" ? { probe: ({ key }: { readonly key: string }) => gate(point, () => answer(key)) } : {};
     return tool({
       ...{ input: INPUT, effect: name, timeoutMs: TIMEOUT_MS, settleMs: SETTLE_MS, ...probe("probe") },
-      ...(name === "keyed" ? { key: ({ what }: Input, { attempt }: { attempt: number }) => `${what}-${attempt}` } : {}),
+      ...(name === "keyed" ? { key: ({ what }: Input, { restart }: CallContext) => `${what}-${restart}` } : {}),
       ...(name === "unsafe" ? { onUnknown: "compensate" as const } : {}),
       undo: {
         effect: name,
