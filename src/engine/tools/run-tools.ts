@@ -212,7 +212,8 @@ async function recordUndone(run: ActiveRun, { call, value }: { call: string; val
 
 /**
  * Decides after an attempt without an answer: try again with the same key, probe, or record an unknown outcome. After
- * the last attempt the tool's policy decides whether an operator reconciles it or the model is told.
+ * the last attempt the tool's policy decides whether an operator reconciles it or the model is told. A call without an
+ * outside effect has failed then: the model must not look for an effect that it cannot have had.
  */
 function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: string }): void {
   const at = run.now;
@@ -233,6 +234,10 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
     return recordUnknown(run, { call, tool: of.tool, why: of.why });
   }
   const tries = open.tries + 1;
+  if (!EFFECTS[effectOf(open)].actsOutside) {
+    const value = inline(bounded(`NoAnswer: ${of.why}, in the last of ${tries} tries`));
+    return recordResult(run, call, { outcome: "failed", value, evidence: "no try of it gave an answer" });
+  }
   recordUnknownAndTellModel(run, {
     call,
     tool: of.tool,

@@ -90,22 +90,35 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
   });
 });
 
-describe.each(["none", "keyed"] as const)("%s, after its last try", (effect) => {
-  test.each([null, "tell"] as const)(
-    "%s: the model gets it at once, and an event names the rule",
-    async (onUnknown) => {
-      const { harness, reply, run, done } = await unknown({ effect, onUnknown });
-      expect([reply.route, done.length]).toEqual(["done", 3]);
-      const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
-      const after = events.slice(events.findIndex(({ kind }) => kind === "ToolOutcomeUnknown"));
-      expect(after.slice(0, 2)).toMatchObject([
-        { kind: "ToolOutcomeUnknown", otherwise: "tell" },
-        { kind: "RecoveryDecided", action: { kind: "tell", call: "c1" }, version: after[0]?.version },
-      ]);
-      expect(JSON.stringify(await toolResultsOf(harness, run))).toContain("unknown after 3 tries with one key");
-    },
-  );
+test.each([null, "tell"] as const)(
+  "none, after its last try, %s: the call has failed, and the model reads of no effect",
+  async (onUnknown) => {
+    const { harness, reply, run, done } = await unknown({ effect: "none", onUnknown });
+    expect([reply.route, done.length]).toEqual(["done", 3]);
+    const [result] = await toolResultsOf(harness, run);
+    const words = "NoAnswer: the answer was lost, in the last of 3 tries";
+    expect(result).toMatchObject({ outcome: "failed", value: { json: words } });
+    const entry = { status: "failed", evidence: "no try of it gave an answer" };
+    expect(await ledger(harness.world, run)).toMatchObject([entry]);
+  },
+);
 
+test.each([null, "tell"] as const)(
+  "keyed, after its last try, %s: the model gets it at once, and an event names the rule",
+  async (onUnknown) => {
+    const { harness, reply, run, done } = await unknown({ effect: "keyed", onUnknown });
+    expect([reply.route, done.length]).toEqual(["done", 3]);
+    const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
+    const after = events.slice(events.findIndex(({ kind }) => kind === "ToolOutcomeUnknown"));
+    expect(after.slice(0, 2)).toMatchObject([
+      { kind: "ToolOutcomeUnknown", otherwise: "tell" },
+      { kind: "RecoveryDecided", action: { kind: "tell", call: "c1" }, version: after[0]?.version },
+    ]);
+    expect(JSON.stringify(await toolResultsOf(harness, run))).toContain("unknown after 3 tries with one key");
+  },
+);
+
+describe.each(["none", "keyed"] as const)("%s, after its last try", (effect) => {
   test("ask: an operator is asked", async () => {
     const { harness, reply, run } = await unknown({ effect, onUnknown: "ask" });
     expect(reply.route).toBe("park");
