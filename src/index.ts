@@ -2,6 +2,7 @@
 export { check, defineAgent, tool } from "./sdk/define.ts";
 export type {
   Agent,
+  BeforeContext,
   CallContext,
   Check,
   ModelChoice,

@@ -152,7 +152,8 @@ interface Bodies extends ChildEvents, TopologyEvents {
     readonly why: string;
   };
   /** The commit of this event released the call: the invocation of `epoch` may start it. */
-  ToolInvoked: { readonly call: string; readonly epoch: number };
+  /** The call is released. `before`: what its tool read outside before that, for its probe. */
+  ToolInvoked: { readonly call: string; readonly epoch: number; readonly before?: Json };
   ToolResultRecorded: {
     readonly call: string;
     readonly outcome: "succeeded" | "failed";

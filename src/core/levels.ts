@@ -39,6 +39,13 @@ export const LEVELS: readonly [Level, ...Level[]] = [
       state.deadline !== undefined ||
       events.some(({ kind }) => kind === "ChildDispatched"),
   },
+  {
+    level: 4,
+    adds: "before-images, without which a probe would take an older change for that of its call",
+    isUsedBy: ({ state, events }) =>
+      state.open.some(({ before }) => before !== undefined) ||
+      events.some((event) => event.kind === "ToolInvoked" && event.before !== undefined),
+  },
 ];
 
 /** The level of a row or snapshot that names none. */

@@ -76,6 +76,8 @@ export interface OpenCall {
   readonly undoes?: string;
   /** What follows at `askFrom` without an answer. Absent: only a human's answer can settle it. */
   readonly otherwise?: OnUnknown;
+  /** What its tool read outside before the release, for its probe. */
+  readonly before?: Json;
   /** A call of a child tool that dispatched a child run. */
   readonly child?: Dispatched;
 }

@@ -142,7 +142,7 @@ const handlers: Handlers = {
 
   DecisionIgnored: (state, { kind: _, ...ignoredDecision }) => ({ ...state, ignoredDecision }),
 
-  ToolInvoked: (state, { call, epoch }) =>
+  ToolInvoked: (state, { call, epoch, before }) =>
     updateCall(state, call, (open) => {
       ensure(open.intent !== null, `call ${call} is started without an intent`);
       ensure(open.status !== "unknown", `call ${call} is unknown: only a reconciliation releases it again`);
@@ -150,7 +150,8 @@ const handlers: Handlers = {
       ensure(!waitsForEarlierCall(state.open, open), `call ${call} waits for an earlier call`);
       const { mayRepeat } = EFFECTS[open.intent.effect];
       ensure(open.releasedBy === null || mayRepeat, `unsafe call ${call} is released twice`);
-      return { ...open, status: "started", releasedBy: epoch, probeAt: null };
+      const image = before === undefined ? {} : { before };
+      return { ...open, status: "started", releasedBy: epoch, probeAt: null, ...image };
     }),
 
   ToolResultRecorded: (state, { call, outcome, value, at }) => settleCall(state, call, { outcome, value, at }),

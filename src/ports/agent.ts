@@ -106,6 +106,11 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
    * Asks the external service for the outcome of the call with that key. A `probed` tool has one, no other tool does.
    */
   readonly probe: ((context: ProbeContext<z.output<Schema>>) => Probe | Promise<Probe>) | null;
+  /**
+   * Reads, before the call starts, what the probe will compare with: at most 4 KB of JSON. It must change nothing. If it
+   * throws, the call does not start. For probed tools. Absent: the probe gets no before-image.
+   */
+  readonly before?: (input: z.output<Schema>, context: BeforeContext) => unknown;
   /** Whether a human approves a call before it starts. A function returns the reason for asking, or false. */
   readonly approval: "never" | "always" | ((input: z.output<Schema>, context: CallContext) => string | false);
   /** How long a call may take, in milliseconds; null: the world's default (30 s). At most 45 s in a beat of 60 s. */
@@ -192,10 +197,10 @@ export interface ToolRules<Input> {
   /** The compensation, called in reverse order when a run fails, or is cancelled with a request to compensate. */
   readonly undo: Undo<Input> | null;
   /**
-   * Returns what is recorded of its arguments or result. It must not return a promise. The tool runs with the recorded
+   * Returns what is recorded of its arguments, result or before-image. It must not return a promise. The tool runs with the recorded
    * arguments. If this throws, the whole value is withheld. Secrets and credentials are removed without it.
    */
-  readonly redact: ((value: Json, of: "arguments" | "result") => Json) | null;
+  readonly redact: ((value: Json, of: "arguments" | "result" | "before") => Json) | null;
 }
 
 /** The call to compensate: its key and its result. */
@@ -247,8 +252,14 @@ export interface ToolContext<Input> extends CallContext {
   readonly secrets: ToolSecrets;
 }
 
+/** What `before` gets besides the arguments. */
+export type BeforeContext = CallContext & Pick<ToolContext<unknown>, "signal" | "secrets">;
+
 /** What a probe gets: the run, and the key under which the call was sent. */
-export type ProbeContext<Input> = Pick<ToolContext<Input>, "input" | "key" | "signal" | "secrets"> & CallContext;
+export interface ProbeContext<Input> extends BeforeContext, Pick<ToolContext<Input>, "input" | "key"> {
+  /** What `before` returned before the first attempt; null if the tool has none. */
+  readonly before: Json;
+}
 
 /** The outcome of a call, as far as the external service knows it. */
 export type Probe =

@@ -27,6 +27,7 @@ import type {
   Schedule,
   ToolRules,
   Agent,
+  BeforeContext,
   CallContext,
   Tool,
   ModelChoice,
@@ -44,9 +45,10 @@ import { rulesOf, wrongWithEffect, wrongWithRules } from "./tool-rules.ts";
 import { type TopologyOptions, checkTopology, checkpointOf, roleModels } from "./topology.ts";
 
 /** A tool with any schema. The runner parses the arguments with that schema before it calls the tool. */
-type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
+type AnyTool = Omit<Tool, "run" | "probe" | "before" | "approval" | "key" | "undo"> & {
   readonly run: (context: ToolContext<never>) => unknown;
   readonly probe: ((context: ProbeContext<never>) => Probe | Promise<Probe>) | null;
+  readonly before?: (input: never, context: BeforeContext) => unknown;
   readonly approval: "never" | "always" | ((input: never, context: CallContext) => string | false);
   readonly key: ToolRules<never>["key"];
   readonly undo: ToolRules<never>["undo"];
@@ -54,7 +56,9 @@ type AnyTool = Omit<Tool, "run" | "probe" | "approval" | "key" | "undo"> & {
 
 /** The options of `tool`. Each is described at `Tool` and `ToolRules` (`src/ports/agent.ts`). */
 type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool<Schema>, "input" | "effect"> &
-  Partial<Pick<Tool<Schema>, "description" | "probe" | "approval" | "timeoutMs" | "settleMs" | "externalId">> &
+  Partial<
+    Pick<Tool<Schema>, "description" | "probe" | "before" | "approval" | "timeoutMs" | "settleMs" | "externalId">
+  > &
   Partial<ToolRules<z.output<Schema>>> & {
     /** The zod schema of the result. cairn records the parsed value. Default: any JSON. */
     readonly output?: Output | null;
@@ -200,11 +204,13 @@ function validateTools(name: string, tools: Readonly<Record<string, AnyTool>>): 
   }
   for (const [tool, declared] of Object.entries(tools)) {
     refuse(typeof declared?.run !== "function", `tool ${tool} of agent ${name} is none: write tool({ ... })`);
-    const { effect, probe } = declared;
+    const { effect, probe, before } = declared;
     const wrongEffect = wrongWithEffect(effect, declared);
     refuse(wrongEffect !== null, `tool ${tool} of agent ${name}: ${wrongEffect}`);
     const wrong = EFFECTS[effect].hasProbe !== (probe !== null && probe !== undefined);
     refuse(wrong, `tool ${tool} of agent ${name}: a probed tool has a probe, and no other tool has one`);
+    const isUnread = before !== undefined && !EFFECTS[effect].hasProbe;
+    refuse(isUnread, `tool ${tool} of agent ${name}: only a probe reads what before returns, and this tool has none`);
     const wrongRule = wrongWithRules(effect, declared);
     refuse(wrongRule !== null, `tool ${tool} of agent ${name}: ${wrongRule}`);
   }
@@ -253,6 +259,7 @@ export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodT
     effect: options.effect,
     run: options.run,
     probe: options.probe ?? null,
+    ...(options.before === undefined ? {} : { before: options.before }),
     approval: options.approval ?? "never",
     timeoutMs: options.timeoutMs ?? null,
     settleMs: options.settleMs ?? null,

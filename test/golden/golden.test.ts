@@ -41,7 +41,7 @@ const phasesOf = (format: string) =>
   phaseFilesOf(Number(format)).flatMap((name) => read(format, name) as readonly GoldenPhase[]);
 
 const momentsOf = (format: string) =>
-  ["saga.json", "decisions.json", "outage.json", "topology.json", "children.json"].flatMap(
+  ["saga.json", "decisions.json", "outage.json", "topology.json", "children.json", "before-images.json"].flatMap(
     (name) => read(format, name) as readonly GoldenMoment[],
   );
 

@@ -21,6 +21,7 @@ import { fold } from "../../src/core/transition.ts";
 import { FORMAT } from "../../src/protocol/row.ts";
 import { playScene } from "../slow/crash/play.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/states/states-and-events.ts";
+import { BEFORE_IMAGE_MOMENTS } from "./before-images.ts";
 import { CHILD_MOMENTS } from "./children.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
@@ -149,6 +150,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("outage.json", momentsOf(OUTAGE_MOMENTS));
   write("topology.json", momentsOf(TOPOLOGY_MOMENTS));
   write("children.json", momentsOf(CHILD_MOMENTS));
+  write("before-images.json", momentsOf(BEFORE_IMAGE_MOMENTS));
   write("archive.json", await archive());
 }
 

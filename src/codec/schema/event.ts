@@ -196,7 +196,13 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     decision,
   }),
   DecisionIgnored: z.looseObject({ kind: z.literal("DecisionIgnored"), ...ignored }),
-  ToolInvoked: z.looseObject({ kind: z.literal("ToolInvoked"), at, call: name, epoch: count }),
+  ToolInvoked: z.looseObject({
+    kind: z.literal("ToolInvoked"),
+    at,
+    call: name,
+    epoch: count,
+    before: json.exactOptional(),
+  }),
   ToolResultRecorded: z.looseObject({
     kind: z.literal("ToolResultRecorded"),
     at,

@@ -66,6 +66,7 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   askedAgain: count.exactOptional(),
   undoes: name.exactOptional(),
   otherwise: onUnknown.exactOptional(),
+  before: json.exactOptional(),
   child: dispatched.exactOptional(),
 });
 

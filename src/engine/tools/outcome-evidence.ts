@@ -52,7 +52,7 @@ export function lostResult(
  * The value as the tool wants it recorded, after its `redact`. If `redact` throws or returns no JSON, nothing is
  * recorded, because the value may hold what `redact` would have removed.
  */
-export function recordable({ redact = null }: Partial<Tool>, json: Json, of: "arguments" | "result"): Json {
+export function recordable({ redact = null }: Partial<Tool>, json: Json, of: "arguments" | "result" | "before"): Json {
   if (redact === null) return json;
   try {
     const given: unknown = redact(structuredClone(json), of);

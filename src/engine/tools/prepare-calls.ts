@@ -16,11 +16,12 @@ import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import type { Runner } from "../context/runner.ts";
+import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
 import { dispatchFirst, reasonAgainstChild } from "./dispatch.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
-import { callContextOf, misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { callContextOf, misfit, openCall, toolFor } from "./tools.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 
 /** The call may be released. */
@@ -64,11 +65,12 @@ export async function prepareCalls(
   const { agent } = by;
   const judged = await Promise.all(calls.map((call) => judgeCall(run, by, openCall(run, call))));
   const fitting = judged.filter((each) => each.kind === "fits");
-  const longest = Math.max(0, ...fitting.map(({ tool }) => timeoutOf(run, tool)));
+  const longest = Math.max(0, ...fitting.map(({ tool }) => timeWithImage(run, tool)));
   if (longest > run.leftMs && run.moved) return "release";
   // Undo calls need no room in the budget.
   if (fitting.some(({ open }) => open.undoes === undefined) && !hasBudget(run, agent, fitting.length))
     return "continue";
+  const images = await takeImages(run, agent, fitting);
   let released = 0;
   for (const each of judged) {
     const { call } = each.open;
@@ -82,7 +84,7 @@ export async function prepareCalls(
     } else if (each.kind === "gated") {
       openGate(run, each);
     } else if (each.kind === "fits" && !waitsForEarlierCall(run.state.open, openCall(run, call))) {
-      if (await release(run, by, each)) released += 1;
+      if (await release(run, by, { ...each, image: images.get(each.open.call) })) released += 1;
     }
   }
   if (released > 0) {
@@ -92,21 +94,29 @@ export async function prepareCalls(
   return "continue";
 }
 
-/** Releases the call, or dispatches its child run. Returns false if the child may not be dispatched. */
+/**
+ * Releases the call, or dispatches its child run. Returns false if the child may not be dispatched, or if the
+ * before-image of the call could not be taken.
+ */
 async function release(
   run: ActiveRun,
   { agent, refusalOf }: { readonly agent: Agent; readonly refusalOf: RefusalOf },
-  { open, tool, args }: Fits,
+  { open, tool, args, image }: Fits & { readonly image: BeforeImage | undefined },
 ): Promise<boolean> {
   const { call } = open;
+  if (image?.kind === "failed") return refuse(run, call, image.why);
   if (tool.child === undefined) {
-    run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
+    const before = image === undefined ? {} : { before: image.json };
+    run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch, ...before });
     return true;
   }
   const refused = await refusalOf({ call, tool: open.tool, args });
   const against = refused ?? dispatchFirst(run, agent, { call, child: tool.child });
-  if (against === null) return true;
-  const value = inline(bounded(against));
+  return against === null ? true : refuse(run, call, against);
+}
+
+function refuse(run: ActiveRun, call: string, why: string): false {
+  const value = inline(bounded(why));
   recordResult(run, call, { outcome: "failed", value, evidence: "refused before it was started" });
   return false;
 }

@@ -72,11 +72,14 @@ async function ask(
   const key = open.intent?.key ?? "";
   const [undone, context] = [await undoneBy(run, open), await callContextOf(run)];
   const stop = new AbortController();
+  const { signal } = stop;
   const secrets = secretsFor(run.world, agent);
   const answered = (async (): Promise<Truth> => {
     try {
       const input: unknown = tool.input.parse(args);
-      return readTruth(await question({ ...context, input, key, signal: stop.signal, secrets, ...undone }));
+      return readTruth(
+        await question({ ...context, input, key, before: open.before ?? null, signal, secrets, ...undone }),
+      );
     } catch (error) {
       return unsure(`the probe threw: ${sentenceOf(error)}`);
     }

@@ -65,8 +65,9 @@ function undoOf(tool: Tool): Tool | null {
   const { undo } = tool;
   if (undo === null) return null;
   const { effect, run, probe = null, timeoutMs = tool.timeoutMs } = undo;
+  const { before: _, ...rest } = tool;
   return {
-    ...tool,
+    ...rest,
     effect,
     timeoutMs,
     approval: "never",

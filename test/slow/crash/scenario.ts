@@ -67,7 +67,7 @@ export function services(of: {
     tool({
       input: INPUT,
       effect: name === "look" ? "none" : name,
-      ...(name === "probed" ? { probe: ({ key }: { readonly key: string }) => gate("probe", () => answer(key)) } : {}),
+      ...(name === "probed" ? probed(gate) : {}),
       // One call is asked about first.
       approval: ({ what }: z.output<typeof INPUT>) => (what === "f" ? "it is the sixth" : false),
       // The keyed one names its effects itself; the unsafe one waits for its turn, and others for it.
@@ -84,8 +84,14 @@ export function services(of: {
         return name === "keyed" ? slowly(() => gate("answer.keyed", async () => input.what)) : input.what;
       },
     }) as Tool;
-  const answer = async (key: string): Promise<Probe> =>
-    isDone(key) ? { kind: "happened", result: "as probed" } : { kind: "absent" };
+  const countProbed = (): number => effects.filter((effect) => effect.tool === "probed").length;
+  // The service knows no keys: only the before-image shows whether the call happened.
+  const probed = (gate: Gate): Pick<Tool, "before" | "probe"> => ({
+    before: () => gate("before", async () => countProbed()),
+    probe: ({ before }) => gate("probe", () => answer(Number(before))),
+  });
+  const answer = async (before: number): Promise<Probe> =>
+    countProbed() > before ? { kind: "happened", result: "as probed" } : { kind: "absent" };
   const agentIn = (gate: Gate): Agent =>
     defineAgent({
       name: "actor",
