@@ -41,10 +41,14 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   },
   {
     level: 4,
-    adds: "before-images, without which a probe would take an older change for that of its call",
+    adds: "before-images, without which a probe would take an older change for that of its call, and idempotent calls",
     isUsedBy: ({ state, events }) =>
-      state.open.some(({ before }) => before !== undefined) ||
-      events.some((event) => event.kind === "ToolInvoked" && event.before !== undefined),
+      state.open.some(({ before, intent }) => before !== undefined || intent?.effect === "idempotent") ||
+      events.some(
+        (event) =>
+          (event.kind === "ToolInvoked" && event.before !== undefined) ||
+          (event.kind === "ToolIntended" && event.effect === "idempotent"),
+      ),
   },
 ];
 

@@ -71,7 +71,8 @@ function toolAudit(
 ): ToolAudit {
   const { name, agent, limits } = of;
   const { effect, approval, timeoutMs } = tool;
-  const [idempotent, undo] = [EFFECTS[effect].onCrash === "again", hasUndo(tool)];
+  const { onCrash, actsOutside, isDeduplicated } = EFFECTS[effect];
+  const [idempotent, undo] = [isDeduplicated || !actsOutside, hasUndo(tool)];
   const key = EFFECTS[effect].isKnownByKey ? (tool.key === null ? "derived" : "business") : null;
   return {
     ...{ kind: "tool", tool: name, effect, idempotent, key, probe: tool.probe !== null, undo },
@@ -79,7 +80,7 @@ function toolAudit(
     recovery: recoveryOf(tool),
     approval: typeof approval === "function" ? "policy" : approval,
     timeoutMs: tool.child?.deadlineMs ?? timeoutMs ?? limits.toolMs,
-    settleMs: idempotent ? null : (tool.settleMs ?? limits.settleMs),
+    settleMs: onCrash === "again" ? null : (tool.settleMs ?? limits.settleMs),
     dial: settingOf(effect, agent.dial),
   };
 }

@@ -6,7 +6,7 @@ import { recoveryAfterCrash, recoveryAfterTimeout } from "../../src/core/calls/l
 import type { OpenCall } from "../../src/core/state.ts";
 import { SHA } from "../support/states/states-and-events.ts";
 
-const CLASSES = ["none", "keyed", "probed", "unsafe"] as const;
+const CLASSES = ["none", "keyed", "idempotent", "probed", "unsafe"] as const;
 
 const open = (effect: (typeof CLASSES)[number] | null, tries = 0): OpenCall => ({
   ...{ call: "c1", tool: "book", status: "started", releasedBy: 1, tries, asked: 0, askFrom: null, answer: null },
@@ -20,6 +20,7 @@ describe("after a crash", () => {
   test.each([
     ["none", "again"],
     ["keyed", "again"],
+    ["idempotent", "probe"],
     ["probed", "probe"],
     ["unsafe", "ask"],
   ] as const)("%s: %s", (effect, then) => {
@@ -39,6 +40,7 @@ describe("after a timeout", () => {
   test.each([
     ["none", ["again", "again", "tell"]],
     ["keyed", ["again", "again", "tell"]],
+    ["idempotent", ["probe", "probe", "ask"]],
     ["probed", ["probe", "probe", "ask"]],
     ["unsafe", ["ask", "ask", "ask"]],
   ] as const)("%s: %s", (effect, each) => {
@@ -57,7 +59,7 @@ describe("after a timeout", () => {
 
 test("the table has one row per effect class, from the freest to the strictest, with a description", () => {
   expect(EFFECT_NAMES).toEqual(CLASSES);
-  expect(EFFECT_NAMES.filter((each) => isStricter(each, "keyed"))).toEqual(["probed", "unsafe"]);
+  expect(EFFECT_NAMES.filter((each) => isStricter(each, "keyed"))).toEqual(["idempotent", "probed", "unsafe"]);
   expect(EFFECT_NAMES.filter((each) => isStricter(each, STRICTEST))).toEqual([]);
   expect(EFFECTS.keyed.inWords).toContain("same key");
   expect(EFFECTS.unsafe.inWords).toContain("never runs again by itself");
@@ -66,15 +68,16 @@ test("the table has one row per effect class, from the freest to the strictest, 
 describe("the columns of the effect table agree with one another", () => {
   const rows = EFFECT_NAMES.map((name) => ({ name, ...EFFECTS[name] }));
 
-  test.each(rows)("$name: only a class with a probe is probed, and only one that may repeat runs again", (row) => {
-    expect([row.onCrash, row.onTimeout].includes("probe")).toBe(row.hasProbe);
+  test.each(rows)("$name: a class with a probe is probed, and only one that may repeat runs again", (row) => {
+    expect(row.onTimeout).toBe(row.onCrash);
+    expect(!row.hasProbe || row.onCrash === "probe").toBe(true);
     expect(row.onCrash === "ask").toBe(!row.mayRepeat);
-    expect(row.startsOnce).toBe(row.onCrash !== "again");
+    expect(row.startsOnce).toBe(row.hasProbe || !row.mayRepeat);
   });
 
   test.each(rows)("$name: only a class with outside effects is known to an external service", (row) => {
     expect(row.actsOutside || !row.isKnownByKey).toBe(true);
-    expect(row.isKnownByKey || !row.isDeduplicated).toBe(true);
-    expect(row.overlapsEarlierTries).toBe(row.actsOutside && row.onTimeout === "again");
+    expect(row.actsOutside || !row.isDeduplicated).toBe(true);
+    expect(row.overlapsEarlierTries).toBe(row.actsOutside && !row.startsOnce);
   });
 });

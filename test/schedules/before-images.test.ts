@@ -1,9 +1,9 @@
-/** What a probe compares with: the service as it was right before the call. */
+/** What a probe compares with, and when a call that needs none is repeated. */
 import { expect, test } from "vitest";
 import { reconcile } from "../../src/operations/reconcile.ts";
-import { postOffice } from "../support/agents/letters-agent.ts";
+import { addressBook, postOffice } from "../support/agents/letters-agent.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { createChainHarness, rowOf } from "../support/harness/harness.ts";
+import { BEAT_MS, SETTLE_MS, SKEW_MS, createChainHarness, rowOf } from "../support/harness/harness.ts";
 import { dieInTool, runUntilIdle } from "../support/harness/chain-steps.ts";
 
 test("schedule 149: a process dies in a probed call, and what its probe looks for was there before the call", async () => {
@@ -30,4 +30,17 @@ test("schedule 150: an operator lets an unknown call run again after the service
   await dieInTool(harness, agent);
   await runUntilIdle(harness, agent);
   expect([rowOf(harness, run).status, images, letters.length]).toEqual(["completed", [1], 2]);
+});
+
+test("schedule 151: a request that sets an address is still under way when the next process repeats the call, and lands after a later call", async () => {
+  const harness = createChainHarness();
+  const { agent, service } = addressBook(["A", "B"]);
+  const { run } = await beginRun(harness.world, agent, {});
+  const leaseUntil = harness.clock.now() + BEAT_MS + SKEW_MS;
+  await dieInTool(harness, agent);
+  expect(rowOf(harness, run).level).toBe(4);
+  // What the dead process has sent lands at the last moment.
+  harness.clock.after(leaseUntil + SETTLE_MS - 1 - harness.clock.now(), () => service.write("A"));
+  await runUntilIdle(harness, agent);
+  expect([rowOf(harness, run).status, service.written]).toEqual(["completed", ["A", "A", "B"]]);
 });

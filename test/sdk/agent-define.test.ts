@@ -123,12 +123,12 @@ describe("an agent", () => {
     [
       "an effect class that there is not",
       { tools: { pay: { ...echo, effect: "safe" as never } } },
-      /tool pay of agent travel: effect is safe: write none, keyed, probed, unsafe/,
+      /tool pay of agent travel: effect is safe: write none, keyed, idempotent, probed, unsafe/,
     ],
     [
       "an undo with an effect class that there is not",
       { tools: { pay: { ...echo, effect: "unsafe", undo: { effect: "safe" as never, run: () => null } } } },
-      /tool pay of agent travel: undo\.effect is safe: write none, keyed, probed, unsafe/,
+      /tool pay of agent travel: undo\.effect is safe: write none, keyed, idempotent, probed, unsafe/,
     ],
     [
       "a policy for unknown outcomes that there is not",

@@ -19,7 +19,7 @@ export interface EffectRow {
    * The external service knows the call by its idempotency key, so the tool can detect an existing effect (`onExists`).
    */
   readonly isKnownByKey: boolean;
-  /** The external service deduplicates: the same call under the same key is the same effect. */
+  /** The same call under the same key is the same effect: the service deduplicates, or writes the same value again. */
   readonly isDeduplicated: boolean;
   /** The tool has a probe, which asks the external service for the outcome of the call. */
   readonly hasProbe: boolean;
@@ -27,15 +27,14 @@ export interface EffectRow {
   readonly startsOnce: boolean;
   /** The engine may release the call a second time. Otherwise a human must first say that it did not happen. */
   readonly mayRepeat: boolean;
-  /**
-   * A later attempt may run while an earlier one may still happen: its error says nothing about the earlier attempt.
-   */
+  /** An earlier attempt may have happened, or may still happen: the error of a later one says nothing about it. */
   readonly overlapsEarlierTries: boolean;
 }
 
 /**
  * From freely repeatable to never repeatable: of two classes the later row is the stricter one. `again` always uses the
- * same idempotency key. `probe` asks the external service. `ask` blocks the run until a human or a policy decides what
+ * same idempotency key. `probe` waits until every request has landed; then it asks the external service, or repeats the
+ * call if its class has no probe. `ask` blocks the run until a human or a policy decides what
  * happened. `tell` lets the model go on with an unknown outcome.
  */
 const ROWS = {
@@ -59,6 +58,20 @@ const ROWS = {
     inWords: "runs again at once with the same key",
     actsOutside: true,
     isKnownByKey: true,
+    isDeduplicated: true,
+    hasProbe: false,
+    startsOnce: false,
+    mayRepeat: true,
+    overlapsEarlierTries: true,
+  },
+  idempotent: {
+    // No request of an earlier attempt may land after a later call of the run has written another value (schedule 151).
+    onCrash: "probe",
+    onTimeout: "probe",
+    afterLastTry: "ask",
+    inWords: "waits until its request can no longer land, then runs again",
+    actsOutside: true,
+    isKnownByKey: false,
     isDeduplicated: true,
     hasProbe: false,
     startsOnce: false,

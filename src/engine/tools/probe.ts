@@ -19,8 +19,15 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
   for (const call of calls) {
     const open = openCall(run, call);
     const tool = toolFor(agent, open);
-    if (tool === null || tool.probe === null || !(await canGoOn(run, { open, tool }))) {
+    if (tool === null || !(await canGoOn(run, { open, tool }))) {
       recordMissingTool(run, { open, tool });
+      continue;
+    }
+    if (tool.probe === null) {
+      // No earlier request can land any more, but one may have landed, so an error of the next attempt settles nothing.
+      run.noticed.noteUnanswered(call);
+      run.noticed.noteRepeated(call);
+      run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
       continue;
     }
     const truth = await ask(run, agent, { tool, question: tool.probe, call });

@@ -42,3 +42,33 @@ export function postOffice(letters: string[], change: Partial<Tool> = {}): PostO
   }) as Agent;
   return { agent, letters, images };
 }
+
+/** An agent that sets these addresses, one after the other, and the service that keeps them. */
+export function addressBook(addresses: readonly string[], change: Partial<Tool> = {}) {
+  const written: string[] = [];
+  const service = { written, write: (to: string): void => void written.push(to) };
+  const act = tool({
+    input: z.object({ to: z.string() }),
+    effect: "idempotent",
+    timeoutMs: 400,
+    run: ({ input }) => {
+      service.write(input.to);
+      return "set";
+    },
+  });
+  const agent = defineAgent({
+    name: "mover",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({
+      name: "script",
+      reply: ({ calls }) => {
+        const to = addresses[calls.length];
+        return to === undefined ? FINAL_REPLY : { calls: [{ tool: "act", args: { to } }] };
+      },
+    }),
+    tools: { act: { ...act, ...change } as Tool },
+  }) as Agent;
+  return { agent, service };
+}
