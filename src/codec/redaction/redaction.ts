@@ -244,7 +244,7 @@ function walkField(name: string, value: unknown, on: Walk): unknown {
 }
 
 /** Members of cairn's documents that contain JSON from a tool, a model, a provider or a user. */
-const THEIRS: ReadonlySet<string> = new Set(["json", "provider"]);
+const THEIRS: ReadonlySet<string> = new Set(["json", "provider", "before"]);
 
 /** Redaction may make two names equal; a numbered suffix keeps both. One counter per name keeps this linear. */
 function apart(fields: readonly (readonly [string, unknown])[]): readonly (readonly [string, unknown])[] {

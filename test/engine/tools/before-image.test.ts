@@ -82,6 +82,14 @@ test("is recorded as the tool's redact leaves it", async () => {
   expect((await stateOf(harness.world, payload.run)).open).toMatchObject([{ before: "nothing" }]);
 });
 
+test("is redacted like other JSON of a tool, also in fields that have names of cairn's own", async () => {
+  const harness = createHarness();
+  const { agent } = postOffice([], { before: () => ({ key: "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789" }) });
+  const payload = await beginRun(harness.world, agent, {});
+  await reachTool(harness.world, { payload, agent });
+  expect(JSON.stringify(await stateOf(harness.world, payload.run))).not.toContain("sk-ant-api03");
+});
+
 test("an agent whose tool has a before that no probe reads is refused", () => {
   expect(() => postOffice([], { effect: "keyed", probe: null })).toThrow(AgentInvalid);
 });
