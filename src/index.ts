@@ -8,6 +8,7 @@ export type {
   ModelChoice,
   Probe,
   ProbeContext,
+  ResultOf,
   RunView,
   SettledCall,
   Tool,
@@ -16,6 +17,7 @@ export type {
   Undo,
   UndoContext,
 } from "./ports/agent.ts";
+export type { ModelOptions } from "./ports/model-options.ts";
 export { type ChildBudget, type ChildToolOptions, childTool } from "./sdk/child-tool.ts";
 export { AgentInvalid } from "./ports/agent-invalid.ts";
 export { OutcomeUnknown, Rejected } from "./sdk/outcome.ts";

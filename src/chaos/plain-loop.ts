@@ -12,6 +12,7 @@ import { BOUNDS } from "../core/limits.ts";
 import type { Agent, Check, RunView, SettledCall, ToolSecrets } from "../ports/agent.ts";
 import type { Model, RepliedPart } from "../ports/model.ts";
 import { readResult } from "../engine/tools/tool-result.ts";
+import { responseFormatOf } from "../engine/model/response-format.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import type { Json } from "../core/json.ts";
@@ -86,10 +87,11 @@ async function oneBeat(loop: PlainLoop, state: LoopState): Promise<LoopState> {
 
 /** Calls the model, and retries failures that are retryable. */
 async function ask({ agent, model }: PlainLoop, { messages }: LoopState): Promise<readonly RepliedPart[] | null> {
-  const { instructions, tools } = agent;
+  const { instructions, tools, modelOptions = {} } = agent;
+  const format = responseFormatOf(agent);
   for (let tries = 0; tries <= BOUNDS.modelRetriesMax; tries += 1) {
     const { signal } = new AbortController();
-    const outcome = await model.ask({ instructions, messages, tools, signal });
+    const outcome = await model.ask({ instructions, messages, tools, options: modelOptions, format, signal });
     if (outcome.kind === "reply") return outcome.parts;
     if (outcome.kind === "aborted" || !outcome.retryable) return null;
   }

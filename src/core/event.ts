@@ -91,7 +91,13 @@ interface Bodies extends ChildEvents, TopologyEvents {
     /** The request was nearly as long as the agent allows. */
     readonly crowded?: true;
     /** What the request contained, by digests (`engine/model/request-digests.ts`). Absent in older records. */
-    readonly request?: { readonly instructions: string; readonly tools: readonly string[]; readonly messages: string };
+    readonly request?: {
+      readonly instructions: string;
+      /** Absent where the agent sets none. */
+      readonly options?: string;
+      readonly tools: readonly string[];
+      readonly messages: string;
+    };
   };
   /** Model calls that may have been made and whose replies are lost: the process died, or the deadline cut them off. */
   ModelCallLost: {

@@ -6,6 +6,7 @@
 import type { Agent } from "../ports/agent.ts";
 import { agentInRole } from "../engine/model/role.ts";
 import { type RequestDigests, nameDigest, requestDigests } from "../engine/model/request-digests.ts";
+import { withoutFormat } from "../engine/model/response-format.ts";
 import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import { visibleMessages } from "../core/policy/window.ts";
@@ -69,12 +70,14 @@ export class RequestComparison {
 
   #whys(was: RequestDigests, state: State): readonly string[] {
     const messages = visibleMessages(state);
-    const agent = agentInRole(state, this.#agent);
+    const inRole = agentInRole(state, this.#agent);
+    const agent = state.phase === "ForceStop" ? withoutFormat(inRole) : inRole;
     const is = requestDigests(agent, messages);
     const instructions = is.instructions === was.instructions ? [] : ["the instructions are different"];
+    const options = is.options === was.options ? [] : ["the model options or the form of the result are different"];
     const tools = toolWhys({ was: was.tools, is: is.tools, agent, messages });
     const words = is.messages === was.messages ? [] : [transcriptWhy(messages, this.#alike)];
-    return [...instructions, ...tools, ...words];
+    return [...instructions, ...options, ...tools, ...words];
   }
 }
 

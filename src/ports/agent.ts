@@ -14,10 +14,12 @@ import type { CallOutcome } from "../core/message.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Retention } from "../core/policy/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
+import type { ModelOptions } from "./model-options.ts";
 import type { Shape, TopologyModule } from "../core/topologies/topology.ts";
 
 /** A checked agent. */
-export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, OutagePolicy {
+export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodType = z.ZodType>
+  extends Priced, OutagePolicy {
   readonly name: string;
   readonly version: string;
   readonly model: ModelChoice;
@@ -29,6 +31,10 @@ export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, Outag
   /** The result of the run. */
   result(view: RunView<z.output<Task>>): Json;
   readonly topology: Topology;
+  /** Settings of its model requests, those to fallbacks and role models included. Absent: the providers' defaults. */
+  readonly modelOptions?: ModelOptions;
+  /** The schema of its result. Absent: `result` decides. */
+  readonly output?: Output;
   /** Further models by name, for the roles of its topology. Absent in agents of another copy of cairn. */
   readonly models?: Readonly<Record<string, Fallback>>;
   /** How many beats an invocation may make before it stores a snapshot and releases the run. Absent: the deployment's. */
@@ -56,6 +62,13 @@ export interface Agent<Task extends z.ZodType = z.ZodType> extends Priced, Outag
   /** The names of its secrets. */
   readonly secrets: readonly string[];
 }
+
+/** What a run of the agent results in. */
+export type ResultOf<A extends { readonly output?: z.ZodType }> = A extends { readonly output?: infer Output }
+  ? Output extends z.ZodType
+    ? z.output<Output>
+    : Json
+  : Json;
 
 /** A number of beats, or `unit`: until the stage, step or round is complete, as far as the time of a beat allows. */
 export type Checkpoint = number | "unit";

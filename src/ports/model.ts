@@ -3,6 +3,13 @@ import type { Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { Tool } from "./agent.ts";
+import type { ModelOptions } from "./model-options.ts";
+
+/** The form of the answer: an object that fits this JSON Schema. */
+export interface ResponseFormat {
+  readonly name: string;
+  readonly schema: { readonly [name: string]: Json };
+}
 
 /** A request to a model. */
 export interface ModelRequest {
@@ -11,6 +18,9 @@ export interface ModelRequest {
   readonly tools: Readonly<Record<string, Tool>>;
   /** Whether the model may call tools; absent: yes. Providers need the tools of earlier calls even if it may not. */
   readonly mayCall?: boolean;
+  readonly options?: ModelOptions;
+  /** Null or absent: text. */
+  readonly format?: ResponseFormat | null;
   readonly signal: AbortSignal;
 }
 

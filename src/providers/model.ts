@@ -60,16 +60,27 @@ export const modelsOf = (
 const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;
 
 async function ask(model: LanguageModelV4, request: ModelRequest, secret: string): Promise<ModelOutcome> {
-  const { instructions, messages, tools, mayCall = true, signal } = request;
+  const { instructions, messages, tools, mayCall = true, format = null, signal } = request;
   if (signal.aborted) return { kind: "aborted" };
   try {
     const prompt = promptOf(instructions, messages);
-    const asked = { prompt, tools: describeTools(tools), abortSignal: signal };
+    const asked = {
+      ...settingsOf(request),
+      ...(format === null ? {} : { responseFormat: { type: "json" as const, ...format } }),
+      prompt,
+      tools: describeTools(tools),
+      abortSignal: signal,
+    };
     return replyOf(await model.doGenerate(mayCall ? asked : { ...asked, toolChoice: { type: "none" } }));
   } catch (error) {
     return signal.aborted ? { kind: "aborted" } : failedBy(error, secret);
   }
 }
+
+/** A copy, since the AI SDK's types allow a provider to change what it gets. */
+const settingsOf = ({ options = {} }: ModelRequest): Settings => structuredClone(options) as Settings;
+
+type Settings = Omit<Parameters<LanguageModelV4["doGenerate"]>[0], "prompt">;
 
 const OPENAI_COMPATIBLE = /^openai-compatible:(?<address>[^#\s]+)#(?<modelId>\S+)$/;
 

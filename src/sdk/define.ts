@@ -20,6 +20,7 @@ import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
+import { modelOptionsOf, resultOf } from "./model-options.ts";
 import { PRICE, listPriceOf } from "./prices.ts";
 import type {
   Check,
@@ -37,6 +38,7 @@ import type {
   Probe,
   LoopPolicy,
 } from "../ports/agent.ts";
+import type { ModelOptions } from "../ports/model-options.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
 import type { ScheduleOptions } from "./schedule/schedule.ts";
 import { type SagaOptions, sagaOf } from "./saga.ts";
@@ -67,12 +69,20 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
   };
 
 /** The options of `defineAgent`. */
-interface AgentOptions<Task extends z.ZodType> extends OutageOptions, TopologyOptions {
+interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>
+  extends OutageOptions, TopologyOptions {
   /** 1 to 64 letters, digits, `-` and `_`. Commands and schedules name the agent by it. */
   readonly name: string;
   /** Any text. Change it whenever a run should record the change, or wait for it (`upgrade`). */
   readonly version: string;
   readonly model: ModelChoice;
+  /** Temperature, token limit and others, for every request of its runs. Default: what the provider does. */
+  readonly modelOptions?: ModelOptions;
+  /**
+   * The zod schema of the result, an object. The model is asked for JSON of that form, a reply that does not fit is sent
+   * back with what is wrong, and the result of the run is the parsed value. In place of `result`.
+   */
+  readonly output?: Output;
   /** The system prompt. It is not redacted, so it must not contain a secret. */
   readonly instructions: string;
   /** The zod schema of the input of a run. */
@@ -135,7 +145,9 @@ interface AgentOptions<Task extends z.ZodType> extends OutageOptions, TopologyOp
  *
  * @throws AgentInvalid with the first problem
  */
-export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>): Agent<Task> {
+export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>(
+  options: AgentOptions<Task, Output>,
+): Agent<Task, Output> {
   const { name, tools, topology = react({ maxBeats: 40 }) } = options;
   refuse(
     typeof name !== "string" || !isName(name),
@@ -173,8 +185,8 @@ export function defineAgent<Task extends z.ZodType>(options: AgentOptions<Task>)
     instructions: options.instructions,
     task: options.task,
     tools: tools as Readonly<Record<string, Tool>>,
-    done: options.done ?? [],
-    result: options.result ?? (({ text }) => text),
+    ...resultOf(options),
+    ...modelOptionsOf(name, options.modelOptions),
     topology,
     models,
     ...checkpointOf(name, options.checkpoint),

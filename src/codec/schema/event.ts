@@ -20,7 +20,7 @@ import type {
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import { asksFor, debit, grant, price } from "./budget.ts";
 import { childEvents, childReport } from "./child.ts";
-import { crowded, json, replyPart, sha, value } from "./message.ts";
+import { crowded, json, replyPart, request, sha, value } from "./message.ts";
 
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
@@ -146,9 +146,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     tookMs: count,
     routed: routed.exactOptional(),
     crowded,
-    request: z
-      .looseObject({ instructions: z.string(), tools: z.array(z.string()), messages: z.string() })
-      .exactOptional(),
+    request: request.exactOptional(),
   }),
   ModelCallLost: z.looseObject({
     kind: z.literal("ModelCallLost"),

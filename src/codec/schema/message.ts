@@ -48,3 +48,11 @@ export const message: z.ZodType<Message> = z.looseObject({
   tokens: count,
   crowded,
 });
+
+/** The digests of a request to a model. */
+export const request = z.looseObject({
+  instructions: z.string(),
+  options: z.string().exactOptional(),
+  tools: z.array(z.string()),
+  messages: z.string(),
+});

@@ -15,6 +15,7 @@ import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";
 import { requestModel, debitReply } from "./model-request.ts";
+import { withoutFormat } from "./response-format.ts";
 import { routeOf } from "./provider-outage.ts";
 import type { Next } from "../context/next.ts";
 import { commitMarkIfNeeded } from "./call-model.ts";
@@ -34,7 +35,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
   if (over !== null) return speechless(run, `the budget does not allow the closing call: with it ${over}`);
   if (await commitMarkIfNeeded(run)) return "continue";
   const startedAt = run.now;
-  const heard = await requestModel(run, agent, { model, mayCall: false });
+  const heard = await requestModel(run, withoutFormat(agent), { model, mayCall: false });
   if (heard.kind === "silent") {
     recordOwnCallLost(run, heard.why);
     speechless(run, heard.why);
@@ -58,7 +59,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
     tokensOut,
     tookMs,
     ...routeOf(run),
-    request: requestDigests(agent, visibleMessages(run.state)),
+    request: requestDigests(withoutFormat(agent), visibleMessages(run.state)),
   });
   // The closing call plans nothing, so a run may make it although its beats are used up.
   debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });

@@ -13,6 +13,7 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import { recordModelFailure, routeOf } from "./provider-outage.ts";
+import { withoutFormat } from "./response-format.ts";
 import { type CompactionRange, compactionRangeOf } from "./compaction-range.ts";
 import type { Next } from "../context/next.ts";
 import { absorbSilence, commitMarkIfNeeded } from "./call-model.ts";
@@ -27,7 +28,7 @@ export async function compactContext(run: ActiveRun, agent: Agent, model: Model)
   if (stretch === null) return stillTooLong(run, "nothing is left that a summary could stand for");
   if (await commitMarkIfNeeded(run)) return "continue";
   const messages = [...stretch.read, questionAt(run.now)];
-  const heard = await requestModel(run, agent, { model, mayCall: false, messages });
+  const heard = await requestModel(run, withoutFormat(agent), { model, mayCall: false, messages });
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
   return absorbSummary(run, agent, { model, stretch, heard });
 }

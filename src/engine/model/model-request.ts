@@ -8,6 +8,7 @@ import { PHASES } from "../../core/phases.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { withTimeout } from "../tools/tool-attempt.ts";
+import { responseFormatOf } from "./response-format.ts";
 import { watchPhase } from "./watchdog.ts";
 
 /** What came of a model call. */
@@ -35,7 +36,9 @@ export async function requestModel(
   const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
   const { instructions, tools } = agent;
   run.pending.modelCallLeaves();
-  const asked = model.ask({ instructions, tools, mayCall, messages, signal });
+  const format = responseFormatOf(agent);
+  const settings = agent.modelOptions ?? {};
+  const asked = model.ask({ instructions, tools, mayCall, messages, options: settings, format, signal });
   const stopped = new Promise<null>((resolve) => {
     signal.addEventListener("abort", () => resolve(null), { once: true });
     if (signal.aborted) resolve(null);

@@ -3,7 +3,7 @@
  * recorded run. The comparison shows the first request that the new version would make differently, and which part
  * differs.
  *
- * A request consists of instructions, tools and transcript. The transcript grows with every beat, so a process extends
+ * A request consists of instructions, options, tools and transcript. The transcript grows with every beat, so a process extends
  * the digest of the last request by the new messages.
  */
 import { createHash } from "node:crypto";
@@ -13,10 +13,14 @@ import type { EventOf } from "../../core/event.ts";
 import type { Message } from "../../core/message.ts";
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { promptOfMessage } from "./prompt.ts";
+import { responseFormatOf } from "./response-format.ts";
 import { describeTools } from "./tool-schema.ts";
 
 /** The digests of instructions, tools and transcript of one request. */
 export type RequestDigests = NonNullable<EventOf<"ModelCallCompleted">["request"]>;
+
+/** What an agent says about the answers of its model. */
+type Answering = Partial<Pick<Agent, "modelOptions" | "output" | "topology">>;
 
 /** How many characters of a digest are kept: enough to tell versions of one agent apart. */
 const TEXT_CHARACTERS = 16;
@@ -25,13 +29,21 @@ const TOOL_CHARACTERS = 8;
 
 /** The digests of one request. */
 export const requestDigests = (
-  { instructions, tools }: Pick<Agent, "instructions" | "tools">,
+  agent: Pick<Agent, "instructions" | "tools"> & Answering,
   messages: readonly Message[],
 ): RequestDigests => ({
-  instructions: sha256(instructions).slice(0, TEXT_CHARACTERS),
-  tools: Object.entries(tools).map(([name, tool]) => `${nameDigest(name)}${toolDigest(name, tool)}`),
+  instructions: sha256(agent.instructions).slice(0, TEXT_CHARACTERS),
+  ...optionsDigest(agent),
+  tools: Object.entries(agent.tools).map(([name, tool]) => `${nameDigest(name)}${toolDigest(name, tool)}`),
   messages: transcriptDigest(messages).slice(0, TEXT_CHARACTERS),
 });
+
+/** The digest of the options and of the form of the answer; absent where neither is set. */
+function optionsDigest(agent: Answering): Pick<RequestDigests, "options"> {
+  const [options, format] = [agent.modelOptions ?? {}, responseFormatOf(agent)];
+  if (format === null && Object.keys(options).length === 0) return {};
+  return { options: sha256(asText({ options, format })).slice(0, TEXT_CHARACTERS) };
+}
 
 /** The digest of a tool's name. In a request, the digest of the tool as the model sees it follows it. */
 export const nameDigest = (name: string): string => sha256(name).slice(0, NAME_CHARACTERS);
