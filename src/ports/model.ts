@@ -2,6 +2,7 @@
 import type { Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
+import type { TokenCounts } from "../core/policy/price.ts";
 import type { Tool } from "./agent.ts";
 import type { ModelOptions } from "./model-options.ts";
 
@@ -32,16 +33,13 @@ export type RepliedPart =
   /** A call that no tool can perform: its arguments are not JSON within the limits, or no tool can have that name. */
   | { readonly kind: "badCall"; readonly tool: string; readonly raw: string };
 
-/** A reply of a model. */
-export interface ModelReply {
+/** A reply of a model. Counts of tokens are 0 where the provider reports none. */
+export interface ModelReply extends TokenCounts {
   readonly kind: "reply";
   /** Empty when the model said nothing. */
   readonly parts: readonly RepliedPart[];
   /** Why the model stopped, as the AI SDK names it: `stop`, `length`, `tool-calls`, `content-filter`, ... */
   readonly finish: string;
-  /** 0 where the provider reports none. */
-  readonly tokensIn: number;
-  readonly tokensOut: number;
 }
 
 /**
@@ -55,7 +53,7 @@ export interface ModelFailed {
   /** How long the provider asks to wait before the next request, in milliseconds; null if it does not say. */
   readonly retryAfterMs: number | null;
   /** The tokens of a reply that came but cannot be used. */
-  readonly spent?: { readonly tokensIn: number; readonly tokensOut: number };
+  readonly spent?: TokenCounts;
 }
 
 /** `aborted`: the request's own signal fired before a reply came. */

@@ -4,6 +4,7 @@
  */
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
 import { asJson } from "../codec/value.ts";
+import type { TokenCounts } from "../core/policy/price.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -11,7 +12,7 @@ import type { ModelFailed, ModelReply, RepliedPart } from "../ports/model.ts";
 import { parseArguments } from "../codec/arguments.ts";
 
 export function replyOf({ content, finishReason, usage }: LanguageModelV4GenerateResult): ModelReply | ModelFailed {
-  const spent = { tokensIn: countOf(usage.inputTokens.total), tokensOut: countOf(usage.outputTokens.total) };
+  const spent = countTokens(usage);
   const bytes = content.reduce((sum, part) => sum + bytesOf(part), 0);
   if (bytes > SIZES.replyBytesMax) {
     return tooLarge(`your reply has ${bytes} bytes; at most ${SIZES.replyBytesMax} are accepted`, spent);
@@ -26,6 +27,18 @@ export function replyOf({ content, finishReason, usage }: LanguageModelV4Generat
     parts,
     finish: finishReason.unified,
     ...spent,
+  };
+}
+
+/** The counts of the provider. A part that it does not report, or that is empty, is absent. */
+function countTokens({ inputTokens, outputTokens }: LanguageModelV4GenerateResult["usage"]): TokenCounts {
+  const [read, write] = [countOf(inputTokens.cacheRead), countOf(inputTokens.cacheWrite)];
+  const reasoning = countOf(outputTokens.reasoning);
+  return {
+    ...{ tokensIn: countOf(inputTokens.total), tokensOut: countOf(outputTokens.total) },
+    ...(read > 0 && { cacheRead: read }),
+    ...(write > 0 && { cacheWrite: write }),
+    ...(reasoning > 0 && { reasoning }),
   };
 }
 

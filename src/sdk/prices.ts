@@ -2,15 +2,20 @@
  * List prices of models in dollars per million tokens. Each entry names the page it was read from and the day.
  *
  * Prices change and the list is incomplete, so `cairn.config.ts` or an agent can set a price. A model without any price
- * cannot have a budget of money: the budget is refused instead of counting nothing. Discounts (cached input, batches)
- * and surcharges are left out, so costs are rather overestimated.
+ * cannot have a budget of money: the budget is refused instead of counting nothing. Prices of cached
+ * input and of reasoning can be set, too. The list has none, nor any discount, so costs are rather overestimated.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import * as z from "zod";
 import { NO_PRICE, type Price } from "../core/policy/price.ts";
 import type { Agent, Priced } from "../ports/agent.ts";
 
-export const PRICE = { inUsd: z.number().nonnegative(), outUsd: z.number().nonnegative() };
+const usd = z.number().nonnegative();
+
+export const PRICE = {
+  ...{ inUsd: usd, outUsd: usd },
+  ...{ cacheReadUsd: usd.exactOptional(), cacheWriteUsd: usd.exactOptional(), reasoningUsd: usd.exactOptional() },
+};
 
 /** A price in `cairn.config.ts`, with its source and the day on which it was read. */
 export interface ConfigPrice extends Price {
@@ -47,8 +52,8 @@ const UNKNOWN: Priced = { price: NO_PRICE, priceFrom: { kind: "none" } };
 export function listPriceOf(model: string | LanguageModelV4): Priced {
   const found = LIST_PRICES.find((each) => each.model === aliasOf(model));
   if (found === undefined) return UNKNOWN;
-  const { inUsd, outUsd, source, lookedAt } = found;
-  return { price: { inUsd, outUsd }, priceFrom: { kind: "table", source, lookedAt } };
+  const { model: _, source, lookedAt, ...price } = found;
+  return { price, priceFrom: { kind: "table", source, lookedAt } };
 }
 
 interface Charged extends Priced {
@@ -69,14 +74,21 @@ function chargedBy<A extends Charged>(agent: A, prices: Prices): A {
   const name = [nameOf(agent.model), aliasOf(agent.model)].find((each) => Object.hasOwn(prices, each));
   const said = name === undefined ? undefined : prices[name];
   if (said === undefined) return agent;
-  const { inUsd, outUsd, source = null, lookedAt = null } = said;
-  return { ...agent, price: { inUsd, outUsd }, priceFrom: { kind: "config", source, lookedAt } };
+  const { source = null, lookedAt = null, ...price } = said;
+  return { ...agent, price, priceFrom: { kind: "config", source, lookedAt } };
 }
 
 /** The price and its source as text for operators. */
-export function priceWords({ price: { inUsd, outUsd }, priceFrom }: Priced): string {
+export function priceWords({ price, priceFrom }: Priced): string {
   if (priceFrom.kind === "none") return "no price is known";
-  const amounts = `$${inUsd} in, $${outUsd} out per million tokens`;
+  const { inUsd, outUsd, cacheReadUsd, cacheWriteUsd, reasoningUsd } = price;
+  const parts = Object.entries({
+    "read from cache": cacheReadUsd,
+    "written to cache": cacheWriteUsd,
+    reasoning: reasoningUsd,
+  });
+  const more = parts.flatMap(([what, each]) => (each === undefined ? [] : [`, $${each} ${what}`]));
+  const amounts = `$${inUsd} in, $${outUsd} out${more.join("")} per million tokens`;
   if (priceFrom.kind === "agent") return `${amounts}, by the agent itself`;
   const { kind, source, lookedAt } = priceFrom;
   const where = kind === "config" ? "cairn.config.ts" : "the list of cairn";

@@ -168,7 +168,8 @@ async function walk(task: Json, options: WalkOptions = {}) {
   const beats: number[] = [];
   while (beats.length < (options.beats ?? 20)) {
     const { content, usage } = await model.doGenerate({ prompt: promptOf("", messages) });
-    beats.push(microUsdOf(price, usage.inputTokens.total ?? 0, usage.outputTokens.total ?? 0));
+    const tokens = { tokensIn: usage.inputTokens.total ?? 0, tokensOut: usage.outputTokens.total ?? 0 };
+    beats.push(microUsdOf(price, tokens));
     const [said] = content;
     if (said?.type === "text") return { calls, beats, messages, words: said.text };
     if (said?.type !== "tool-call") throw new Error("the model says nothing");

@@ -77,13 +77,13 @@ describe("a debit", () => {
 
 describe("a price", () => {
   test("in dollars per million tokens is micro-dollars per token", () => {
-    expect(microUsdOf({ inUsd: 3, outUsd: 15 }, 1_000, 200)).toBe(6_000);
-    expect(microUsdOf({ inUsd: 0, outUsd: 0 }, 1_000, 200)).toBe(0);
+    expect(microUsdOf({ inUsd: 3, outUsd: 15 }, { tokensIn: 1_000, tokensOut: 200 })).toBe(6_000);
+    expect(microUsdOf({ inUsd: 0, outUsd: 0 }, { tokensIn: 1_000, tokensOut: 200 })).toBe(0);
   });
 
   test("is rounded up, never down", () => {
-    expect(microUsdOf({ inUsd: 0.15, outUsd: 0 }, 1, 0)).toBe(1);
-    expect(microUsdOf({ inUsd: 0.15, outUsd: 0.6 }, 10, 1)).toBe(3);
+    expect(microUsdOf({ inUsd: 0.15, outUsd: 0 }, { tokensIn: 1, tokensOut: 0 })).toBe(1);
+    expect(microUsdOf({ inUsd: 0.15, outUsd: 0.6 }, { tokensIn: 10, tokensOut: 1 })).toBe(3);
   });
 });
 

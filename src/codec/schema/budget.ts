@@ -30,6 +30,9 @@ export const grant: z.ZodType<Grant> = z.looseObject({
 export const price: z.ZodType<Price> = z.looseObject({
   inUsd: z.number().nonnegative(),
   outUsd: z.number().nonnegative(),
+  cacheReadUsd: z.number().nonnegative().exactOptional(),
+  cacheWriteUsd: z.number().nonnegative().exactOptional(),
+  reasoningUsd: z.number().nonnegative().exactOptional(),
 });
 
 const limits: z.ZodType<Limits> = z.looseObject({

@@ -36,6 +36,6 @@ const CHARACTERS_PER_TOKEN = 4;
 export function estimatedCost(state: State, price: Price, calls = 1): Partial<Spent> {
   const characters = visibleMessages(state).reduce((sum, message) => sum + canonical(message.parts).length, 0);
   const [tokensIn, tokensOut] = [Math.ceil(characters / CHARACTERS_PER_TOKEN), LOST_REPLY_TOKENS];
-  const microUsd = microUsdOf(price, tokensIn, tokensOut) * calls;
+  const microUsd = microUsdOf(price, { tokensIn, tokensOut }) * calls;
   return { tokensIn: tokensIn * calls, tokensOut: tokensOut * calls, microUsd };
 }

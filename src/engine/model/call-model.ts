@@ -86,7 +86,7 @@ async function absorbReply(
   const request = requestDigests(agent, visibleMessages(run.state));
   const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded, ...routeOf(run) };
   run.record({ kind: "ModelCallCompleted", at, ...told });
-  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: true });
+  debitReply(run, agent, { ...heard, model, isBeat: true });
   if (run.state.phase === "AwaitingLLM") {
     const failure = { code: "EmptyReply", message: "the model answered with neither words nor calls" };
     const say = "Your last reply was empty. Call a tool, or answer in words if you are done.";

@@ -62,7 +62,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
     request: requestDigests(withoutFormat(agent), visibleMessages(run.state)),
   });
   // The closing call plans nothing, so a run may make it although its beats are used up.
-  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
+  debitReply(run, agent, { ...heard, model, isBeat: false });
   return "continue";
 }
 

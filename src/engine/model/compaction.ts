@@ -66,12 +66,12 @@ function absorbSummary(
     recordModelFailure(run, agent, heard);
     return "continue";
   }
-  const { tokensIn, tokensOut } = heard;
+  const { tokensOut } = heard;
   const words = wordsOf(heard.parts.filter((part) => part.kind === "text")).trim();
   const wrong = wrongWith(words, stretch);
   if (wrong === null) recordSummary(run, { model, words, stretch, tokens: tokensOut });
   // The summary plans nothing, so it does not count as a beat.
-  debitReply(run, agent, { tokensIn, tokensOut, model, isBeat: false });
+  debitReply(run, agent, { ...heard, model, isBeat: false });
   return wrong === null ? "continue" : stillTooLong(run, wrong);
 }
 

@@ -1,8 +1,7 @@
 /** Sends one request to the model, with a timeout and a watchdog, and debits the cost of a reply. */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelOutcome } from "../../ports/model.ts";
-import { microUsdOf } from "../../core/policy/price.ts";
-import type { Spent } from "../../core/policy/budget.ts";
+import { type TokenCounts, microUsdOf } from "../../core/policy/price.ts";
 import type { Message } from "../../core/message.ts";
 import { PHASES } from "../../core/phases.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
@@ -89,10 +88,10 @@ function watched(
 export function debitReply(
   run: ActiveRun,
   agent: Agent,
-  of: Pick<Spent, "tokensIn" | "tokensOut"> & { readonly model: Model; readonly isBeat: boolean },
+  of: TokenCounts & { readonly model: Model; readonly isBeat: boolean },
 ): void {
   const { tokensIn, tokensOut, model, isBeat } = of;
-  const microUsd = microUsdOf(agent.price, tokensIn, tokensOut);
+  const microUsd = microUsdOf(agent.price, of);
   const debit = { tokensIn, tokensOut, microUsd, ...(isBeat ? { beats: 1 } : {}) };
   run.record({ kind: "BudgetDebited", at: run.now, debit, for: model.name });
   run.pending.modelCallSettled();

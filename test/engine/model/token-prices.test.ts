@@ -1,0 +1,40 @@
+/** Tokens of a cache and of reasoning, from the provider's report to the debit of the run. */
+import { expect, test } from "vitest";
+import { z } from "zod";
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { defineAgent, scriptedModel } from "../../../src/index.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import { show, timeline } from "../../../src/operations/views.ts";
+import { priceWords } from "../../../src/sdk/prices.ts";
+import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
+import { createHarness } from "../../support/harness/harness.ts";
+import { stateOf } from "../../support/agents/approval-agent.ts";
+
+const PRICE = { inUsd: 4, outUsd: 20, cacheReadUsd: 1, cacheWriteUsd: 5, reasoningUsd: 10 };
+
+test("what a provider reports of its cache and of reasoning is debited at its own price", async () => {
+  const { world } = createHarness();
+  const model = scriptedModel({ name: "script", reply: () => ({ text: "done" }) });
+  const doGenerate: LanguageModelV4["doGenerate"] = async (options) => ({
+    ...(await model.doGenerate(options)),
+    usage: {
+      inputTokens: { total: 1_000, noCache: 200, cacheRead: 600, cacheWrite: 200 },
+      outputTokens: { total: 100, text: 40, reasoning: 60 },
+    },
+  });
+  const agent = defineAgent({
+    ...{ name: "thinker", version: "1", instructions: "", tools: {}, task: z.object({}) },
+    model: { ...model, doGenerate },
+    price: PRICE,
+  }) as Agent;
+  const { run } = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
+  const spent = { tokensIn: 1_000, tokensOut: 100, microUsd: 200 * 4 + 600 + 200 * 5 + 40 * 20 + 60 * 10 };
+  expect((await stateOf(world, run)).spent).toMatchObject(spent);
+  expect((await stateOf(world, run)).price).toEqual(PRICE);
+  expect(await show(world, run)).toMatchObject({ status: "completed" });
+  const debits = ((await timeline(world, { run, after: 0 })) ?? []).filter(({ kind }) => kind === "BudgetDebited");
+  expect(debits).toMatchObject([{ debit: spent }]);
+  expect(priceWords(agent)).toBe(
+    "$4 in, $20 out, $1 read from cache, $5 written to cache, $10 reasoning per million tokens, by the agent itself",
+  );
+});
