@@ -30,5 +30,6 @@ export { orchestrator } from "./sdk/orchestrator.ts";
 export { planExecute } from "./sdk/plan-execute.ts";
 export { judge, pipeline } from "./sdk/pipeline.ts";
 export { react } from "./core/topologies/react.ts";
+export { fromToolLoopAgent, type ToolLoopAgentLike } from "./sdk/tool-loop-agent.ts";
 export { scriptedModel, type Conversation, type ScriptedReply } from "./sdk/scripted.ts";
 export { recordedModel } from "./sdk/recorded.ts";
