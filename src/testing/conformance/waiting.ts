@@ -258,6 +258,19 @@ export const listCases: readonly Case<RunTableWorld>[] = [
       must(!(await alive()), "a run whose end is delivered is not in `alive`");
     }),
   },
+  {
+    name: "alive by what is due contains a run at work, and a parked run with a message or past its deadline",
+    run: onRun(async ({ mine, table, inbox }) => {
+      const isDue = async (dueBy: number): Promise<boolean> =>
+        (await allOf((after) => table.alive({ limit: 50, after, now: NOW, dueBy }), 50)).includes(mine.run);
+      const free = await mine.released();
+      must(await isDue(NOW), "a run that is not parked is due");
+      await rowOf(() => table.park(mine.park(free)), "parked");
+      must(await isDue(free.deadline), "a parked run is due at its deadline");
+      await rowOf(() => inbox.deliver(mine.delivery(words("m"))), "delivered");
+      must(await isDue(NOW), "a parked run with a message is due (schedule 147)");
+    }),
+  },
 ];
 
 type Subject = ReturnType<typeof subject>;
