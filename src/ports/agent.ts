@@ -172,6 +172,12 @@ export interface CallContext {
   readonly restart: number;
 }
 
+/** What a key may be made of. It is the same for every try, so its `attempt` is that of the run at its task. */
+export interface KeyContext extends CallContext {
+  /** The same number as `restart`. */
+  readonly attempt: number;
+}
+
 /** How a tool's calls are keyed, retried, recorded and compensated. */
 export interface ToolRules<Input> {
   /**
@@ -179,7 +185,7 @@ export interface ToolRules<Input> {
    * characters without spaces. It names the effect, so within a run it belongs to one tool and one set of arguments.
    * A key that contains `restart` names a new action after a restart. Null: this call gets the derived key.
    */
-  readonly key: ((input: Input, context: CallContext) => string | null) | null;
+  readonly key: ((input: Input, context: KeyContext) => string | null) | null;
   /**
    * Reads an error of the external service. If the error says that something exists already under our key, it returns
    * the result of the call; for every other error it returns null. It must not return a promise. For keyed and probed

@@ -123,14 +123,14 @@ describe("the travel agent", () => {
     const { calls } = await walk({ ...LISBON, trip: "42" });
     const { input, key: keyOf } = travel.tools[step] ?? expect.fail(step);
     const order: unknown = input.parse(calls.find(({ tool }) => tool === step)?.args);
-    expect(keyOf?.(order, { ...OF, restart: 1 })).toBe(key);
-    expect(keyOf?.(order, { ...OF, restart: 2 })).toBe(key.replace("_v1", "_v2"));
+    expect(keyOf?.(order, { ...OF, restart: 1, attempt: 1 })).toBe(key);
+    expect(keyOf?.(order, { ...OF, restart: 2, attempt: 2 })).toBe(key.replace("_v1", "_v2"));
   });
 
   it("leaves the key to cairn when the trip has no number", async () => {
     const { calls } = await walk(LISBON);
     const { key } = travel.tools["bookFlight"] ?? expect.fail();
-    expect(key?.(calls.find(({ tool }) => tool === "bookFlight")?.args, { ...OF, restart: 1 })).toBeNull();
+    expect(key?.(calls.find(({ tool }) => tool === "bookFlight")?.args, { ...OF, restart: 1, attempt: 1 })).toBeNull();
   });
 
   it("has the limits of seed 4: $2.00 and 60 s", () => {

@@ -6,7 +6,7 @@ import { beginRun } from "../support/harness/drive.ts";
 import { BEAT_MS, SETTLE_MS, SKEW_MS, createChainHarness, rowOf } from "../support/harness/harness.ts";
 import { dieInTool, runUntilIdle } from "../support/harness/chain-steps.ts";
 
-test("schedule 149: a process dies in a probed call, and what its probe looks for was there before the call", async () => {
+test("schedule 146: a process dies in a probed call, and what its probe looks for was there before the call", async () => {
   const harness = createChainHarness();
   const { agent, letters, images } = postOffice(["of another run"]);
   const { run } = await beginRun(harness.world, agent, {});
@@ -15,7 +15,7 @@ test("schedule 149: a process dies in a probed call, and what its probe looks fo
   expect([rowOf(harness, run).status, images, letters.length]).toEqual(["completed", [1], 2]);
 });
 
-test("schedule 150: an operator lets an unknown call run again after the service has changed, and its process dies", async () => {
+test("schedule 147: an operator lets an unknown call run again after the service has changed, and its process dies", async () => {
   const harness = createChainHarness();
   const { agent, letters, images } = postOffice([]);
   const unsure = { ...agent, tools: postOffice(letters, { probe: () => ({ kind: "unknown" }) }).agent.tools };
@@ -32,7 +32,7 @@ test("schedule 150: an operator lets an unknown call run again after the service
   expect([rowOf(harness, run).status, images, letters.length]).toEqual(["completed", [1], 2]);
 });
 
-test("schedule 151: a request that sets an address is still under way when the next process repeats the call, and lands after a later call", async () => {
+test("schedule 148: a request that sets an address is still under way when the next process repeats the call, and lands after a later call", async () => {
   const harness = createChainHarness();
   const { agent, service } = addressBook(["A", "B"]);
   const { run } = await beginRun(harness.world, agent, {});

@@ -136,8 +136,8 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   144: "test/schedules/due.test.ts",
   145: "test/schedules/due.test.ts",
   // The services of a history know keys, so its probes need no before-image; those of the crash enumeration do.
-  149: "test/schedules/before-images.test.ts",
-  150: "test/schedules/before-images.test.ts",
+  146: "test/schedules/before-images.test.ts",
+  147: "test/schedules/before-images.test.ts",
   // No tool of a history is idempotent by nature.
-  151: "test/schedules/before-images.test.ts",
+  148: "test/schedules/before-images.test.ts",
 };

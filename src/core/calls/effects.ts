@@ -65,7 +65,7 @@ const ROWS = {
     overlapsEarlierTries: true,
   },
   idempotent: {
-    // No request of an earlier attempt may land after a later call of the run has written another value (schedule 151).
+    // No request of an earlier attempt may land after a later call of the run has written another value (schedule 148).
     onCrash: "probe",
     onTimeout: "probe",
     afterLastTry: "ask",

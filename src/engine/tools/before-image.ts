@@ -2,10 +2,10 @@
  * Before-images: what a probed tool reads outside right before its call is released. The commit of the release records
  * them, and the probe gets them.
  *
- * Schedule 149: the process dies in a call that sets an address, and the address was right before. A probe that sees
+ * Schedule 146: the process dies in a call that sets an address, and the address was right before. A probe that sees
  * only the present takes the call for done. With the image it sees that nothing has changed.
  *
- * Schedule 150: a call waits for approval for a day, and the address changes meanwhile. With an image from before that
+ * Schedule 147: a call waits for approval for a day, and the address changes meanwhile. With an image from before that
  * day the probe would take the change for its own. So the image is taken at the release, and not with the intent.
  */
 import type { Agent, Tool } from "../../ports/agent.ts";

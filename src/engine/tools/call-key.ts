@@ -66,7 +66,10 @@ function ownKey(
   const refused = (why: string) => ({ key: "", wrong: `KeyRefused: the key of this tool ${why}; nothing was started` });
   try {
     // The function gets a copy, so it cannot change the arguments that run.
-    const made: unknown = of.key(input.parse(structuredClone(of.args)), of.context);
+    const made: unknown = of.key(input.parse(structuredClone(of.args)), {
+      ...of.context,
+      attempt: of.context.restart,
+    });
     if (made === null) return null;
     if (made instanceof Promise) made.catch(() => undefined);
     if (typeof made !== "string") return refused(`is not a text but ${typeof made}`);

@@ -42,10 +42,10 @@ test("the key may depend on the restart number", async () => {
   const harness = createHarness();
   const of = sideEffectAgent({
     reply: replyWithCalls([["pay", "ada", 5]]),
-    pay: { key: (_, { restart: nth }) => `pay_${nth}` },
+    pay: { key: (_, { restart, attempt }) => `pay_${restart}_${attempt}` },
   });
   await played(harness, of);
-  expect(of.done).toMatchObject([{ key: "pay_1" }]);
+  expect(of.done).toMatchObject([{ key: "pay_1_1" }]);
 });
 
 test("a call whose key function returns null gets the derived key", async () => {
