@@ -4,6 +4,7 @@
  */
 import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
+import { prose } from "./sentences.ts";
 
 /** The agent, and in `performed` the number of calls that really ran so far. */
 export const workload = (beats: number) => sized({ beats, replyMs: 0 });
@@ -44,18 +45,4 @@ export function sized({ beats, replyMs }: { readonly beats: number; readonly rep
     },
   });
   return { agent, performed };
-}
-
-/** Text from a small vocabulary, different for each seed. It compresses about as well as prose. */
-function prose(seed: number, characters: number): string {
-  const words = "the run goes on from its last checkpoint when a process dies and no effect happens twice so".split(
-    " ",
-  );
-  let state = seed * 2_654_435_761;
-  let text = "";
-  while (text.length < characters) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    text += `${words[state % words.length] ?? ""}${state % 7 === 0 ? String(state % 9_973) : ""} `;
-  }
-  return text.slice(0, characters);
 }

@@ -1,11 +1,14 @@
 /**
- * `npm run cost [-- BEATS]`: measures what 1,000 beats cost on AWS, for several numbers of beats per invocation. It does
- * so where one process makes all invocations of the run, and where each invocation is a new process, which knows nothing.
+ * `npm run cost [-- BEATS] [--localstack]`: measures what 1,000 beats cost on AWS, for several numbers of beats per
+ * invocation. It does so where one process makes all invocations of the run, and where each invocation is a new process,
+ * which knows nothing.
  *
- * It runs against LocalStack, counts every request that the SDK sends with the capacity that DynamoDB charges, and
- * multiplies by list prices. The model's cost, and the time that a function waits for it, are not included. Exits 1 if
- * a cost exceeds its bound in `cost-bounds.ts`.
+ * It counts every request with the capacity that DynamoDB charges, and multiplies by list prices. The requests are those
+ * of the real adapter, which sends them to a table in memory; with `--localstack` the SDK sends them to LocalStack. The
+ * model's cost, and the time that a function waits for it, are not included. Exits 1 if a cost exceeds its bound in
+ * `cost-bounds.ts`.
  */
+import { parseArgs } from "node:util";
 import { workload } from "../bench/workload.ts";
 import { definitionOf } from "../src/adapters/aws/machine/asl.ts";
 import type { MachineState } from "../src/adapters/aws/machine/asl-states.ts";
@@ -24,6 +27,12 @@ import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
 import type { Runner } from "../src/engine/context/runner.ts";
+import { systemClock } from "../src/adapters/local/clock.ts";
+import { memoryStore } from "../src/adapters/memory/tables.ts";
+import { memoryWorld } from "../src/adapters/memory/world.ts";
+import type { Inbox } from "../src/ports/inbox.ts";
+import type { RunTable } from "../src/ports/run-table.ts";
+import { dynamoTable } from "../test/support/aws/dynamo-table.ts";
 import { BOUNDS, tooDear } from "./cost-bounds.ts";
 import { type Deployed, onLocalStack } from "./on-localstack.ts";
 import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "./prices.ts";
@@ -73,16 +82,19 @@ const nothing = (): Counts => ({
   },
 });
 
-async function measure(deployment: Deployed, beats: number): Promise<void> {
+/** Where the requests go, and how a process begins there: its world, whose requests are added to `counts`. */
+type Process = (of: { readonly beatsPerInvocation: number; readonly counts: Counts }) => World;
+
+async function measure(process_: Process, beats: number): Promise<void> {
   const rows: Record<string, string | number>[] = [];
   for (const [beatsPerInvocation, bound] of BOUNDS) {
-    for (const process of ["same", "new"] as const) {
+    for (const kind of ["same", "new"] as const) {
       const counts = nothing();
-      const one = worldOf(deployment, { beatsPerInvocation, counts });
-      const world = () => (process === "same" ? one : worldOf(deployment, { beatsPerInvocation, counts }));
-      await drive(world, { beats, counts });
+      const begin = () => process_({ beatsPerInvocation, counts });
+      const one = begin();
+      await drive(() => (kind === "same" ? one : begin()), { beats, counts });
       const row = priced(counts, beats / 1_000);
-      rows.push({ B: beatsPerInvocation, process, ...row, "at most $": bound[process].toFixed(5) });
+      rows.push({ B: beatsPerInvocation, process: kind, ...row, "at most $": bound[kind].toFixed(5) });
     }
   }
   console.table(rows);
@@ -99,18 +111,64 @@ async function measure(deployment: Deployed, beats: number): Promise<void> {
   console.log("Logs are beside the sum: they cost what is kept of them.");
 }
 
-/** A world whose chain starts nothing: this script drives the beats itself. */
-function worldOf(
-  deployment: Deployed,
-  { beatsPerInvocation, counts }: { readonly beatsPerInvocation: number; readonly counts: Counts },
-): World {
-  const clients = awsClients({ requestMs: 30_000 });
-  meter(clients, (call) => count(counts, call));
+/** The parts of a world that are the same everywhere. Its chain starts nothing: this script drives the beats itself. */
+function partsFor({ beatsPerInvocation, counts }: Parameters<Process>[0]) {
   const limits = limitsFor(60_000, { beatsPerInvocation });
   // Powertools adds about 400 bytes to a record: the function's name, memory, ARN and request, level, service and time.
   const telemetry = { record: (record: object) => void (counts.logBytes += JSON.stringify(record).length + 400) };
   const chain = { start: async () => ({ kind: "started" as const }), wake: async () => ({ kind: "awake" as const }) };
-  return { ...awsWorld({ ...deployment, clients, limits, telemetry }), chain };
+  return { limits, telemetry, chain };
+}
+
+function emulatedWorld(deployment: Deployed, of: Parameters<Process>[0]): World {
+  const { chain, ...parts } = partsFor(of);
+  const clients = awsClients({ requestMs: 30_000 });
+  meter(clients, (call) => count(of.counts, call));
+  return { ...awsWorld({ ...deployment, clients, ...parts }), chain };
+}
+
+/** The adapter of DynamoDB over a table in memory, which computes the capacity, and objects in memory. */
+function inMemory(): Process {
+  const tables = dynamoTable();
+  const { sent } = tables;
+  const store = memoryStore();
+  return (of) => {
+    const { counts } = of;
+    const world = { ...memoryWorld({ store, clock: systemClock, ...partsFor(of) }), ...partsFor(of) };
+    const { objects } = world;
+    const ports = tables.process();
+    const told = <T extends object>(port: T): T =>
+      new Proxy(port, {
+        get: (target, name) => {
+          const call: unknown = Reflect.get(target, name);
+          if (typeof call !== "function") return call;
+          return async (...given: unknown[]) => {
+            const from = sent.length;
+            try {
+              return (await Reflect.apply(call, target, given)) as unknown;
+            } finally {
+              for (const { operation, units } of sent.slice(from)) {
+                count(counts, { service: "table", operation, units, input: {} });
+              }
+            }
+          };
+        },
+      });
+    return {
+      ...{ ...world, table: told<RunTable>(ports), inbox: told<Inbox>(ports) },
+      objects: {
+        ...objects,
+        get: (key) => {
+          counts.gets += 1;
+          return objects.get(key);
+        },
+        put: (key, bytes) => {
+          counts.puts += 1;
+          return objects.put(key, bytes);
+        },
+      },
+    };
+  };
 }
 
 function count(counts: Counts, { service, operation, units }: MeteredCall): void {
@@ -180,4 +238,8 @@ function priced(counts: Counts, thousands: number): Record<string, string | numb
   };
 }
 
-await onLocalStack("cost", (deployment) => measure(deployment, Number(process.argv[2] ?? 200)));
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { localstack: { type: "boolean" } } });
+const beats = Number(positionals[0] ?? 200);
+if (values.localstack === true) {
+  await onLocalStack("cost", (deployment) => measure((of) => emulatedWorld(deployment, of), beats));
+} else await measure(inMemory(), beats);

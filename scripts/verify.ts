@@ -42,6 +42,7 @@ const CHECKS: readonly Step[] = [
 const BENCHMARKS: readonly Step[] = [
   ["benchmark, small", () => command("node", "bench/main.ts", "--small")],
   ["benchmark of the dial, small", () => command("node", "bench/dial.ts", "2")],
+  ["cost of beats", () => command("node", "scripts/cost.ts")],
 ];
 
 const crash = (name: string, ...words: readonly string[]): Step => [
@@ -81,7 +82,7 @@ const FULL: readonly Stage[] = [
       ["mutants", () => command("node", "test/mutation/run.ts")],
       ["tests", () => tests("--config=vitest.config.ts")],
       ["tests on LocalStack", () => tests("--config=vitest.localstack.config.ts")],
-      ["cost of beats on LocalStack", () => command("node", "scripts/cost.ts")],
+      ["cost of beats on LocalStack", () => command("node", "scripts/cost.ts", "--localstack")],
     ],
   ],
 ];

@@ -3,6 +3,7 @@
  * request is applied as a whole when it is sent, so a test chooses the order of the requests of several processes.
  */
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
+import { readUnits, writeUnits } from "./capacity.ts";
 import { Dynamo } from "../../../src/adapters/aws/table/dynamo.ts";
 import type { Item as StoredItem } from "../../../src/adapters/aws/table/item.ts";
 import { dynamoInbox } from "../../../src/adapters/aws/table/messages.ts";
@@ -36,7 +37,7 @@ interface Request extends Expressions {
 export interface Network {
   readonly clock: Pick<Clock, "after">;
   /** `apply` applies the request now and returns the answer, or throws what DynamoDB answers. */
-  send(request: Omit<Sent, "isRefused">, apply: () => object): Promise<object>;
+  send(request: Omit<Sent, "isRefused" | "units">, apply: () => object): Promise<object>;
 }
 
 export interface Sent {
@@ -44,6 +45,8 @@ export interface Sent {
   readonly operation: string;
   readonly input: Request;
   readonly isRefused: boolean;
+  /** The capacity that DynamoDB charges; 0 for requests that no measurement sends. */
+  readonly units: number;
 }
 
 export interface DynamoTable {
@@ -65,12 +68,18 @@ export function dynamoTable(network?: Network): DynamoTable {
   const sent: Sent[] = [];
   const waiting: { readonly operation: string; readonly act: () => Promise<unknown> | void }[] = [];
   const apply = (operation: string, input: Request): object => {
+    const key = keyText(input.Key ?? input.Item ?? {});
+    const before = structuredClone(items.get(key));
+    const tell = (isRefused: boolean): void => {
+      const units = operation === "GetItem" ? readUnits(before) : writeUnits(before, items.get(key));
+      sent.push({ operation, input, isRefused, units: operation === "TransactWriteItems" ? 0 : units });
+    };
     try {
       const output = applied(items, operation, input);
-      sent.push({ operation, input, isRefused: false });
+      tell(false);
       return output;
     } catch (error) {
-      sent.push({ operation, input, isRefused: true });
+      tell(true);
       throw error;
     }
   };
@@ -132,8 +141,16 @@ function gotten(items: Map<string, Item>, { RequestItems = {} }: Request): objec
   return { Responses: Object.fromEntries(found) };
 }
 
+/** The items of a run whose sort keys begin with a text: the only query of the table itself that the adapter sends. */
+function below(items: Map<string, Item>, { ExpressionAttributeValues: values = {} }: Request): readonly Item[] {
+  const [run, prefix = ""] = [values[":run"]?.S, values[":items"]?.S];
+  const found = [...items.values()].filter((each) => each["run"]?.S === run && each["item"]?.S?.startsWith(prefix));
+  return found.toSorted((one, other) => ((one["item"]?.S ?? "") < (other["item"]?.S ?? "") ? -1 : 1));
+}
+
 /** A query of an index, in the order of its sort key. An item without the attributes of the index is not in it. */
 function queried(items: Map<string, Item>, input: Request): object {
+  if (input.IndexName === undefined) return { Items: below(items, input) };
   const index = TABLE.indexes.find(({ name }) => name === input.IndexName);
   if (index === undefined) throw new Error(`this table has no index ${input.IndexName}`);
   const { KeyConditionExpression: ConditionExpression = "", Limit = Infinity } = input;

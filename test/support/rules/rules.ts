@@ -88,7 +88,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
-  scripts: { ours: /^(src|agents|infra|bench|localstack|test\/simulation)\//, packages: /^(rolldown|node:.+)$/ },
+  scripts: {
+    ours: /^(src|agents|infra|bench|localstack|test\/(simulation|support\/aws))\//,
+    packages: /^(rolldown|node:.+)$/,
+  },
   bench: { ours: /^(src|agents)\//, packages: /^(cairn-run|zod|node:.+)$/ },
   "test/localstack": {
     ours: /^(src|test|infra|localstack|functions|agents)\//,

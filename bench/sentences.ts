@@ -1,0 +1,24 @@
+/** Text that compresses as the text of models and tools does: sentences of the documentation, in another order each. */
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+const DOCS = join(import.meta.dirname, "../docs");
+
+const SENTENCES: readonly string[] = readdirSync(DOCS)
+  .filter((name) => name.endsWith(".md"))
+  .toSorted()
+  .flatMap((name) => readFileSync(join(DOCS, name), "utf8").split(/\n\s*\n/))
+  .filter((paragraph) => /^[A-Z*]/.test(paragraph))
+  .flatMap((paragraph) => paragraph.replace(/\s+/g, " ").split(/(?<=[.:;]) /))
+  .filter(({ length }) => length > 30);
+
+/** Different for each seed, and the same each time. */
+export function prose(seed: number, characters: number): string {
+  let state = seed * 2_654_435_761;
+  let text = "";
+  while (text.length < characters) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    text += `${SENTENCES[state % SENTENCES.length] ?? ""} `;
+  }
+  return text.slice(0, characters);
+}
