@@ -11,6 +11,8 @@ import {
 } from "@aws-sdk/client-sfn";
 import { expect, inject, vi } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
+import { dueOf } from "../../src/adapters/aws/table/keys.ts";
+import { dueAt } from "../../src/protocol/due.ts";
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
 import { ROUTE_ERROR } from "../../src/adapters/aws/machine/machine-input.ts";
@@ -195,15 +197,21 @@ export async function setAttribute(
 ): Promise<void> {
   const row = await world.table.read(run, 0);
   if (row === null) throw new Error(`run ${run} is gone`);
-  const { checksum = "" } = rewriteRow(row, { [of.name]: of.value });
+  const changed = rewriteRow(row, { [of.name]: of.value });
+  const { checksum = "" } = changed;
   await clients.table.repeating.send(
     new UpdateItemCommand({
       TableName: stack.table,
       Key: { run: { S: run }, item: { S: "row" } },
-      UpdateExpression: "SET #name = :value, #checksum = :checksum",
+      UpdateExpression: "SET #name = :value, #checksum = :checksum, #due = :due",
       ConditionExpression: "attribute_exists(#run)",
-      ExpressionAttributeNames: { "#name": ATTRIBUTES[of.name], "#checksum": ATTRIBUTES.checksum, "#run": "run" },
-      ExpressionAttributeValues: { ":value": { N: String(of.value) }, ":checksum": { S: checksum } },
+      ExpressionAttributeNames: {
+        ...{ "#name": ATTRIBUTES[of.name], "#checksum": ATTRIBUTES.checksum, "#run": "run", "#due": ATTRIBUTES.due },
+      },
+      ExpressionAttributeValues: {
+        ...{ ":value": { N: String(of.value) }, ":checksum": { S: checksum } },
+        ":due": { S: dueOf(dueAt(changed), run) },
+      },
     }),
   );
 }
