@@ -1,4 +1,4 @@
-/** The commands that work on the recorded history of a run: `export` and `replay`. */
+/** The commands that work on the recorded history of a run: `export`, `replay` and `pin`. */
 import type { Command } from "commander";
 import { HELP } from "../operations/help.ts";
 import { type Into, wholeNumber } from "./arguments.ts";
@@ -21,5 +21,12 @@ export function addRecorded(program: Command, { shell, ends }: Into): void {
     .option("--against <agent>", "also show the first request that today's agent would make differently")
     .action(async (run: string, _, command: Command) =>
       ends((await import("./commands/replay.ts")).replayRun(shell, { run, flags: command.optsWithGlobals() })),
+    );
+  program
+    .command("pin <run>")
+    .description(HELP.pin)
+    .option("--out <folder>", "the folder of the test and of the recording that it reads", "pinned")
+    .action(async (run: string, _, command: Command) =>
+      ends((await import("./commands/pin.ts")).pinRun(shell, { run, flags: command.optsWithGlobals() })),
     );
 }

@@ -10,6 +10,7 @@ export const HELP = {
   diagnose: "which typical failure a run shows, the evidence, and what to do first",
   verify: "check that all data of a run or an export is unchanged and complete since its start",
   export: "write a run to one file that needs no store, for replay and for the record; a live run as it is now",
+  pin: "write an ended run as a regression test of its agent, with its ledger as the expectation",
   send: "send a message to the model of a run",
   decide: "approve or deny a call that waits for approval",
   approve: "approve a call, or more budget, that a run waits for; name the gate or its call if there are several",

@@ -95,7 +95,7 @@ export const READ_ROWS = {
     },
   }),
   export: operation({
-    ...{ scope: "read", writes: false, typed: [{ command: "export" }] },
+    ...{ scope: "read", writes: false, typed: [{ command: "export" }, { command: "pin", help: HELP.pin }] },
     help: HELP.export,
     input: runInput,
     run: async (

@@ -63,10 +63,10 @@ function scriptedReply({ parts, tokensIn, tokensOut }: EventOf<"ModelCallComplet
   return { text, calls, tokensIn, tokensOut };
 }
 
-function jsonIn({ blobs }: Archive, value: Value): Json {
+/** The JSON of a recorded value. Throws `Unreadable` if the export left it out. */
+export function jsonIn({ blobs }: Archive, value: Value): Json {
   if (value.kind === "inline") return value.json;
   const json = blobs.get(value.sha256);
-  if (json === undefined)
-    throw new Unreadable(`the export does not contain the large arguments of a call, blob ${value.sha256}`);
+  if (json === undefined) throw new Unreadable(`the export does not contain a large value, blob ${value.sha256}`);
   return json;
 }

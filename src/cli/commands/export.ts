@@ -37,7 +37,7 @@ export async function exportToFile(shell: Shell, asked: Asked): Promise<number> 
     return EXIT.done;
   }
   const file = resolve(shell.cwd, out);
-  const { found, bytes } = await writeFile(shell, { opened, run, file });
+  const { found, bytes } = await writeExport(shell, { opened, run, file });
   const { digest, counts, leftOut } = found;
   const { agent, status, version } = found.run;
   if (shell.json) printDocument(shell, { run, agent, status, version, file, bytes, ...counts, leftOut, digest });
@@ -45,7 +45,8 @@ export async function exportToFile(shell: Shell, asked: Asked): Promise<number> 
   return EXIT.done;
 }
 
-async function writeFile(
+/** Writes the export of a run to `file`, an absolute path. */
+export async function writeExport(
   shell: Shell,
   { opened, run, file }: { readonly opened: Opened; readonly run: string; readonly file: string },
 ): Promise<{ readonly found: Exported; readonly bytes: number }> {
@@ -119,15 +120,19 @@ function inWords(
   ].join("\n");
 }
 
-function alreadyThere(shell: Shell, file: string): CliError {
+export function alreadyThere(shell: Shell, file: string, instead = "ANOTHER.jsonl.gz"): CliError {
   const why = "an export never replaces a file; delete that file, or name another one";
-  const next = retyped(shell, "--out", "ANOTHER.jsonl.gz");
+  const next = retyped(shell, "--out", instead);
   return new CliError({ code: "FileExists", exit: EXIT.refused, what: `${file} already exists`, why, next });
 }
 
-function unwritable(shell: Shell, { file, cause }: { readonly file: string; readonly cause: unknown }): CliError {
+export function unwritable(
+  shell: Shell,
+  of: { readonly file: string; readonly cause: unknown; readonly instead?: string },
+): CliError {
+  const { file, cause, instead = "ANOTHER.jsonl.gz" } = of;
   const why = cause instanceof Error ? cause.message : String(cause);
-  const next = retyped(shell, "--out", "ANOTHER.jsonl.gz");
+  const next = retyped(shell, "--out", instead);
   const what = `${file} cannot be written`;
   return new CliError({ code: "FileUnwritable", exit: EXIT.usage, what, why, next }, { cause });
 }

@@ -16,3 +16,4 @@ export type { KillPoint } from "./kill-points.ts";
 export { type AgentRun, type RunAgentOptions, runAgent } from "./run-agent.ts";
 export { type Conversation, type ScriptedReply, scriptedModel } from "../../sdk/scripted.ts";
 export { recordedModel } from "../../sdk/recorded.ts";
+export { type Pinned, type PinnedCall, type RecordedRun, expectPinned, recordedRun } from "./recorded-run.ts";

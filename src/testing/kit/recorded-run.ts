@@ -1,0 +1,160 @@
+/**
+ * A recorded run as the surroundings of a new one: the model replies, the tools answer and the operator decides as they
+ * did then. So a change of the agent shows in what becomes of the run.
+ */
+import assert from "node:assert/strict";
+import { type Archive, type LedgerEntry, readArchive } from "../../codec/archive.ts";
+import { Unreadable, canonical } from "../../codec/canonical.ts";
+import { asJson } from "../../codec/value.ts";
+import type { Event } from "../../core/event.ts";
+import type { Json } from "../../core/json.ts";
+import { jsonIn, recordedModel } from "../../sdk/recorded.ts";
+import type { FakeService } from "./fake-service.ts";
+import type { AgentRun, RunAgentOptions } from "./run-agent.ts";
+
+/** What a run came to: the expectation of a pinned test. */
+export interface Pinned {
+  readonly status: string;
+  readonly result: Json;
+  readonly calls: readonly PinnedCall[];
+}
+
+/** One entry of the ledger. */
+export interface PinnedCall extends Pick<LedgerEntry, "call" | "tool" | "effect"> {
+  readonly status: LedgerEntry["status"];
+}
+
+export interface RecordedRun {
+  /** For `runAgent`. */
+  readonly options: Omit<RunAgentOptions, "input"> & { readonly input: never };
+  /** What the recorded run came to. */
+  readonly pinned: Pinned;
+}
+
+/** Throws `AssertionError` if the run came to something else. */
+export function expectPinned({ status, result, calls }: AgentRun, pinned: Pinned): void {
+  const seen: Pinned = { status, result, calls: calls.map((call) => pinnedCall(call, true)) };
+  assert.deepStrictEqual(seen, pinned);
+}
+
+/**
+ * The run in `exported`, the bytes of a file from `cairn export`.
+ *
+ * @throws Unreadable if the file is no complete export, or if the run cannot be repeated: it has not completed or
+ * failed, dispatched child runs, or had a call that a human edited or whose outcome stayed unknown
+ */
+export function recordedRun(exported: Uint8Array): RecordedRun {
+  const archive = readArchive(exported);
+  const { run, calls, commits } = archive;
+  const events = commits.flatMap((commit) => commit.events);
+  const why = whyNotRepeatable(archive, events);
+  if (why !== null) throw new Unreadable(`run ${run.run} cannot be repeated: ${why}`, "NotRepeatable");
+  const tools = new Set(calls.flatMap(({ tool, attempts }) => (attempts > 0 ? [tool] : [])));
+  const results = resultsIn(archive, events);
+  const recorded = callsIn(archive, { events, results });
+  const input = jsonIn(archive, run.task) as never;
+  return {
+    options: {
+      ...{ input, model: recordedModel(exported) },
+      tools: Object.fromEntries([...tools].map((tool) => [tool, recordedTool(tool, recorded)])),
+      decide: ({ call }) => (deniedIn(events).has(call) ? "deny" : "approve"),
+    },
+    pinned: {
+      status: run.status,
+      result: run.result === null ? null : jsonIn(archive, run.result),
+      calls: calls.map((entry) => pinnedCall(entry, results.has(entry.call))),
+    },
+  };
+}
+
+const SETTLED: ReadonlySet<string> = new Set(["succeeded", "failed", "reconciled", "compensated"]);
+
+function whyNotRepeatable({ run, calls }: Archive, events: readonly Event[]): string | null {
+  if (run.status !== "completed" && run.status !== "failed") return `it is ${run.status}`;
+  const open = calls.find(({ status }) => !SETTLED.has(status));
+  if (open !== undefined) return `call ${open.call} of ${open.tool} is ${open.status}`;
+  if (events.some(({ kind }) => kind === "ChildDispatched")) return "it dispatched child runs";
+  const edited = events.find((event) => event.kind === "HumanApprovalReceived" && event.decision.as === "edit");
+  return edited === undefined ? null : "a human edited one of its calls";
+}
+
+/** How a call was settled does not matter: a reconciled call succeeds or fails by itself in the new run. */
+const pinnedCall = ({ call, tool, effect, status }: LedgerEntry, succeeded: boolean): PinnedCall => ({
+  ...{ call, tool, effect },
+  status: status !== "reconciled" ? status : succeeded ? "succeeded" : "failed",
+});
+
+const deniedIn = (events: readonly Event[]): ReadonlySet<string> =>
+  new Set(
+    events.flatMap((event) =>
+      event.kind === "HumanApprovalReceived" && event.decision.as === "deny" ? [event.call] : [],
+    ),
+  );
+
+interface RecordedCall {
+  readonly tool: string;
+  readonly args: string;
+  readonly outcome: { readonly kind: "succeeded"; readonly result: Json } | { readonly kind: "failed" };
+}
+
+/** The results of the calls that succeeded. */
+function resultsIn(archive: Archive, events: readonly Event[]): ReadonlyMap<string, Json> {
+  const results = new Map<string, Json>();
+  for (const event of events) {
+    if (event.kind === "ToolResultRecorded" && event.outcome === "succeeded")
+      results.set(event.call, jsonIn(archive, event.value));
+    if (event.kind === "ToolResultReconciled" && event.answer.as === "succeeded")
+      results.set(event.call, event.answer.value === null ? null : jsonIn(archive, event.answer.value));
+  }
+  return results;
+}
+
+/** The calls that ran, in the order in which the model proposed them. */
+function callsIn(
+  archive: Archive,
+  { events, results }: { readonly events: readonly Event[]; readonly results: ReadonlyMap<string, Json> },
+): readonly RecordedCall[] {
+  const args = events
+    .filter((event) => event.kind === "ModelCallCompleted")
+    .flatMap(({ parts }) => parts.filter((part) => part.kind === "call"))
+    .map((part) => canonical(jsonIn(archive, part.args)));
+  return archive.calls.flatMap(({ call, tool, attempts, undoes }): RecordedCall[] => {
+    if (attempts === 0 || undoes !== undefined) return [];
+    const result = results.get(call);
+    const outcome = result === undefined ? ({ kind: "failed" } as const) : ({ kind: "succeeded", result } as const);
+    return [{ tool, args: args[Number(call.slice(1)) - 1] ?? "", outcome }];
+  });
+}
+
+/** A tool that answers as it did. A repeated key gets its answer again. */
+function recordedTool(name: string, recorded: readonly RecordedCall[]): FakeService<unknown> {
+  let left = recorded.filter(({ tool }) => tool === name);
+  const byKey = new Map<string, RecordedCall>();
+  const next = (input: unknown): RecordedCall | undefined => {
+    const parsed = asJson(input);
+    const args = parsed.ok ? canonical(parsed.json) : "";
+    // A schema may have added defaults to the recorded arguments, so without a match the next call counts.
+    const found = left.find((call) => call.args === args) ?? left[0];
+    left = left.filter((call) => call !== found);
+    return found;
+  };
+  return {
+    ...{ name, requests: [], effects: [] },
+    call: async ({ input, key }) => {
+      const call = byKey.get(key) ?? next(input);
+      if (call === undefined) throw new Error(`the recorded run has no further call of ${name}`);
+      byKey.set(key, call);
+      if (call.outcome.kind === "failed") throw new Error(`${name} failed in the recorded run`);
+      return call.outcome.result;
+    },
+    probe: ({ key }) => {
+      const outcome = byKey.get(key)?.outcome;
+      return outcome?.kind === "succeeded" ? { kind: "happened", result: outcome.result } : { kind: "absent" };
+    },
+    undo: () => undefined,
+    reset: () => {
+      left = recorded.filter(({ tool }) => tool === name);
+      byKey.clear();
+    },
+  };
+}
