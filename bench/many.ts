@@ -7,12 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { openStore } from "../src/adapters/local/store/database.ts";
-import { startSupervisor } from "../src/adapters/local/workers/supervisor.ts";
-import { localWorld } from "../src/adapters/local/world.ts";
-import { limitsFor } from "../src/protocol/limits.ts";
-import { startRun } from "../src/operations/start.ts";
-import { sized } from "./workload.ts";
+import { type Load, openMany } from "./drive-many.ts";
 
 const { values } = parseArgs({
   options: {
@@ -25,49 +20,17 @@ const { values } = parseArgs({
 const workers = Number(values.workers);
 const beatsPerWorker = Number(values["beats-per-worker"]);
 
-interface Load {
-  readonly runs: number;
-  readonly beats: number;
-  readonly replyMs: number;
-  readonly perInvocation: number;
-}
-
-/** Starts that many runs, and drives them to their ends. Returns the seconds from the first attempt to the last end. */
-async function drive({ runs, beats, replyMs, perInvocation }: Load): Promise<number> {
+/** The seconds from the first attempt to the last end. */
+async function secondsOf(load: Load): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-many-"));
-  const store = openStore({ dir, create: true });
-  const limits = limitsFor(60_000, { beatsPerInvocation: perInvocation });
-  const agentFiles = [join(import.meta.dirname, "many-agent.ts")];
   try {
-    const world = localWorld({ store, limits, telemetry: { record: () => undefined } });
-    const { agent } = sized({ beats, replyMs });
-    for (let index = 0; index < runs; index += 1) {
-      const started = await startRun(world, { agent, input: { beats }, tenant: "bench", idempotencyKey: null });
-      if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
-    }
+    const runs = await openMany(dir, { ...load, workers, beatsPerWorker });
     const begun = performance.now();
-    let open = runs;
-    const ended = Promise.withResolvers<void>();
-    const supervisor = startSupervisor({
-      ...{ store, limits, workers, beatsPerWorker },
-      worker: {
-        module: new URL("../src/cli/workers/worker.ts", import.meta.url),
-        args: [JSON.stringify({ dir, limits, agentFiles, prices: {} })],
-        execArgv: [],
-        env: { ...process.env, BENCH_BEATS: String(beats), BENCH_REPLY_MS: String(replyMs) },
-      },
-      onEvent: (event) => {
-        if (event.kind === "attemptFailed") ended.reject(new Error(`${event.how} ${event.error?.message ?? ""}`));
-        if (event.kind === "moved" && event.state === "End") open -= 1;
-        if (open === 0) ended.resolve();
-      },
-    });
-    await ended.promise;
+    await runs.drive();
     const seconds = (performance.now() - begun) / 1_000;
-    await supervisor.drain();
+    await runs.close();
     return seconds;
   } finally {
-    store.close();
     rmSync(dir, { recursive: true });
   }
 }
@@ -85,7 +48,7 @@ for (const [what, load] of Object.entries(LOADS)) {
   const times: number[] = [];
   for (let round = 0; round < Number(values.rounds); round += 1) {
     console.error(`${what}: round ${round + 1} of ${values.rounds}`);
-    times.push(await drive(load));
+    times.push(await secondsOf(load));
   }
   const [median = 0] = times.toSorted((one, other) => one - other).slice(Math.floor(times.length / 2));
   const perSecond = (load.runs * load.beats) / median;

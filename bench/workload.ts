@@ -9,7 +9,12 @@ import { prose } from "./sentences.ts";
 /** The agent, and in `performed` the number of calls that really ran so far. */
 export const workload = (beats: number) => sized({ beats, replyMs: 0 });
 
-export function sized({ beats, replyMs }: { readonly beats: number; readonly replyMs: number }) {
+export function sized(of: {
+  readonly beats: number;
+  readonly replyMs: number;
+  readonly called?: (turn: number) => void;
+}) {
+  const { beats, replyMs, called = () => undefined } = of;
   const performed = { none: 0, keyed: 0, model: 0 };
   const delay = replyMs > 0 ? { delayMs: replyMs } : {};
   const answer = (effect: "none" | "keyed", turn: number): string => {
@@ -24,6 +29,7 @@ export function sized({ beats, replyMs }: { readonly beats: number; readonly rep
     model: scriptedModel({
       name: "long-model",
       reply: ({ turn }) => {
+        called(turn);
         performed.model += 1;
         if (turn >= beats) return { text: "done", ...delay };
         const calls = [{ tool: turn % 2 === 0 ? "look" : "write", args: { turn } }];

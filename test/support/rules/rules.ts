@@ -92,7 +92,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     ours: /^(src|agents|infra|bench|localstack|test\/(simulation|support\/aws))\//,
     packages: /^(rolldown|node:.+)$/,
   },
-  bench: { ours: /^(src|agents)\//, packages: /^(cairn-run|zod|node:.+)$/ },
+  bench: { ours: /^((src|agents)\/|scripts\/marks\.ts$)/, packages: /^(cairn-run|zod|node:.+)$/ },
   "test/localstack": {
     ours: /^(src|test|infra|localstack|functions|agents)\//,
     packages: /^(vitest|cairn-run|zod|@aws-sdk\/.+|node:.+)$/,

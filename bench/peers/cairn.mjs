@@ -1,0 +1,20 @@
+/**
+ * cairn from its sources. Variants: `in-N`, in this process with N beats per invocation; `work-N`, by a supervisor with a
+ * worker process, as the commands do it. Its agent makes the same texts by itself.
+ */
+import { join } from "node:path";
+
+export async function open(dir, steps, variant) {
+  const [how, perInvocation] = variant.split("-");
+  const store = join(dir, "store");
+  if (how === "in") {
+    const { drive } = await import("../drive.ts");
+    const called = (turn) => void (turn < steps.beats && steps.model(turn));
+    return { run: () => drive(store, { beats: steps.beats, perInvocation: Number(perInvocation), called }) };
+  }
+  const { openMany } = await import("../drive-many.ts");
+  const { runs, beats } = steps;
+  const load = { runs, beats, replyMs: 0, perInvocation: Number(perInvocation), workers: 1, beatsPerWorker: 256 };
+  const many = await openMany(store, load);
+  return { run: many.drive, close: many.close };
+}
