@@ -118,9 +118,14 @@ function cancelStops(history: Simulated): readonly string[] {
   ];
 }
 
-/** Bytes that could not be verified: an alarm, and not one more commit of that invocation. */
+/**
+ * Bytes that could not be verified: an alarm, and not one more commit of that invocation. An invocation that thaws after
+ * its time has not heard the answer of its read. It releases the run, and its commit says which store was away.
+ */
 function damageStops({ record }: Simulated): readonly string[] {
-  const commits = callsOf(record.calls, "table.commit").filter(({ outcome }) => outcome?.kind === "committed");
+  const commits = callsOf(record.calls, "table.commit").filter(
+    ({ outcome, of: [commit] }) => outcome?.kind === "committed" && commit.storeOutage === null,
+  );
   const damaged = callsOf(record.calls, "objects.get").filter(
     ({ fault }) => fault === "damaged" || fault === "missing",
   );
