@@ -49,7 +49,16 @@ export function conversationOf(prompt: LanguageModelV4Prompt): Conversation {
 type SpokenMessage = Exclude<LanguageModelV4Message, { role: "system" }>;
 type SpokenPart = SpokenMessage["content"][number];
 
-function textOf({ content }: SpokenMessage): string {
+const texts = new WeakMap<SpokenMessage, string>();
+
+/** The text of a message. Requests of one run share their messages, so it is made once. */
+function textOf(message: SpokenMessage): string {
+  const text = texts.get(message) ?? joinedText(message);
+  if (Object.isFrozen(message)) texts.set(message, text);
+  return text;
+}
+
+function joinedText({ content }: SpokenMessage): string {
   const words = (part: SpokenPart): string[] => {
     if (part.type === "text") return [part.text];
     if (part.type !== "tool-result") return [];

@@ -85,5 +85,20 @@ function resultOf(
 
 const CHARACTERS_PER_TOKEN = 4;
 
-const tokensOf = (said: LanguageModelV4Prompt | LanguageModelV4Content[]): number =>
-  Math.ceil(JSON.stringify(said).length / CHARACTERS_PER_TOKEN);
+/** The tokens of a list as JSON. Requests of one run share their messages, so each message is measured once. */
+function tokensOf(said: LanguageModelV4Prompt | LanguageModelV4Content[]): number {
+  const commas = Math.max(0, said.length - 1);
+  const characters = said.reduce((sum, each) => sum + charactersOf(each), "[]".length + commas);
+  return Math.ceil(characters / CHARACTERS_PER_TOKEN);
+}
+
+const measured = new WeakMap<object, number>();
+
+function charactersOf(each: object): number {
+  const known = measured.get(each);
+  if (known !== undefined) return known;
+  const characters = JSON.stringify(each).length;
+  // A message that may still change is measured each time.
+  if (Object.isFrozen(each)) measured.set(each, characters);
+  return characters;
+}
