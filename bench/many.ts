@@ -12,7 +12,7 @@ import { type Load, openMany } from "./drive-many.ts";
 const { values } = parseArgs({
   options: {
     workers: { type: "string", default: String(Math.max(1, availableParallelism() - 1)) },
-    "beats-per-worker": { type: "string", default: "16" },
+    "beats-per-worker": { type: "string", default: "256" },
     rounds: { type: "string", default: "5" },
     only: { type: "string" },
   },

@@ -112,7 +112,7 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     )
     .option(
       "--beats-per-worker <n>",
-      "runs of one agent that a worker advances at the same time (default: the config file, then 256)",
+      "runs of one agent that a worker advances at the same time (default: the config file, then 16)",
       wholeNumber(1, 1_000),
     )
     .option("--beat-seconds <seconds>", BEAT)

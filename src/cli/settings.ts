@@ -46,17 +46,10 @@ export interface Settings {
 
 const OWN_PACKAGE = dirname(fileURLToPath(import.meta.resolve("#package")));
 const BEAT_SECONDS = 60;
-const BEATS_PER_WORKER = 256;
-const BEATS_PER_INVOCATION = 16;
+const BEATS_PER_WORKER = 16;
 
-/** What a command takes if no source sets it. */
-export interface Defaults {
-  /** The maximum duration of a beat. */
-  readonly beatSeconds?: number;
-  readonly beatsPerInvocation?: number;
-}
-
-export async function settingsOf(shell: Shell, flags: BeatFlags, defaults: Defaults = {}): Promise<Settings> {
+/** `beatSeconds`: the maximum duration of a beat if no source sets it. */
+export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
   const config = await loadConfig(shell.cwd);
   const examples = config === null ? await loadConfig(OWN_PACKAGE) : null;
   const provider = await providerOf(shell, { flags, config });
@@ -68,7 +61,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, defaults: Defau
     agentFiles: config?.agents ?? [],
     exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
-    limits: limitsOf(shell, { flags, config, defaults: { ...defaultsIn(provider, shell), ...defaults } }),
+    limits: limitsOf(shell, { flags, config, beatSeconds }),
     prices: config?.prices ?? {},
     workers: flags.workers ?? config?.workers ?? Math.max(1, availableParallelism() - 1),
     beatsPerWorker: flags.beatsPerWorker ?? config?.beatsPerWorker ?? BEATS_PER_WORKER,
@@ -85,30 +78,19 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, defaults: Defau
 const typed = (option: string, value: string | undefined): readonly string[] =>
   value === undefined ? [] : [option, value];
 
-/**
- * Where a process of the user drives the runs, nothing is gained by leaving an invocation early. A process that is held
- * at fault points has one beat per invocation, so that it reaches all of them.
- */
-const defaultsIn = ({ driver }: WorldProvider, { env }: Shell): Required<Defaults> => ({
-  beatSeconds: BEAT_SECONDS,
-  beatsPerInvocation: driver === null && !env["CAIRN_HOLD"] ? BEATS_PER_INVOCATION : 1,
-});
-
 function limitsOf(
   shell: Shell,
-  of: { readonly flags: BeatFlags; readonly config: Config | null; readonly defaults: Required<Defaults> },
+  of: { readonly flags: BeatFlags; readonly config: Config | null; readonly beatSeconds: number },
 ): Limits {
   const { env } = shell;
-  const said = of.flags.beatSeconds ?? (env["CAIRN_BEAT_SECONDS"] || of.config?.beatSeconds) ?? of.defaults.beatSeconds;
+  const said = of.flags.beatSeconds ?? (env["CAIRN_BEAT_SECONDS"] || of.config?.beatSeconds) ?? of.beatSeconds;
   const seconds = Number(said);
   if (!(seconds >= 0.5 && seconds <= 900)) {
     const next = retyped(shell, "--beat-seconds", String(BEAT_SECONDS));
     throw usage({ what: `a beat cannot last ${said} seconds`, why: "it lasts 0.5 to 900 seconds", next });
   }
   try {
-    const { beatsPerInvocation } = of.defaults;
-    const change = { beatsPerInvocation, ...limitsIn(of.config ?? {}), ...changesOf(shell) };
-    return limitsFor(Math.round(seconds * 1_000), change);
+    return limitsFor(Math.round(seconds * 1_000), { ...limitsIn(of.config ?? {}), ...changesOf(shell) });
   } catch (error) {
     if (!(error instanceof InvariantViolated)) throw error;
     throw usage({ what: "the limits do not fit together", why: error.message, next: commandLine(shell.argv) });

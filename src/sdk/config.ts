@@ -20,7 +20,7 @@ export interface Config {
   /** The longest time of one beat, 0.5 to 900 seconds (the limit of Lambda); default 60. On AWS whole seconds. */
   readonly beatSeconds?: number;
   /**
-   * The most model replies per invocation, 1 to 1000; default 1 on AWS, 16 in the local world. With more, a run is claimed and its snapshot written
+   * The most model replies per invocation, 1 to 1000; default 1. With more, a run is claimed and its snapshot written
    * less often, and each intent is still committed before its call. A death loses at most one beat in any case.
    */
   readonly beatsPerInvocation?: number;
@@ -29,8 +29,8 @@ export interface Config {
   /** Worker processes of `cairn work`, 1 to 1000; default: the number of CPU cores less one, and at least 1. */
   readonly workers?: number;
   /**
-   * How many runs of one agent a worker process advances at the same time, 1 to 1000; default 256. A beat mostly waits
-   * for its model. Choose a small number if tools compute for long or block their process.
+   * How many runs of one agent a worker process advances at the same time, 1 to 1000; default 16. A beat mostly waits
+   * for its model, so a machine with many waiting runs may have 256. Choose 1 if tools block their process.
    */
   readonly beatsPerWorker?: number;
   /** Prices by model name. They override cairn's own list; the price of an agent overrides them. */

@@ -50,9 +50,7 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   shell.terminal.waitFor("loading the agent");
   registerResolution();
   const { agent, file } = await locateTyped(shell, { name: of.agent, settings });
-  // With one beat per invocation a task passes the most fault points.
-  const defaults = { beatSeconds: beatSecondsFor(agent), beatsPerInvocation: 1 };
-  const limits = chaosLimits((await settingsOf(shell, flags, defaults)).limits);
+  const limits = chaosLimits((await settingsOf(shell, flags, beatSecondsFor(agent))).limits);
   checkAgent(agent, limits);
   const { kind } = agent.topology;
   // The plain loops know no other topology than ReAct. Without its gates, plans or rounds they would do another task.

@@ -85,8 +85,9 @@ describe("a task that cannot share a process", () => {
 
   it("leaves its place when it is over", () => {
     const idle = place({ tasks: 0 });
-    expect(isSurplus(idle, { places: 3, workers: 2 })).toBe(true);
-    expect(isSurplus(idle, { places: 2, workers: 2 })).toBe(false);
-    expect(isSurplus(busy, { places: 3, workers: 2 })).toBe(false);
+    const house = place({ agent: null });
+    expect(isSurplus(idle, { places: [idle, busy, busy], workers: 2 })).toBe(true);
+    expect(isSurplus(idle, { places: [idle, busy, house], workers: 2 })).toBe(false);
+    expect(isSurplus(busy, { places: [busy, busy, busy], workers: 2 })).toBe(false);
   });
 });

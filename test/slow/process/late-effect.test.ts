@@ -21,43 +21,55 @@ const PACE_MS = LATE_MS / BEATS + 2;
 
 const lookSteps = (count: number): EffectsTask["steps"] => Array.from({ length: count }, () => "look");
 
-test("a call that outlived its timeout does nothing later, however many beats follow", async () => {
-  const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: "10" });
-  const side = externalServiceOf(harness);
-  const late = await start(harness, { of: "late", steps: ["bookLate", ...lookSteps(BEATS / 4)] });
-  const blocked = await start(harness, { of: "blocked", steps: ["mailLate", "look"] });
-  const { events } = startSupervisorProcess(harness, { workers: 1 });
-  const rowOf = async (run: string) => harness.world.table.read(run, Date.now());
-  const isGivenUp = async (run: string): Promise<boolean> =>
-    (await ledger(harness.world, run))?.[0]?.status === "unknown";
-  const bothAreGivenUp = async (): Promise<boolean> => (await isGivenUp(late)) && isGivenUp(blocked);
-  await expect.poll(bothAreGivenUp, { interval: 20 }).toBe(true);
+test.each([
+  // Each call ends a process of its own.
+  [1, 4, BEATS / 4],
+  // The first tries share a process, which ends for both: the unsafe one is tried once, and no run counts a death.
+  [16, 3, BEATS + 4],
+])(
+  "a call that outlived its timeout does nothing later, however many beats follow; %i share a process",
+  async (beatsPerWorker, ended, beats) => {
+    const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: "10" });
+    const side = externalServiceOf(harness);
+    const late = await start(harness, { of: "late", steps: ["bookLate", ...lookSteps(beats)] });
+    const blocked = await start(harness, { of: "blocked", steps: ["mailLate", "look"] });
+    const { events } = startSupervisorProcess(harness, { workers: 1, beatsPerWorker });
+    const rowOf = async (run: string) => harness.world.table.read(run, Date.now());
+    const isGivenUp = async (run: string): Promise<boolean> =>
+      (await ledger(harness.world, run))?.[0]?.status === "unknown";
+    const bothAreGivenUp = async (): Promise<boolean> => (await isGivenUp(late)) && isGivenUp(blocked);
+    await expect.poll(bothAreGivenUp, { interval: 20 }).toBe(true);
 
-  const runs = [late];
-  for (const of of ["a", "b", "c"]) runs.push(await start(harness, { of, steps: lookSteps(BEATS / 4) }));
-  const areOver = async (): Promise<boolean> =>
-    (await Promise.all(runs.map(rowOf))).every((row) => row !== null && hasEnded(row));
-  await expect.poll(areOver, { interval: 50 }).toBe(true);
+    const runs = [late];
+    for (const of of ["a", "b", "c"]) runs.push(await start(harness, { of, steps: lookSteps(beats) }));
+    const areOver = async (): Promise<boolean> =>
+      (await Promise.all(runs.map(rowOf))).every((row) => row !== null && hasEnded(row));
+    await expect.poll(areOver, { interval: 50 }).toBe(true);
 
-  expect(side.effects()).toEqual([]);
+    expect(side.effects()).toEqual([]);
 
-  // It really ran: three tries of the keyed one, one of the unsafe one, each of which ended its process.
-  const tries = side.requests().map(({ tool, pid }) => ({ tool, pid }));
-  expect(tries.map(({ tool }) => tool).toSorted()).toEqual(["bookLate", "bookLate", "bookLate", "mailLate"]);
-  expect(new Set(tries.map(({ pid }) => pid)).size).toBe(4);
-  expect((await ledger(harness.world, late))?.[0]).toMatchObject({ tool: "bookLate", status: "unknown", attempts: 3 });
-  expect(await rowOf(blocked)).toMatchObject({ status: "blocked", takeovers: 0 });
+    // It really ran: three tries of the keyed one, one of the unsafe one.
+    const tries = side.requests().map(({ tool, pid }) => ({ tool, pid }));
+    expect(tries.map(({ tool }) => tool).toSorted()).toEqual(["bookLate", "bookLate", "bookLate", "mailLate"]);
+    expect(new Set(tries.map(({ pid }) => pid)).size).toBe(ended);
+    expect((await ledger(harness.world, late))?.[0]).toMatchObject({
+      tool: "bookLate",
+      status: "unknown",
+      attempts: 3,
+    });
+    expect(await rowOf(blocked)).toMatchObject({ status: "blocked", takeovers: 0 });
 
-  // The beats after it were done by one warm process, and went on for longer than it would have taken.
-  const last = events.findLastIndex(({ kind }) => kind === "workerGone");
-  const warm = events.slice(last).filter(({ kind, state }) => kind === "attemptStarted" && state === "Beat");
-  expect(warm.length).toBeGreaterThanOrEqual(BEATS);
-  expect(new Set(warm.map(({ pid }) => pid)).size).toBe(1);
-  const ends = await Promise.all(runs.map(async (run) => (await rowOf(run))?.lastCheckpointAt ?? 0));
-  expect(Math.min(...ends) - (await silentSince(harness, [late, blocked]))).toBeGreaterThan(LATE_MS + PACE_MS);
+    // The beats after it were done by one warm process, and went on for longer than it would have taken.
+    const last = events.findLastIndex(({ kind }) => kind === "workerGone");
+    const warm = events.slice(last).filter(({ kind, state }) => kind === "attemptStarted" && state === "Beat");
+    expect(warm.length).toBeGreaterThanOrEqual(BEATS);
+    expect(new Set(warm.map(({ pid }) => pid)).size).toBe(1);
+    const ends = await Promise.all(runs.map(async (run) => (await rowOf(run))?.lastCheckpointAt ?? 0));
+    expect(Math.min(...ends) - (await silentSince(harness, [late, blocked]))).toBeGreaterThan(LATE_MS + PACE_MS);
 
-  expect(side.effects()).toEqual([]);
-});
+    expect(side.effects()).toEqual([]);
+  },
+);
 
 const start = async (harness: ProcessHarness, errand: EffectsTask): Promise<string> =>
   (await startEffectsRun(harness, { ...errand, paceMs: PACE_MS })).run;

@@ -62,10 +62,11 @@ export interface SupervisorProcess {
 
 export function startSupervisorProcess(
   of: ProcessHarness,
-  options: { env?: Record<string, string>; workers?: number } = {},
+  options: { env?: Record<string, string>; workers?: number; beatsPerWorker?: number } = {},
 ): SupervisorProcess {
-  const { env = {}, workers = 2 } = options;
-  const child = spawn(process.execPath, [CLI, "work", "--store", of.dir, "--json", "--workers", String(workers)], {
+  const { env = {}, workers = 2, beatsPerWorker = 16 } = options;
+  const sizes = ["--workers", String(workers), "--beats-per-worker", String(beatsPerWorker)];
+  const child = spawn(process.execPath, [CLI, "work", "--store", of.dir, "--json", ...sizes], {
     env: { ...process.env, ...of.env, ...env },
     stdio: ["ignore", "pipe", "inherit"],
   });

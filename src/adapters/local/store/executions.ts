@@ -43,7 +43,7 @@ export interface Ready {
   readonly name: string;
   /** The agent of its run; null if the payload is damaged. */
   readonly agent: string | null;
-  /** How often the same attempt failed before. */
+  /** How often the same attempt failed before. The end of a supervisor is no failure of it. */
   readonly failures: number;
 }
 

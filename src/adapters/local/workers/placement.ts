@@ -89,9 +89,12 @@ export function placeFor<P extends Place>(places: readonly P[], wish: Wish, boun
   return { kind: "full", closing: isUnshared ? leastBusy(places, bounds) : null };
 }
 
-/** Whether an idle process of an agent takes up a place that is kept for tasks that cannot share one. */
-export const isSurplus = (place: Place, of: { readonly places: number; readonly workers: number }): boolean =>
-  place.tasks === 0 && place.agent !== null && of.places > of.workers;
+/**
+ * Whether an idle process of an agent takes up a place that is kept for tasks that cannot share one. A process that only
+ * kept house keeps its place, for the next time.
+ */
+export const isSurplus = (place: Place, of: { readonly places: readonly Place[]; readonly workers: number }): boolean =>
+  place.tasks === 0 && place.agent !== null && of.places.filter(({ agent }) => agent !== null).length > of.workers;
 
 /** The most processes at once. With one beat per process each of them becomes idle soon, so no spare ones are needed. */
 const placesMax = ({ workers, beatsPerWorker }: Bounds): number =>

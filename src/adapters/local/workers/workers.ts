@@ -47,7 +47,7 @@ export function createPool(options: PoolOptions): Pool {
   const rest = (worker: Worker): void => {
     if (worker.tasks.size > 0 || worker.leaving !== null) return;
     if (draining) return leave(worker, DRAINED);
-    const isMore = isSurplus(placeOf(worker), { places: occupying(pool).length, workers: options.workers });
+    const isMore = isSurplus(placeOf(worker), { places: occupying(pool).map(placeOf), workers: options.workers });
     if (isMore && worker.isReady) leave(worker, REPLACED);
   };
   const spawn = (): Worker => {
