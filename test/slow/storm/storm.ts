@@ -58,7 +58,8 @@ const STEPS: EffectsTask["steps"] = ["book", "book"];
 const BEATS = STEPS.length + 1;
 /** A kill finds a process waiting for the model or for the external service, and not only between two beats. */
 const PACE_MS = 8;
-const WORKERS = 4;
+/** Few at once: a kill hides the answers of the beats that are out, and the storm goes by the number of answers. */
+const AT_WORK = { workers: 4, beatsPerWorker: 2 };
 const WITHIN_MS = 110_000;
 /** Of a kill, after the beat that it waits for: about what a beat or the start of a supervisor takes. */
 const DELAY_MS_MAX = 200;
@@ -96,7 +97,7 @@ async function killAgainAndAgain(harness: ProcessHarness, { seed, runs, kills: t
     beats: chance.below(Math.floor(runs * BEATS * 0.9)),
     delayMs: chance.below(DELAY_MS_MAX),
   }));
-  const supervisors = [startSupervisorProcess(harness, { workers: WORKERS })];
+  const supervisors = [startSupervisorProcess(harness, AT_WORK)];
   const kills: Kill[] = [];
   for (const draw of draws.toSorted((one, other) => one.beats - other.beats)) {
     const current = supervisors.at(-1) as SupervisorProcess;
@@ -105,7 +106,7 @@ async function killAgainAndAgain(harness: ProcessHarness, { seed, runs, kills: t
     await elapse(draw.delayMs);
     kills.push({ beats: beatsOf(supervisors), open: await openRuns(harness, runs) });
     await current.kill("SIGKILL");
-    supervisors.push(startSupervisorProcess(harness, { workers: WORKERS }));
+    supervisors.push(startSupervisorProcess(harness, AT_WORK));
   }
   return { supervisors, kills };
 }
