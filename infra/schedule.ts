@@ -77,7 +77,8 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
   const { sweepMinutes } = plan.options;
   const every = `rate(${sweepMinutes} minute${sweepMinutes === 1 ? "" : "s"})`;
   schedule("Sweep", { ...own, expression: every, input: { kind: "sweep" } });
-  schedule("Orphans", { ...own, expression: "rate(1 day)", input: { kind: "orphans" } });
+  // A pass begins once a day, and each event goes on with the one that is under way.
+  schedule("Orphans", { ...own, expression: "rate(10 minutes)", input: { kind: "orphans" } });
   for (const { agent, expression, timezone, maximumEventAgeSec, event } of plan.schedules) {
     schedule(agent, { group: firings, expression, timezone, fn: start, ageSeconds: maximumEventAgeSec, input: event });
   }

@@ -4,7 +4,7 @@
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
-import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
+import { patient, resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 
 interface Stretch {
   readonly hasTime: () => boolean;
@@ -61,4 +61,20 @@ export async function withMutexLease(
   stop();
   await saved;
   await take(clock.now(), after);
+}
+
+/** Stores a cursor under the name of a mutex lease that no process holds. */
+export async function keepCursor(
+  world: World,
+  invocation: Invocation,
+  of: { readonly name: string; readonly cursor: string },
+): Promise<void> {
+  const { clock, random } = world;
+  const now = clock.now();
+  const turn = { ...of, owner: random.hex().slice(0, 16), until: now, now };
+  await resolveAmbiguousWrite<MutexLeaseOutcome>(
+    () => world.leases.take(turn),
+    () => null,
+    patient({ clock, random, until: invocation.deadline - world.limits.drainMs }),
+  );
 }

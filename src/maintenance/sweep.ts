@@ -24,8 +24,8 @@ import { NO_WAITS, noteSwept, includeWait } from "../engine/context/telemetry-ev
 import { CommitCache } from "../history/commits.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
-import { withMutexLease } from "./mutex-lease.ts";
-import { ALL, DEPLOYMENT, rememberSweep, sweptAll } from "./sweep-of-all.ts";
+import { keepCursor, withMutexLease } from "./mutex-lease.ts";
+import { ALL, DEPLOYMENT, sweptAll } from "./sweep-of-all.ts";
 
 const SWEEP_PAGE = 100;
 /** After this many consecutive runs for which a store did not answer, the sweep treats the store as unavailable. */
@@ -83,9 +83,9 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
     },
   });
   // Remember the deployment only after one sweep judged every run; runs that an older sweep skipped are judged again.
-  if (isNew && isWhole && isOver) await rememberSweep(world, invocation, { name: DEPLOYMENT, cursor: deployment });
+  if (isNew && isWhole && isOver) await keepCursor(world, invocation, { name: DEPLOYMENT, cursor: deployment });
   if (isOfAll && isWhole && isOver)
-    await rememberSweep(world, invocation, { name: ALL, cursor: String(world.clock.now()) });
+    await keepCursor(world, invocation, { name: ALL, cursor: String(world.clock.now()) });
   if (judged !== null) noteSwept(world, { runs: judged, ...waits });
   tellDoubt(world);
   return { kind: "sweep" };

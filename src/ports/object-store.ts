@@ -4,8 +4,7 @@
  * - `put` creates and never replaces. If an object exists under that key, whatever its bytes, it returns `exists`. Once
  *   `stored` is returned the object is durable, or becomes durable no later than any row written afterwards (payload
  *   first, pointer last).
- * - `get` returns what was put, or null. There is no listing: readers follow pointers. Only the search for orphans goes
- *   from key to key.
+ * - `get` returns what was put, or null. Readers follow pointers and never list keys. Only the search for orphans does.
  * - `ambiguous` as in RunTable. Putting the same bytes again is always safe.
  * - Rejects only with `StoreUnreachable`.
  */
@@ -13,7 +12,7 @@ import type { Ambiguous } from "./run-table.ts";
 
 export type PutOutcome = { readonly kind: "stored" } | { readonly kind: "exists" } | Ambiguous;
 
-/** A key that `next` found. */
+/** A key that `keysAfter` found. */
 export interface FoundKey {
   readonly key: string;
   /** When it was put, by the store's own clock, epoch milliseconds. */
@@ -23,8 +22,11 @@ export interface FoundKey {
 export interface ObjectStore {
   put(key: string, bytes: Uint8Array): Promise<PutOutcome>;
   get(key: string): Promise<Uint8Array | null>;
-  /** The first key after `after` in the order of their UTF-8 bytes, or null. */
-  next(after: string): Promise<FoundKey | null>;
+  /**
+   * The first keys after `after` in the order of their UTF-8 bytes, at most `limit`. Fewer do not mean that there are no
+   * more, but none does.
+   */
+  keysAfter(after: string, limit: number): Promise<readonly FoundKey[]>;
   /**
    * Deletes exactly the objects whose key starts with `prefix`. Resolves once that is durable. A repeated call deletes
    * what is left or came since. Objects that are put meanwhile may stay.

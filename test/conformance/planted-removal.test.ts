@@ -108,12 +108,19 @@ const TABLES: readonly Planted<Ports>[] = [
 const OBJECTS: readonly Planted<ObjectStore>[] = [
   {
     breach: "keys are ordered by UTF-16 code units",
-    caught: "next returns the keys in byte order, each once, with the time of its put",
-    bend: (objects, store) => ({
-      next: async (after) => {
-        const [key] = [...store.objects.keys()].filter((each) => each > after).toSorted();
-        return key === undefined ? objects.next("\u{10FFFF}") : { key, putAt: store.putAt.get(key) ?? 0 };
+    caught: "keysAfter returns the keys in byte order, each once, with the time of its put",
+    bend: (_, store) => ({
+      keysAfter: async (after, limit) => {
+        const keys = [...store.objects.keys()].filter((each) => each > after).toSorted();
+        return keys.slice(0, limit).map((key) => ({ key, putAt: store.putAt.get(key) ?? 0 }));
       },
+    }),
+  },
+  {
+    breach: "a page skips the key after its last one",
+    caught: "keysAfter returns the keys in byte order, each once, with the time of its put",
+    bend: (objects) => ({
+      keysAfter: async (after, limit) => (await objects.keysAfter(after, limit + 1)).slice(Math.min(1, limit - 1)),
     }),
   },
   {

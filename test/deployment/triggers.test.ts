@@ -121,11 +121,11 @@ describe.each(STAGES)("in %s", (stage) => {
     return [scheduleExpression, scheduleExpressionTimezone, target.arn, JSON.parse(target.input) as unknown];
   };
 
-  test("the sweeper runs as often as the plan says, and the search for orphans once a day", () => {
+  test("the sweeper runs as often as the plan says, and the search for orphans goes on every ten minutes", () => {
     const rate = `rate(${plan.options.sweepMinutes} minutes)`;
     const [sweep, orphans] = [{ kind: "sweep" }, { kind: "orphans" }] as const satisfies readonly Pick<Task, "kind">[];
     expect(firesAt("Sweep")).toEqual([rate, "UTC", names.functionArn("sweep"), sweep]);
-    expect(firesAt("Orphans")).toEqual(["rate(1 day)", "UTC", names.functionArn("sweep"), orphans]);
+    expect(firesAt("Orphans")).toEqual(["rate(10 minutes)", "UTC", names.functionArn("sweep"), orphans]);
   });
 
   test("the schedule of an agent has its time zone, and its firing contains the scheduled time", () => {

@@ -176,7 +176,7 @@ describe("a clean-up", () => {
     const at = await removed();
     const { objects } = at.harness.world;
     const half: typeof objects.removeUnder = async (prefix) => {
-      const found = await objects.next(prefix);
+      const [found] = await objects.keysAfter(prefix, 1);
       await objects.removeUnder(found?.key ?? prefix);
       throw new Crashed();
     };

@@ -71,6 +71,6 @@ test("a run whose row is older than its objects is refused until it is fenced; t
 
   expect(await purge(world, run, { keepArchive: true })).toMatchObject({ kind: "purged" });
   // This includes objects from before the restore, because all lie below the prefix of one incarnation.
-  const left = await world.objects.next(`runs/restored/${run}/`);
+  const [left] = await world.objects.keysAfter(`runs/restored/${run}/`, 1);
   expect(left?.key.startsWith(`runs/restored/${run}/`) ?? false).toBe(false);
 });

@@ -1,10 +1,10 @@
-/** Orphans are found once a day by one key of each incarnation, and removed only when that is certainly safe. */
+/** Orphans are found once a day by the keys of all objects, and removed only when that is certainly safe. */
 import { describe, expect, test } from "vitest";
 import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 import { incarnationOf, prefixUnder, snapshotKey } from "../../src/history/object-keys.ts";
-import { collectOrphans } from "../../src/maintenance/orphans.ts";
+import { collectAllOrphans, collectOrphans } from "../../src/maintenance/orphans.ts";
 import { purge } from "../../src/operations/purge.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { killableWorld } from "../support/harness/drive.ts";
@@ -36,6 +36,26 @@ async function dieBeforeRow(harness: Harness, key: string): Promise<void> {
 /** Puts one object of an incarnation that has no row. */
 const orphan = (harness: Harness, letter: string) =>
   harness.world.objects.put(`runs/local/local-${letter.repeat(26)}/bbbbbbbbbb/snapshots/0`, Uint8Array.of(1));
+
+const runAt = (index: number): string =>
+  `local-${"a".repeat(23)}${String.fromCodePoint(97 + Math.floor(index / 26))}${String.fromCodePoint(97 + (index % 26))}a`;
+
+async function putObjects({ world }: Harness, run: string, count: number): Promise<void> {
+  const prefix = prefixUnder({ run, born: "bbbbbbbbbb" });
+  for (let index = 0; index < count; index += 1)
+    await world.objects.put(`${prefix}segments/${index}`, Uint8Array.of(1));
+}
+
+/** The world of a harness, which counts the pages of keys that it is asked for. */
+function countingPages({ world }: Harness) {
+  let pages = 0;
+  const objects = { ...world.objects };
+  objects.keysAfter = (after, limit) => {
+    pages += 1;
+    return world.objects.keysAfter(after, limit);
+  };
+  return { world: { ...world, objects }, pages: () => pages };
+}
 
 describe("orphans", () => {
   test("of a start that died before its row are removed after a day and not before", async () => {
@@ -99,33 +119,47 @@ describe("orphans", () => {
 });
 
 describe("the search for orphans", () => {
-  test("reads one key of each incarnation, a bounded number per call, and continues from its cursor", async () => {
+  test("examines a bounded number of keys per call, steps over the rest of an incarnation, and continues from its cursor", async () => {
     const harness = createHarness();
-    const letters = Array.from({ length: 250 }, (_, index) => index);
-    const runOf = (index: number): string =>
-      `local-${"a".repeat(23)}${String.fromCodePoint(97 + Math.floor(index / 26))}${String.fromCodePoint(97 + (index % 26))}a`;
-    for (const index of letters) {
-      const prefix = prefixUnder({ run: runOf(index), born: "bbbbbbbbbb" });
-      for (const name of ["segments/a", "segments/b", "snapshots/0"]) {
-        await harness.world.objects.put(`${prefix}${name}`, Uint8Array.of(1));
-      }
-    }
+    // 300 incarnations with three objects each, and one with more objects than two pages.
+    for (let index = 0; index < 300; index += 1) await putObjects(harness, runAt(index), 3);
+    await putObjects(harness, `local-${"b".repeat(26)}`, 2_500);
+    const row = await endedRun(harness, "key");
+    harness.world.store.rows.set(row.run, { ...row, expiresAtSec: null });
     pass(harness, 2 * DAY_MS);
-    let reads = 0;
-    const objects = { ...harness.world.objects };
-    objects.next = (after) => {
-      reads += 1;
-      return harness.world.objects.next(after);
-    };
-    const world = { ...harness.world, objects };
-    const left: number[] = [];
-    let after: string | null = null;
+    const { world, pages } = countingPages(harness);
+    const removed: string[] = [];
+    world.objects.removeUnder = async (prefix) => void removed.push(prefix);
+    let [calls, after] = [0, null as string | null];
     do {
       after = await collectOrphans(world, after);
-      left.push(keysOf(harness).length / 3);
+      calls += 1;
     } while (after !== null);
-    expect(left).toEqual([150, 50, 0]);
-    expect(reads).toBe(251);
+    expect(new Set(removed).size).toBe(301);
+    expect(removed).toHaveLength(301);
+    // The second page begins behind the large incarnation, and shows the end.
+    expect({ calls, pages: pages() }).toEqual({ calls: 2, pages: 2 });
+  });
+
+  test("goes on where the last invocation ended, and begins a new pass only a day after the last one ended", async () => {
+    const harness = createHarness();
+    for (let index = 0; index < 670; index += 1) await putObjects(harness, runAt(index), 3);
+    pass(harness, 2 * DAY_MS);
+    const { world, pages } = countingPages(harness);
+    const left: number[] = [];
+    const inOnePage = async (): Promise<void> => {
+      const drain = new AbortController();
+      drain.abort();
+      await collectAllOrphans(world, { deadline: harness.clock.now() + 120_000, drain: drain.signal });
+      left.push(keysOf(harness).length);
+    };
+    for (let invocation = 0; invocation < 5; invocation += 1) await inOnePage();
+    // The third key of the last incarnation of a page is on the next one, and is removed with it.
+    expect(left).toEqual([1_008, 6, 0, 0, 0]);
+    expect(pages()).toBe(4);
+    pass(harness, DAY_MS);
+    await inOnePage();
+    expect(pages()).toBe(5);
   });
 
   test("skips foreign keys and hostile keys, and leaves their objects", async () => {

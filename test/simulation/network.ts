@@ -43,7 +43,7 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "table.purge": [],
   "inbox.forget": [],
   "table.storeId": [],
-  "objects.next": [],
+  "objects.keysAfter": [],
   "objects.removeUnder": [],
   "objects.storeId": [],
   "chain.start": ANY,

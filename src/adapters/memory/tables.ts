@@ -252,9 +252,9 @@ export function memoryObjectStore({ id, objects, putAt }: MemoryStore, clock: Pi
       const found = objects.get(key);
       return found === undefined ? null : Uint8Array.from(found);
     },
-    next: async (after) => {
-      const [key] = [...objects.keys()].filter((key) => byBytes(key, after) > 0).toSorted(byBytes);
-      return key === undefined ? null : { key, putAt: putAt.get(key) ?? 0 };
+    keysAfter: async (after, limit) => {
+      const keys = [...objects.keys()].filter((key) => byBytes(key, after) > 0).toSorted(byBytes);
+      return keys.slice(0, limit).map((key) => ({ key, putAt: putAt.get(key) ?? 0 }));
     },
     removeUnder: async (prefix) => {
       for (const key of [...objects.keys()].filter((key) => key.startsWith(prefix))) {

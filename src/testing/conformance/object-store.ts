@@ -83,7 +83,7 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
     },
   },
   {
-    name: "next returns the keys in byte order, each once, with the time of its put",
+    name: "keysAfter returns the keys in byte order, each once, with the time of its put",
     run: async ({ objects, prefix, now }) => {
       const before = now();
       const names = ["a", "a/b", "a0", "B", "~", "\u{FF5E}", "\u{1F9ED}", ...HOSTILE.map((name) => name.slice(0, 400))];
@@ -102,9 +102,13 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
         "a key has the time of its put",
       );
       // After a prefix of a key, and after a key that does not exist.
-      mustEqual((await objects.next(`${prefix}/a/`))?.key, `${prefix}/a/b`, "the key after the beginning of one");
       mustEqual(
-        (await objects.next(`${prefix}/a1`))?.key.startsWith(`${prefix}/`),
+        (await objects.keysAfter(`${prefix}/a/`, 1))[0]?.key,
+        `${prefix}/a/b`,
+        "the key after the beginning of one",
+      );
+      mustEqual(
+        (await objects.keysAfter(`${prefix}/a1`, 1))[0]?.key.startsWith(`${prefix}/`),
         true,
         "the key after an absent one",
       );
@@ -134,8 +138,8 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
       const keys = times(1_100, (index) => `${prefix}/many/${index}`);
       await Promise.all(keys.map((key) => mustBe(() => objects.put(key, Uint8Array.of(1)), "stored")));
       await objects.removeUnder(`${prefix}/many/`);
-      const found = await objects.next(`${prefix}/many/`);
-      must(found === null || !found.key.startsWith(`${prefix}/many/`), "no object is left");
+      const [found] = await objects.keysAfter(`${prefix}/many/`, 1);
+      must(found === undefined || !found.key.startsWith(`${prefix}/many/`), "no object is left");
     },
   },
   {
@@ -148,15 +152,19 @@ export const objectStoreCases: readonly Case<ObjectStoreWorld>[] = [
   },
 ];
 
-/** All keys with the prefix `below`. */
+/** All keys with the prefix `below`, from pages of several sizes. */
 async function walk(objects: ObjectStore, below: string): Promise<readonly FoundKey[]> {
   const all: FoundKey[] = [];
   let from = below;
-  for (;;) {
-    const found = await objects.next(from);
-    if (found === null || !found.key.startsWith(below)) return all;
-    must(!all.some(({ key }) => key === found.key), "each key comes once");
-    all.push(found);
-    from = found.key;
+  for (let limit = 1; ; limit = (limit % 3) + 1) {
+    const found = await objects.keysAfter(from, limit);
+    must(found.length <= limit, "a page has at most as many keys as were asked for");
+    if (found.length === 0) return all;
+    for (const each of found) {
+      if (!each.key.startsWith(below)) return all;
+      must(!all.some(({ key }) => key === each.key), "each key comes once");
+      all.push(each);
+      from = each.key;
+    }
   }
 }

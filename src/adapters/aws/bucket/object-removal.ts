@@ -1,4 +1,4 @@
-/** The removal of objects, and the walk from key to key that finds orphans, in the order of their UTF-8 bytes. */
+/** The removal of objects, and the walk over keys that finds orphans, in the order of their UTF-8 bytes. */
 import {
   DeleteObjectsCommand,
   ListObjectsV2Command,
@@ -18,11 +18,15 @@ interface Bucket {
 const PAGE_MAX = 1_000;
 
 /**
- * The first key after `after`. The request uses no encoding: an emulator may compare encoded keys, and then finds
- * nothing after a key that is not ASCII.
+ * The first keys after `after`. The request uses no encoding: an emulator may compare encoded keys, and then finds
+ * nothing after a key that is not ASCII. S3 may answer with no key although more follow, behind many deleted ones.
  */
-export async function nextKey(of: Bucket, after: string): Promise<FoundKey | null> {
-  return (await listed(of, { StartAfter: after, MaxKeys: 1 }))[0] ?? null;
+export async function keysAfter(of: Bucket, after: string, limit: number): Promise<readonly FoundKey[]> {
+  const which = { StartAfter: after, MaxKeys: Math.min(limit, PAGE_MAX) };
+  let page = await listed(of, which);
+  while (page.keys.length === 0 && page.next !== undefined)
+    page = await listed(of, { ...which, ContinuationToken: page.next });
+  return page.keys;
 }
 
 /**
@@ -31,7 +35,7 @@ export async function nextKey(of: Bucket, after: string): Promise<FoundKey | nul
  */
 export async function removeUnder(of: Bucket, prefix: string): Promise<void> {
   for (;;) {
-    const found = await listed(of, { Prefix: prefix, MaxKeys: PAGE_MAX, EncodingType: "url" });
+    const { keys: found } = await listed(of, { Prefix: prefix, MaxKeys: PAGE_MAX, EncodingType: "url" });
     if (found.length === 0) return;
     const Delete = { Objects: found.map(({ key }) => ({ Key: decoded(key) })), Quiet: true };
     const { Errors = [] } = await reaching(nameOf(of), () =>
@@ -46,11 +50,12 @@ export async function removeUnder(of: Bucket, prefix: string): Promise<void> {
 
 async function listed(
   of: Bucket,
-  which: Pick<ListObjectsV2CommandInput, "StartAfter" | "Prefix" | "MaxKeys" | "EncodingType">,
-): Promise<readonly FoundKey[]> {
+  which: Omit<ListObjectsV2CommandInput, "Bucket">,
+): Promise<{ readonly keys: readonly FoundKey[]; readonly next: string | undefined }> {
   const command = new ListObjectsV2Command({ Bucket: of.bucket, ...which });
-  const { Contents = [] } = await reaching(nameOf(of), () => of.client.send(command));
-  return Contents.map(({ Key = "", LastModified }) => ({ key: Key, putAt: LastModified?.getTime() ?? 0 }));
+  const { Contents = [], NextContinuationToken } = await reaching(nameOf(of), () => of.client.send(command));
+  const keys = Contents.map(({ Key = "", LastModified }) => ({ key: Key, putAt: LastModified?.getTime() ?? 0 }));
+  return { keys, next: NextContinuationToken };
 }
 
 /** Decodes a form-encoded key, in which S3 writes a space as a plus. */

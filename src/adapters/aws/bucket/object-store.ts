@@ -8,7 +8,7 @@ import type { ObjectStore } from "../../../ports/object-store.ts";
 import type { Pair } from "../clients.ts";
 import { isNamed, reaching, undecided } from "../errors.ts";
 import { STORE } from "../table/keys.ts";
-import { nextKey, removeUnder } from "./object-removal.ts";
+import { keysAfter, removeUnder } from "./object-removal.ts";
 
 export function s3ObjectStore(of: { readonly clients: Pair<S3Client>; readonly bucket: string }): ObjectStore {
   const { clients, bucket } = of;
@@ -33,7 +33,7 @@ export function s3ObjectStore(of: { readonly clients: Pair<S3Client>; readonly b
       }
     },
     get,
-    next: (after) => nextKey(listed, after),
+    keysAfter: (after, limit) => keysAfter(listed, after, limit),
     removeUnder: (prefix) => removeUnder(listed, prefix),
     storeId: async () => {
       const id = await get(STORE.key);

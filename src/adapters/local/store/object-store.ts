@@ -12,7 +12,7 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = syst
     "INSERT INTO objects (key, bytes, putAt) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
   );
   const select = store.rows.prepare("SELECT bytes FROM objects WHERE key = ?");
-  const next = store.rows.prepare("SELECT key, putAt FROM objects WHERE key > ? ORDER BY key LIMIT 1");
+  const page = store.rows.prepare("SELECT key, putAt FROM objects WHERE key > ? ORDER BY key LIMIT ?");
   const removeSome = removerOf(store);
   return {
     put: async (key, bytes) => {
@@ -24,9 +24,9 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = syst
       const found = reaching(store, () => select.get(key)) as { bytes: Uint8Array } | undefined;
       return found?.bytes ?? null;
     },
-    next: async (after) => {
-      const found = reaching(store, () => next.get(after)) as FoundKey | undefined;
-      return found === undefined ? null : { ...found };
+    keysAfter: async (after, limit) => {
+      const found = reaching(store, () => page.all(after, limit)) as unknown as readonly FoundKey[];
+      return found.map((each) => ({ ...each }));
     },
     removeUnder: async (prefix) => {
       while (removeSome(prefix) === REMOVED_AT_ONCE);
