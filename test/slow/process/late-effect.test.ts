@@ -15,24 +15,26 @@ import {
   createProcessHarness,
 } from "../../support/processes/supervisor-process.ts";
 
-const BEATS = 100;
-/** Those beats outlast the late write, whatever else they take. */
-const PACE_MS = LATE_MS / BEATS + 2;
+const RUNS = 4;
+const BEATS_OF_EACH = 25;
+const BEATS = RUNS * BEATS_OF_EACH;
 
-const lookSteps = (count: number): EffectsTask["steps"] => Array.from({ length: count }, () => "look");
+const LOOKS: EffectsTask["steps"] = Array.from({ length: BEATS_OF_EACH }, () => "look");
 
 test.each([
-  // Each call ends a process of its own.
-  [1, 4, BEATS / 4],
+  // Each call ends a process of its own. The beats follow one another.
+  { beatsPerWorker: 1, ended: 4, inSequence: BEATS },
   // The first tries share a process, which ends for both: the unsafe one is tried once, and no run counts a death.
-  [16, 3, BEATS + 4],
+  { beatsPerWorker: 16, ended: 3, inSequence: BEATS_OF_EACH },
 ])(
-  "a call that outlived its timeout does nothing later, however many beats follow; %i share a process",
-  async (beatsPerWorker, ended, beats) => {
+  "a call that outlived its timeout does nothing later, however many beats follow; $beatsPerWorker share a process",
+  async ({ beatsPerWorker, ended, inSequence }) => {
+    // The beats outlast the late write, whatever else they take.
+    const paceMs = LATE_MS / inSequence + 2;
     const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: "10" });
     const side = externalServiceOf(harness);
-    const late = await start(harness, { of: "late", steps: ["bookLate", ...lookSteps(beats)] });
-    const blocked = await start(harness, { of: "blocked", steps: ["mailLate", "look"] });
+    const late = await start(harness, { of: "late", steps: ["bookLate", ...LOOKS], paceMs });
+    const blocked = await start(harness, { of: "blocked", steps: ["mailLate", "look"], paceMs });
     const { events } = startSupervisorProcess(harness, { workers: 1, beatsPerWorker });
     const rowOf = async (run: string) => harness.world.table.read(run, Date.now());
     const isGivenUp = async (run: string): Promise<boolean> =>
@@ -41,7 +43,7 @@ test.each([
     await expect.poll(bothAreGivenUp, { interval: 20 }).toBe(true);
 
     const runs = [late];
-    for (const of of ["a", "b", "c"]) runs.push(await start(harness, { of, steps: lookSteps(beats) }));
+    for (const of of ["a", "b", "c"]) runs.push(await start(harness, { of, steps: LOOKS, paceMs }));
     const areOver = async (): Promise<boolean> =>
       (await Promise.all(runs.map(rowOf))).every((row) => row !== null && hasEnded(row));
     await expect.poll(areOver, { interval: 50 }).toBe(true);
@@ -65,14 +67,14 @@ test.each([
     expect(warm.length).toBeGreaterThanOrEqual(BEATS);
     expect(new Set(warm.map(({ pid }) => pid)).size).toBe(1);
     const ends = await Promise.all(runs.map(async (run) => (await rowOf(run))?.lastCheckpointAt ?? 0));
-    expect(Math.min(...ends) - (await silentSince(harness, [late, blocked]))).toBeGreaterThan(LATE_MS + PACE_MS);
+    expect(Math.min(...ends) - (await silentSince(harness, [late, blocked]))).toBeGreaterThan(LATE_MS + paceMs);
 
     expect(side.effects()).toEqual([]);
   },
 );
 
 const start = async (harness: ProcessHarness, errand: EffectsTask): Promise<string> =>
-  (await startEffectsRun(harness, { ...errand, paceMs: PACE_MS })).run;
+  (await startEffectsRun(harness, errand)).run;
 
 /** When the last call of these runs was given up. */
 async function silentSince({ world }: ProcessHarness, runs: readonly string[]): Promise<number> {
