@@ -31,7 +31,12 @@ interface Verdict {
   readonly kind: "passed" | "failed" | "broken";
   /** The checker that noticed, or why there is no verdict. */
   readonly reason: string;
+  /** The last lines that the suite printed. */
+  readonly lines: string;
 }
+
+/** A failed assertion with its place takes fewer lines. */
+const LINES_SHOWN = 40;
 
 /** Whether every suite passes over the sound sources and every mutant was killed. */
 export async function hunt({ mutants, say }: Hunt): Promise<boolean> {
@@ -45,7 +50,8 @@ export async function hunt({ mutants, say }: Hunt): Promise<boolean> {
       ...(await play(suite, copy)),
     }));
     const failing = verdicts.filter(({ kind }) => kind !== "passed");
-    for (const { suite, reason } of failing) say(`fails without any mutant: ${describeSuite(suite)} ${reason}`);
+    for (const { suite, reason, lines } of failing)
+      say(`fails without any mutant: ${describeSuite(suite)} ${reason}\n${lines}`);
     if (failing.length > 0) return false;
     const killed = await shareOut(copies, mutants, (mutant, copy) => playMutant(mutant, { copy, say }));
     const count = killed.filter(Boolean).length;
@@ -116,12 +122,13 @@ function describeSuite(suite: Suite): string {
 
 async function play(suite: Suite, copy: string): Promise<Verdict> {
   const { status, output } = await run(argumentsOf(suite), copy);
-  if (status === 0) return { kind: "passed", reason: "" };
-  if (status === null) return { kind: "broken", reason: `no verdict within ${SUITE_MS} ms` };
+  const lines = output.split("\n").slice(-LINES_SHOWN).join("\n");
+  if (status === 0) return { kind: "passed", reason: "", lines };
+  if (status === null) return { kind: "broken", reason: `no verdict within ${SUITE_MS} ms`, lines };
   // The language refuses a text that is not a program. That says nothing about the suite.
   const refusal = /\b(ReferenceError|SyntaxError|Transform failed|Failed Suites)\b.*/.exec(output);
-  if (refusal !== null) return { kind: "broken", reason: refusal[0] };
-  return { kind: "failed", reason: /^s\d+: (\w+): /m.exec(output)?.[1] ?? "" };
+  if (refusal !== null) return { kind: "broken", reason: refusal[0], lines };
+  return { kind: "failed", reason: /^s\d+: (\w+): /m.exec(output)?.[1] ?? "", lines };
 }
 
 function argumentsOf(suite: Suite): readonly string[] {
