@@ -8,16 +8,13 @@ import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../src/adapters/local/store/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
-import { modelsOf } from "../src/providers/model.ts";
-import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
-import { beat } from "../src/engine/loop/beat.ts";
-import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache, load } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
-import type { Runner } from "../src/engine/context/runner.ts";
 import { counting, nothing } from "./counting.ts";
+import { newRunner, performBeats } from "./perform-beats.ts";
+import { median } from "./statistics.ts";
 import { workload } from "./workload.ts";
 
 const beats = Number(process.argv[2] ?? 500);
@@ -31,30 +28,17 @@ async function measure(): Promise<void> {
   const counted = nothing();
   const limits = limitsFor(60_000);
   const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
-  const runner: Runner = {
-    world,
-    agentOf: async () => ({ kind: "agent", agent, ...modelsOf(agent) }),
-    segments: new SegmentCache(),
-    commits: new CommitCache(),
-  };
+  const runner = newRunner(world, agent);
   try {
     const started = await startRun(world, { agent, input: { beats }, tenant: "local", idempotencyKey: null });
     if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
-    const { run, born } = started.row;
-    const execution = executionName(run, born, 1);
-    let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
+    const { run } = started.row;
     const rows: Record<string, string | number>[] = [];
     let tenth = { from: 0, ms: 0 };
-    for (let done = 0; ;) {
-      const begun = performance.now();
-      const result = await beat(
-        runner,
-        { payload, attempt: { execution, epoch: payload.epoch, retry: 0 } },
-        { deadline: Date.now() + limits.beatMs, drain: new AbortController().signal },
-      );
+    let done = 0;
+    let begun = performance.now();
+    for await (const route of performBeats(started.row, () => runner)) {
       tenth.ms += performance.now() - begun;
-      if (result.kind !== "beat") throw new Error("the beat asked to end its process");
-      payload = result.reply;
       done += 1;
       if (done % Math.max(1, Math.round(beats / 10)) === 0) {
         const per = done - tenth.from;
@@ -72,7 +56,7 @@ async function measure(): Promise<void> {
         Object.assign(counted, nothing());
         tenth = { from: done, ms: 0 };
       }
-      if (result.reply.route !== "beat") break;
+      if (route === "beat") begun = performance.now();
     }
     const row = await world.table.read(run, Date.now());
     console.table(rows);
@@ -97,7 +81,7 @@ async function loadMs(world: World, run: string, warm: SegmentCache | null): Pro
     await load(world.objects, row, warm ?? new SegmentCache());
     times.push(performance.now() - begun);
   }
-  return times.toSorted((one, other) => one - other)[Math.floor(LOAD_SAMPLES / 2)] ?? 0;
+  return median(times);
 }
 
 await measure();

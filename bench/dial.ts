@@ -12,14 +12,11 @@ import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 import { openStore } from "../src/adapters/local/store/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
-import { modelOf } from "../src/providers/model.ts";
-import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
-import type { World } from "../src/ports/world.ts";
-import { beat } from "../src/engine/loop/beat.ts";
-import { CommitCache } from "../src/history/commits.ts";
-import { SegmentCache } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
+import { counting, nothing } from "./counting.ts";
+import { newRunner, performBeats } from "./perform-beats.ts";
+import { median } from "./statistics.ts";
 
 const beats = Number(process.argv[2] ?? 20);
 const MODEL_MS = 100;
@@ -67,47 +64,21 @@ async function durable(mode: Mode): Promise<{ readonly ms: number; readonly writ
   const dir = mkdtempSync(join(tmpdir(), "cairn-bench-"));
   const store = openStore({ dir, create: true });
   const limits = limitsFor(60_000);
-  let writes = 0;
-  const plain = localWorld({ store, limits, telemetry: { record: () => undefined } });
-  const table: World["table"] = {
-    ...plain.table,
-    claim: (of) => {
-      writes += 1;
-      return plain.table.claim(of);
-    },
-    commit: (of) => {
-      writes += 1;
-      return plain.table.commit(of);
-    },
-  };
-  const world = { ...plain, table };
+  const counted = nothing();
+  const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
   const agent = agentOf(mode);
-  const model = modelOf(agent.model);
-  const caches = { segments: new SegmentCache(), commits: new CommitCache() };
-  const runner = { world, agentOf: async () => ({ kind: "agent" as const, agent, model }), ...caches };
+  const runner = newRunner(world, agent);
   try {
     const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: null });
     if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
-    const { run, born } = started.row;
-    const execution = executionName(run, born, 1);
-    let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
     const begun = performance.now();
-    for (let route = "beat"; route === "beat";) {
-      const task = { payload, attempt: { execution, epoch: payload.epoch, retry: 0 } };
-      const invocation = { deadline: Date.now() + limits.beatMs, drain: new AbortController().signal };
-      const { reply } = await beat(runner, task, invocation);
-      payload = reply;
-      ({ route } = reply);
-    }
-    return { ms: performance.now() - begun, writes };
+    for await (const route of performBeats(started.row, () => runner)) void route;
+    return { ms: performance.now() - begun, writes: counted.rowWrites };
   } finally {
     store.close();
     rmSync(dir, { recursive: true });
   }
 }
-
-const medianOf = (values: readonly number[]): number =>
-  values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0;
 
 // Interleaved, so that what else the machine does falls on each loop alike.
 const raws: number[] = [];
@@ -120,7 +91,7 @@ const row = (loop: string, of: { readonly writes: number; readonly ms: readonly 
   const over = of.ms.map((ms, index) => 100 * (ms / (raws[index] ?? 0) - 1));
   return {
     ...{ loop, "row writes/beat": (of.writes / (beats + 1)).toFixed(2) },
-    ...{ "ms/beat": (medianOf(of.ms) / (beats + 1)).toFixed(2), "over, %": medianOf(over).toFixed(1) },
+    ...{ "ms/beat": (median(of.ms) / (beats + 1)).toFixed(2), "over, %": median(over).toFixed(1) },
     "of each round": over.map((each) => each.toFixed(1)).join(" "),
   };
 };

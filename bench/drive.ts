@@ -1,14 +1,10 @@
 /** Drives one run of the workload in this process, beat by beat, without a supervisor. */
 import { openStore } from "../src/adapters/local/store/database.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
-import { modelsOf } from "../src/providers/model.ts";
-import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
-import { beat } from "../src/engine/loop/beat.ts";
-import { CommitCache } from "../src/history/commits.ts";
-import { SegmentCache } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
 import { type Counted, counting, nothing } from "./counting.ts";
+import { newRunner, performBeats } from "./perform-beats.ts";
 import { sized } from "./workload.ts";
 
 /** Drives a run to its end in a store of its own, and checks that no call ran twice. */
@@ -23,20 +19,10 @@ export async function drive(
   const counted = nothing();
   try {
     const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
-    const caches = { segments: new SegmentCache(), commits: new CommitCache() };
-    const runner = { world, agentOf: async () => ({ kind: "agent" as const, agent, ...modelsOf(agent) }), ...caches };
     const started = await startRun(world, { agent, input: size, tenant: "bench", idempotencyKey: null });
     if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
-    const { run, born } = started.row;
-    const execution = executionName(run, born, 1);
-    let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
-    for (let route = "beat"; route === "beat";) {
-      const task = { payload, attempt: { execution, epoch: payload.epoch, retry: 0 } };
-      const invocation = { deadline: Date.now() + limits.beatMs, drain: new AbortController().signal };
-      const { reply } = await beat(runner, task, invocation);
-      payload = reply;
-      ({ route } = reply);
-    }
+    const runner = newRunner(world, agent);
+    for await (const route of performBeats(started.row, () => runner)) void route;
     const tools = performed.none + performed.keyed;
     if (performed.model !== of.beats + 1 || tools !== of.beats) throw new Error("a call ran twice, or never");
     return counted;

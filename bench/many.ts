@@ -8,6 +8,7 @@ import { availableParallelism, cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Load, openMany } from "./drive-many.ts";
+import { median } from "./statistics.ts";
 
 const { values } = parseArgs({
   options: {
@@ -50,9 +51,9 @@ for (const [what, load] of Object.entries(LOADS)) {
     console.error(`${what}: round ${round + 1} of ${values.rounds}`);
     times.push(await secondsOf(load));
   }
-  const [median = 0] = times.toSorted((one, other) => one - other).slice(Math.floor(times.length / 2));
-  const perSecond = (load.runs * load.beats) / median;
-  rows.push({ what, "median s": median.toFixed(2), "beats/s": perSecond.toFixed(perSecond < 10 ? 2 : 0) });
+  const seconds = median(times);
+  const perSecond = (load.runs * load.beats) / seconds;
+  rows.push({ what, "median s": seconds.toFixed(2), "beats/s": perSecond.toFixed(perSecond < 10 ? 2 : 0) });
 }
 console.table(rows);
 console.log(`${workers} worker processes, ${beatsPerWorker} beats in each`);

@@ -9,6 +9,8 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { median, sorted } from "./statistics.ts";
+import { canTrace, strace } from "./strace.ts";
 import { prose } from "./sentences.ts";
 import { withPart } from "../scripts/marks.ts";
 
@@ -50,16 +52,15 @@ interface Said {
   readonly peakKb: number;
 }
 
-const canTrace = spawnSync("strace", ["-f", "-qq", "-o", "/dev/null", "true"]).status === 0;
-const TRACED = "trace=fsync,fdatasync,sync_file_range,write,writev,pwrite64,pwritev,pwritev2,mkdir,mkdirat";
+const TRACED = "fsync,fdatasync,sync_file_range,write,writev,pwrite64,pwritev,pwritev2,mkdir,mkdirat";
 
-/** A peer may need another Node than this one, for which its native part was built; null: none on this machine. */
-function nodeFor(peer: string): string | null {
-  if (!peer.startsWith("langgraph")) return process.execPath;
-  const works = (node: string): boolean =>
-    spawnSync(node, ["-e", 'new (require("better-sqlite3"))(":memory:")'], { cwd: PEERS }).status === 0;
-  return [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].find(works) ?? null;
-}
+/** The Node for which the native part of LangGraph's store was built; null: it is not on this machine. */
+const LANGGRAPH_NODE =
+  [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].find(
+    (node) => spawnSync(node, ["-e", 'new (require("better-sqlite3"))(":memory:")'], { cwd: PEERS }).status === 0,
+  ) ?? null;
+
+const nodeFor = (peer: string): string | null => (peer.startsWith("langgraph") ? LANGGRAPH_NODE : process.execPath);
 
 function measure(peer: string, of: { readonly runs: number; readonly beats: number; readonly trace?: string }): Said {
   const dir = mkdtempSync(join(tmpdir(), "cairn-peers-"));
@@ -71,7 +72,7 @@ function measure(peer: string, of: { readonly runs: number; readonly beats: numb
     const results = turns.map((turn) => prose(turn + 1_000_003, 2_000));
     writeFileSync(join(dir, "steps.json"), JSON.stringify({ replies, results }));
     const words = [nodeFor(peer) ?? "", join(PEERS, "child.mjs"), peer, dir, String(of.runs), String(of.beats)];
-    const tracer = of.trace === undefined ? [] : ["strace", "-f", "-qq", "-y", "-s", "0", "-e", TRACED, "-o", of.trace];
+    const tracer = of.trace === undefined ? [] : strace(of.trace, TRACED);
     const [program = "", ...rest] = [...tracer, ...words];
     const { status, stdout, stderr } = spawnSync(program, rest, { encoding: "utf8", maxBuffer: 64 * 1024 * 1024 });
     if (status !== 0) throw new Error(`${peer} failed:\n${stderr}`);
@@ -87,10 +88,9 @@ function traced(peer: string): { readonly syncs: number; readonly bytes: number 
   const trace = join(mkdtempSync(join(tmpdir(), "cairn-trace-")), "calls");
   measure(peer, { runs: 1, beats: TRACED_BEATS, trace });
   const lines = readFileSync(trace, "utf8").split("\n");
-  const at = (mark: string): number => lines.findIndex((line) => line.includes("mkdir") && line.includes(`/${mark}"`));
-  // strace shows no text with `-s 0`, so the marks are the last two folders that were made.
+  // The trace has no names of folders. The marks are the last two that were made.
   const made = lines.flatMap((line, index) => (/ mkdir(at)?\(/.test(line) ? [index] : []));
-  const [from = 0, to = lines.length] = at("begin") < 0 ? made.slice(-2) : [at("begin"), at("end")];
+  const [from = 0, to = lines.length] = made.slice(-2);
   let [syncs, bytes] = [0, 0];
   for (const line of lines.slice(from, to)) {
     if (/ (f(data)?sync|sync_file_range)\(/.test(line)) syncs += 1;
@@ -102,8 +102,6 @@ function traced(peer: string): { readonly syncs: number; readonly bytes: number 
   return { syncs: syncs / TRACED_BEATS, bytes: bytes / TRACED_BEATS };
 }
 
-const sorted = (given: readonly number[]): readonly number[] => given.toSorted((one, other) => one - other);
-const median = (given: readonly number[]): number => sorted(given)[Math.floor(given.length / 2)] ?? NaN;
 const spread = (given: readonly number[], digits: number): string =>
   `${median(given).toFixed(digits)} (${sorted(given)[0]?.toFixed(digits)}–${sorted(given).at(-1)?.toFixed(digits)})`;
 

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Counted } from "./counting.ts";
 import { drive } from "./drive.ts";
+import { canTrace, strace } from "./strace.ts";
 
 const SHORT = 20;
 const LONG = 120;
@@ -38,8 +39,7 @@ function countedIn(beats: number, perInvocation: number): Record<keyof Counts, n
     const log = join(dir, "calls");
     const store = join(dir, "store");
     const words = [process.execPath, import.meta.filename, "--one", store, String(beats), String(perInvocation)];
-    const traced = "trace=fsync,fdatasync,write,writev,pwrite64,pwritev,pwritev2";
-    const tracer = canTrace ? ["strace", "-f", "-qq", "-y", "-s", "0", "-e", traced, "-o", log] : [];
+    const tracer = canTrace ? strace(log, "fsync,fdatasync,write,writev,pwrite64,pwritev,pwritev2") : [];
     const [program = "", ...rest] = [...tracer, ...words];
     const { status, stdout, stderr } = spawnSync(program, rest, { encoding: "utf8" });
     if (status !== 0) throw new Error(`a run failed: ${stderr}`);
@@ -55,8 +55,6 @@ function countedIn(beats: number, perInvocation: number): Record<keyof Counts, n
     return counts;
   });
 }
-
-const canTrace = spawnSync("strace", ["-f", "-qq", "-o", "/dev/null", "true"]).status === 0;
 
 function compare(): void {
   const rows: Record<string, string | number>[] = [];

@@ -3,20 +3,17 @@
  * once while it runs beats, and prints how long a claim and its commit take, as the median of several rounds. It runs
  * against LocalStack; the times only compare two versions of cairn on one machine.
  */
+import { newRunner, performBeats } from "../bench/perform-beats.ts";
+import { median, sorted } from "../bench/statistics.ts";
 import { workload } from "../bench/workload.ts";
 import { type AwsClients, awsClients } from "../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../src/adapters/aws/meter.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
-import { CommitCache } from "../src/history/commits.ts";
-import { SegmentCache } from "../src/history/load.ts";
-import { beat } from "../src/engine/loop/beat.ts";
 import { deliver } from "../src/engine/context/inbox.ts";
 import { startRun } from "../src/operations/start.ts";
 import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { Commit, Row } from "../src/protocol/row.ts";
-import type { Route } from "../src/protocol/chain.ts";
-import { modelOf } from "../src/providers/model.ts";
 import type { World } from "../src/ports/world.ts";
 import { type Deployed, onLocalStack } from "./on-localstack.ts";
 
@@ -58,30 +55,20 @@ async function begun(world: World, beats: number, key: string): Promise<Row> {
 
 async function storm(deployment: Deployed): Promise<void> {
   const [runs, sends] = [metered(deployment), metered(deployment)];
-  const { agent } = workload(BEATS - 1);
-  const model = modelOf(agent.model);
-  const { run, born } = await begun(runs.world, BEATS, `${Date.now()} storm`);
-  const runner = {
-    ...{ world: runs.world, agentOf: async () => ({ kind: "agent" as const, agent, model }) },
-    ...{ segments: new SegmentCache(), commits: new CommitCache() },
-  };
-  let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
+  const row = await begun(runs.world, BEATS, `${Date.now()} storm`);
+  const { run, born } = row;
+  const runner = newRunner(runs.world, workload(BEATS - 1).agent);
   let sending: Promise<unknown> | null = null;
   let invocations = 0;
-  for (let route: Route = "beat"; route === "beat"; invocations += 1) {
-    if (invocations === 2) {
+  for await (const route of performBeats(row, () => runner)) {
+    invocations += 1;
+    if (invocations === 2 && route === "beat") {
       const sent = Array.from({ length: MESSAGES }, (_, index) => ({
         ...{ id: `m${index}`, sentAt: Date.now() + index },
         body: { kind: "user" as const, text: `message ${index}`, by: "anna" },
       }));
       sending = Promise.all(sent.map((message) => deliver(sends.world, { run, born, message })));
     }
-    const invocation = { deadline: Date.now() + 60_000, drain: new AbortController().signal };
-    const attempt = { execution: executionName(run, born, 1), epoch: payload.epoch, retry: 0, died: null };
-    const { kind, reply } = await beat(runner, { payload, attempt }, invocation);
-    if (kind !== "beat") throw new Error("the beat asked to end its process");
-    payload = reply;
-    route = reply.route;
   }
   await sending;
   console.table({ [`${invocations} beats`]: summed(runs.calls), [`${MESSAGES} messages`]: summed(sends.calls) });
@@ -131,9 +118,9 @@ async function latency(deployment: Deployed, rounds: number): Promise<void> {
 }
 
 function shown(samples: readonly number[]) {
-  const sorted = samples.toSorted((one, other) => one - other);
-  const [least = 0, median = 0] = [sorted[0], sorted[Math.floor(sorted.length / 2)]];
-  return { "median ms": median.toFixed(2), "least ms": least.toFixed(2), "most ms": (sorted.at(-1) ?? 0).toFixed(2) };
+  const ascending = sorted(samples);
+  const [least = 0, most = 0] = [ascending[0], ascending.at(-1)];
+  return { "median ms": median(samples).toFixed(2), "least ms": least.toFixed(2), "most ms": most.toFixed(2) };
 }
 
 const ROUNDS = Number(process.argv[2] ?? 7);

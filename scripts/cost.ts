@@ -9,6 +9,7 @@
  * `cost-bounds.ts`.
  */
 import { parseArgs } from "node:util";
+import { newRunner, performBeats } from "../bench/perform-beats.ts";
 import { workload } from "../bench/workload.ts";
 import { definitionOf } from "../src/adapters/aws/machine/asl.ts";
 import type { MachineState } from "../src/adapters/aws/machine/asl-states.ts";
@@ -17,21 +18,15 @@ import { awsClients } from "../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../src/adapters/aws/meter.ts";
 import { routeErrorName } from "../src/adapters/aws/machine/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
-import { modelOf } from "../src/providers/model.ts";
 import { AFTER_BEAT, type Route } from "../src/protocol/chain.ts";
-import { executionName } from "../src/protocol/ids.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import type { World } from "../src/ports/world.ts";
-import { beat } from "../src/engine/loop/beat.ts";
-import { CommitCache } from "../src/history/commits.ts";
-import { SegmentCache } from "../src/history/load.ts";
 import { startRun } from "../src/operations/start.ts";
 import type { Runner } from "../src/engine/context/runner.ts";
 import { systemClock } from "../src/adapters/local/clock.ts";
+import { FEW_REQUESTS } from "../src/ports/stored-sizes.ts";
 import { memoryStore } from "../src/adapters/memory/tables.ts";
 import { memoryWorld } from "../src/adapters/memory/world.ts";
-import type { Inbox } from "../src/ports/inbox.ts";
-import type { RunTable } from "../src/ports/run-table.ts";
 import { dynamoTable } from "../test/support/aws/dynamo-table.ts";
 import { BOUNDS, tooDear } from "./cost-bounds.ts";
 import { type Deployed, onLocalStack } from "./on-localstack.ts";
@@ -69,17 +64,8 @@ interface Counts {
 }
 
 const nothing = (): Counts => ({
-  ...{
-    invocations: 0,
-    transitions: 0,
-    writes: 0,
-    writeUnits: 0,
-    reads: 0,
-    readUnits: 0,
-    puts: 0,
-    gets: 0,
-    logBytes: 0,
-  },
+  ...{ invocations: 0, transitions: 0, logBytes: 0 },
+  ...{ writes: 0, writeUnits: 0, reads: 0, readUnits: 0, puts: 0, gets: 0 },
 });
 
 /** Where the requests go, and how a process begins there: its world, whose requests are added to `counts`. */
@@ -130,32 +116,15 @@ function emulatedWorld(deployment: Deployed, of: Parameters<Process>[0]): World 
 /** The adapter of DynamoDB over a table in memory, which computes the capacity, and objects in memory. */
 function inMemory(): Process {
   const tables = dynamoTable();
-  const { sent } = tables;
   const store = memoryStore();
   return (of) => {
     const { counts } = of;
-    const world = { ...memoryWorld({ store, clock: systemClock, ...partsFor(of) }), ...partsFor(of) };
+    const { chain, ...parts } = partsFor(of);
+    const world = memoryWorld({ store, clock: systemClock, ...parts });
     const { objects } = world;
-    const ports = tables.process();
-    const told = <T extends object>(port: T): T =>
-      new Proxy(port, {
-        get: (target, name) => {
-          const call: unknown = Reflect.get(target, name);
-          if (typeof call !== "function") return call;
-          return async (...given: unknown[]) => {
-            const from = sent.length;
-            try {
-              return (await Reflect.apply(call, target, given)) as unknown;
-            } finally {
-              for (const { operation, units } of sent.slice(from)) {
-                count(counts, { service: "table", operation, units, input: {} });
-              }
-            }
-          };
-        },
-      });
+    const ports = tables.process((sent) => count(counts, { service: "table", ...sent }));
     return {
-      ...{ ...world, table: told<RunTable>(ports), inbox: told<Inbox>(ports) },
+      ...{ ...world, chain, table: ports, inbox: ports, sizes: FEW_REQUESTS },
       objects: {
         ...objects,
         get: (key) => {
@@ -171,7 +140,7 @@ function inMemory(): Process {
   };
 }
 
-function count(counts: Counts, { service, operation, units }: MeteredCall): void {
+function count(counts: Counts, { service, operation, units }: Omit<MeteredCall, "input">): void {
   const isRead = /^(Get|Query|Head|List|BatchGet)/.test(operation);
   if (service === "bucket") counts[isRead ? "gets" : "puts"] += 1;
   if (service !== "table") return;
@@ -185,32 +154,20 @@ async function drive(
   { beats, counts }: { readonly beats: number; readonly counts: Counts },
 ): Promise<void> {
   const { agent } = workload(beats - 1);
-  const model = modelOf(agent.model);
-  const runnerOf = (world: World): Runner => ({
-    ...{ world, agentOf: async () => ({ kind: "agent", agent, model }) },
-    ...{ segments: new SegmentCache(), commits: new CommitCache() },
-  });
-  let runner = runnerOf(worldAt());
-  const started = await startRun(runner.world, { agent, input: { beats }, tenant: "cost", idempotencyKey: null });
+  let runner = newRunner(worldAt(), agent);
+  const { world } = runner;
+  const started = await startRun(world, { agent, input: { beats }, tenant: "cost", idempotencyKey: null });
   if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
-  const { run, born } = started.row;
-  const execution = executionName(run, born, 1);
-  let payload = { run, born, chain: 1, epoch: 0, agent: agent.name };
-  for (let route: Route = "beat"; route === "beat"; counts.invocations += 1) {
-    const world = worldAt();
-    if (world !== runner.world) runner = runnerOf(world);
-    const invocation = { deadline: Date.now() + world.limits.beatMs, drain: new AbortController().signal };
-    const { kind, reply } = await beat(
-      runner,
-      { payload, attempt: { execution, epoch: payload.epoch, retry: 0, died: null } },
-      invocation,
-    );
-    if (kind !== "beat") throw new Error("the beat asked to end its process");
-    payload = reply;
-    route = reply.route;
+  const runnerNow = (): Runner => {
+    const now = worldAt();
+    if (now !== runner.world) runner = newRunner(now, agent);
+    return runner;
+  };
+  for await (const route of performBeats(started.row, runnerNow)) {
+    counts.invocations += 1;
     counts.transitions += transitionsOf(route);
   }
-  const row = await runner.world.table.read(run, Date.now());
+  const row = await world.table.read(started.row.run, Date.now());
   if (row?.status !== "completed" || row.spent.beats !== beats)
     throw new Error(`${row?.status} after ${row?.spent.beats} beats`);
 }

@@ -6,11 +6,7 @@ export const SIZES = {
   /** A business key that an agent gives a call: printable ASCII without spaces, because it travels in headers. */
   businessKeyCharactersMax: 128,
   /** The state without the sealed segments of its transcript (docs/protocol.md: "the persistence boundary"). */
-  stateBytesMax: 32 * 1024,
-  /** Compressed size of the journal in the row. A larger journal forces a snapshot. */
-  journalBytesMax: 3 * 1024,
-  /** A chunk of the transcript is sealed as a segment once it reaches this uncompressed size. */
-  segmentBytes: 16 * 1024,
+  stateBytesMax: 128 * 1024,
   /** This many neighbouring segments of one level are merged into one segment of the next level. */
   segmentFanIn: 8,
   /** The commits of this many snapshots are sealed in one object, so that reading a long history takes few reads. */

@@ -84,12 +84,13 @@ export function encodeSnapshot(of: {
   seal: Seal;
   commits: readonly CommitRecord[];
   state: State;
+  segmentBytes: number;
   /** Null or absent: the snapshot gets no keyed seal. */
   sign?: Sign | null;
 }): EncodedSnapshot {
   const { version, level = LOWEST_LEVEL, previous, commits } = of;
   const { sealed, unsealed } = of.seal;
-  const { state, segments } = storedForm(of.state);
+  const { state, segments } = storedForm(of.state, of.segmentBytes);
   const stateText = canonical(state);
   const size = Buffer.byteLength(stateText, "utf8");
   // The end of a run must always be storable, whatever its size; so must one that still waits for effects to settle.
@@ -118,9 +119,12 @@ export function encodeSnapshot(of: {
 }
 
 /** The state as it is stored, with its transcript cut into segments, and those segments. */
-export function storedForm(of: State): { readonly state: StoredState; readonly segments: readonly Segment[] } {
+export function storedForm(
+  of: State,
+  segmentBytes: number,
+): { readonly state: StoredState; readonly segments: readonly Segment[] } {
   const { messages, ...rest } = of;
-  const { segments, tail } = cut(messages);
+  const { segments, tail } = cut(messages, segmentBytes);
   return { state: { ...rest, manifest: segments.map((segment) => segment.ref), tail }, segments };
 }
 

@@ -1,9 +1,9 @@
 /**
  * Cuts the transcript into segments and reads segments back. Every checkpoint rebuilds the manifest from the full
  * message list and never appends to it (seed 0: an appended diff drifts from a list that compaction may shrink).
- * The cut depends only on the messages, so equal prefixes give equal segments, and only new segments are uploaded.
+ * The cut depends only on the messages and that size, so equal prefixes give equal segments, and only new segments are uploaded.
  *
- * Messages are cut into chunks of about 16 KB. Eight neighbouring chunks become one segment, eight of those become one
+ * Messages are cut into chunks of a size that the world chooses. Eight neighbouring chunks become one segment, eight of those become one
  * larger segment, and so on. So the manifest has O(log n) entries, and each byte is written O(log n) times.
  */
 import { SIZES } from "./limits.ts";
@@ -22,8 +22,9 @@ export interface Cut {
   readonly tail: readonly Message[];
 }
 
-export function cut(messages: readonly Message[]): Cut {
-  const ends = chunkEnds(messages);
+/** `segmentBytes`: the size of a chunk (`StoredSizes`). */
+export function cut(messages: readonly Message[], segmentBytes: number): Cut {
+  const ends = chunkEnds(messages, segmentBytes);
   const segments: Segment[] = [];
   let chunk = 0;
   let start = 0;
@@ -61,12 +62,12 @@ function checkedMessages(raw: unknown, { sha256: name }: SegmentRef): readonly M
 }
 
 /** The end index of each full chunk: a chunk ends with the message that reaches the size limit. */
-function chunkEnds(messages: readonly Message[]): number[] {
+function chunkEnds(messages: readonly Message[], segmentBytes: number): number[] {
   const ends: number[] = [];
   let bytes = 0;
   for (const [index, message] of messages.entries()) {
     bytes += sizeOf(message);
-    if (bytes < SIZES.segmentBytes) continue;
+    if (bytes < segmentBytes) continue;
     ends.push(index + 1);
     bytes = 0;
   }

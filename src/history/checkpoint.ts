@@ -58,6 +58,7 @@ export async function storeSnapshot(world: World, of: Storing): Promise<StoredSn
     seal,
     commits,
     state,
+    segmentBytes: world.sizes.segmentBytes,
     sign,
   });
   if (object !== null) await resolveAmbiguousPut(() => objects.put(object.key, object.bytes));

@@ -3,6 +3,7 @@
  * becomes a finding and not an error, so that one damaged object does not hide the next.
  */
 import { Unreadable } from "../codec/canonical.ts";
+import type { StoredSizes } from "../ports/stored-sizes.ts";
 import type { SegmentRef, StoredState } from "../codec/schema/state.ts";
 import { wholeState } from "../codec/snapshot.ts";
 import type { Segment } from "../codec/transcript.ts";
@@ -12,7 +13,7 @@ import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
-import type { ObjectStore } from "../ports/object-store.ts";
+import type { World } from "../ports/world.ts";
 import { SegmentCache, type Source, jsonOf, readSegment } from "./load.ts";
 import type { Damage } from "./reader.ts";
 
@@ -29,6 +30,7 @@ export type Counts = { readonly [K in "snapshots" | "commits" | "sealed" | "segm
 /** The checks of one run: its findings and counts. */
 export class Inspection {
   readonly row: Row;
+  readonly sizes: StoredSizes;
   readonly findings: Finding[] = [];
   readonly counted = { snapshots: 0, commits: 0, sealed: 0 };
   readonly from: Source & { readonly cache: SegmentCache };
@@ -37,8 +39,9 @@ export class Inspection {
   readonly #blobs = new Set<string>();
   readonly #lost = new Set<string>();
 
-  constructor(objects: ObjectStore, row: Row) {
+  constructor({ objects, sizes }: World, row: Row) {
     this.row = row;
+    this.sizes = sizes;
     this.from = { objects, row, cache: new SegmentCache() };
   }
 

@@ -3,6 +3,7 @@
  * same in every world. A new world implements these ports and nothing else.
  */
 import type { Hash } from "../core/ids.ts";
+import type { StoredSizes } from "./stored-sizes.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Chain } from "./chain.ts";
 import type { Inbox } from "./inbox.ts";
@@ -55,6 +56,7 @@ export interface World {
   readonly secrets: Secrets;
   readonly sealKeys: SealKeys;
   readonly limits: Limits;
+  readonly sizes: StoredSizes;
   readonly hash: Hash;
 }
 

@@ -5,6 +5,7 @@ import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/ports/agent.ts";
+import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { NOTHING_SEALED, encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
 import { encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event } from "../../src/core/event.ts";
@@ -39,7 +40,7 @@ function stored(
   journal: readonly Event[] = [],
 ): { readonly row: Row; readonly objects: Map<string, Uint8Array> } {
   const { digest, bytes, segments } = encodeSnapshot({
-    ...{ version: 4, previous: null, seal: NOTHING_SEALED, commits: [], state },
+    ...{ version: 4, previous: null, seal: NOTHING_SEALED, commits: [], state, ...FEW_BYTES },
   });
   const objects = new Map([["s4", bytes]]);
   for (const segment of segments) objects.set(segmentKey(state, segment.ref.sha256), encodeSegment(segment));

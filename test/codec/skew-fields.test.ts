@@ -3,6 +3,7 @@
  * and at every event, through the codec and back.
  */
 import { describe, expect, test } from "vitest";
+import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { decodeRow } from "../../src/codec/row.ts";
 import { decodeJournal, decodeSnapshot, encodeJournal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
@@ -74,7 +75,14 @@ describe.each(MOMENTS)("in $moment", ({ state, events }) => {
     const commits = withUnknownFields([{ version: 1, epoch: 1, events }]);
     const sealed = withUnknownFields({ from: 1, to: 2, key: "sealed/2", digest: "0".repeat(64), bytes: 9 });
     const previous = withUnknownFields({ version: 0, key: "s0", digest: "0".repeat(64) });
-    const encoded = encodeSnapshot({ version: 1, previous, seal: { sealed, unsealed: 1 }, commits, state: given });
+    const encoded = encodeSnapshot({
+      version: 1,
+      previous,
+      seal: { sealed, unsealed: 1 },
+      commits,
+      state: given,
+      ...FEW_BYTES,
+    });
     const snapshot = decodeSnapshot({ version: 1, key: "s1", digest: encoded.digest }, encoded.bytes);
     expect({ ...snapshot, state: null }).toMatchObject({ commits, sealed, previous });
     const segments = new Map(encoded.segments.map((each) => [each.ref.sha256, encodeSegment(each)]));

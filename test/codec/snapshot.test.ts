@@ -13,6 +13,7 @@ import { type Seal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.
 import type { CommitRecord, Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
 import { SIZES } from "../../src/codec/limits.ts";
+import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { inline } from "../../src/core/message.ts";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { FORMAT, type SnapshotPointer } from "../../src/protocol/row.ts";
@@ -43,7 +44,7 @@ const commits: readonly CommitRecord[] = [{ version: 4, epoch: 2, events: [start
 const seal: Seal = { sealed: { from: 1, to: 2, key: "events", digest: SHA, bytes: 9 }, unsealed: 2 };
 
 function written(state: State): { readonly pointer: SnapshotPointer; readonly bytes: Uint8Array } {
-  const { digest, bytes } = encodeSnapshot({ version: 4, previous, seal, commits, state });
+  const { digest, bytes } = encodeSnapshot({ version: 4, previous, seal, commits, state, ...FEW_BYTES });
   return { pointer: { version: 4, key: "here", digest }, bytes };
 }
 
@@ -125,7 +126,7 @@ describe("a state that is too large", () => {
 
   test("is refused with its size", () => {
     expect(() => written(large)).toThrow(StateTooLarge);
-    expect(() => written(large)).toThrow(/^the state has 33\d{3} bytes, 32768 are allowed$/);
+    expect(() => written(large)).toThrow(/^the state has 13\d{4} bytes, 131072 are allowed$/);
     expect(() => written(large)).toThrow(expect.objectContaining({ code: "StateTooLarge" }));
   });
 

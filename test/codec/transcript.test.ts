@@ -1,12 +1,15 @@
 /** Segments of the transcript: equal prefixes are stored once, and the manifest stays short. */
 import { describe, expect, test } from "vitest";
 import { canonical, compress } from "../../src/codec/canonical.ts";
-import { type Segment, cut, decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
+import { type Cut, type Segment, cut as cutInto, decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import { SIZES } from "../../src/codec/limits.ts";
+import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { type Message, text } from "../../src/core/message.ts";
 
 /** Messages of one kilobyte each, so that a chunk has sixteen. */
 const CHUNK = 16;
+
+const cut = (messages: readonly Message[]): Cut => cutInto(messages, FEW_BYTES.segmentBytes);
 
 function transcript(length: number, word = "x"): Message[] {
   return Array.from({ length }, (_, index) => {

@@ -9,6 +9,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { storedRow } from "../../src/adapters/local/store/row-text.ts";
+import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { readArchive } from "../../src/codec/archive.ts";
 import { canonical, sha256 } from "../../src/codec/canonical.ts";
 import { encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
@@ -78,7 +79,14 @@ export const phaseFilesOf = (format: number): readonly string[] =>
 
 function golden(state: State, events: readonly Event[]): GoldenState {
   const seal = { sealed: null, unsealed: 0 };
-  const { digest, bytes, segments } = encodeSnapshot({ version: 0, previous: null, seal, commits: [], state });
+  const { digest, bytes, segments } = encodeSnapshot({
+    version: 0,
+    previous: null,
+    seal,
+    commits: [],
+    state,
+    ...FEW_BYTES,
+  });
   return {
     snapshot: { digest, bytes: packed(bytes) },
     segments: Object.fromEntries(segments.map((each) => [each.ref.sha256, packed(encodeSegment(each))])),

@@ -105,7 +105,7 @@ test.each<[Field, unknown, RegExp]>([
   ],
   ["task", inline("x".repeat(5_000)), /task: it has 5002, .*stateValueBytesMax/],
   ["agent", "a".repeat(65), /agent: it has 65, .*nameCharactersMax/],
-  ["startedBy", "e".repeat(40_000), /the whole state: it has \d+ bytes, 32768 are allowed/],
+  ["startedBy", "e".repeat(140_000), /the whole state: it has \d+ bytes, 131072 are allowed/],
 ])("names the field %s when it is beyond its bound", async (field, value, says) => {
   const [bounds] = (await verdicts(forged(field, value))) ?? [];
   expect(bounds).toMatchObject({ id: "run-bounds", status: "fail" });

@@ -6,6 +6,7 @@ import { awsClients } from "../../src/adapters/aws/clients.ts";
 import { type MeteredCall, meter } from "../../src/adapters/aws/meter.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { SIZES } from "../../src/codec/limits.ts";
+import { FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Reply } from "../../src/protocol/chain.ts";
 import type { Commit, Row } from "../../src/protocol/row.ts";
@@ -50,7 +51,7 @@ test("a beat makes one put and three row writes, each at the price of a small it
     // One unit per 1 KB; the first claim changes the status and so two index entries.
     expect(units).toEqual([beat === 1 ? 3 : 1, 1, 1]);
     const item = await itemOf(payload.run);
-    expect(item[ATTRIBUTES.journal]?.B?.length ?? 0).toBeLessThanOrEqual(SIZES.journalBytesMax);
+    expect(item[ATTRIBUTES.journal]?.B?.length ?? 0).toBeLessThanOrEqual(FEW_REQUESTS.journalBytesMax);
   }
 });
 

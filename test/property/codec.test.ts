@@ -8,7 +8,10 @@ import { asJson, fromBlob, sentenceOf, toValue } from "../../src/codec/value.ts"
 import type { Json } from "../../src/core/json.ts";
 import { type Message, text } from "../../src/core/message.ts";
 import { SIZES } from "../../src/codec/limits.ts";
+import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { arbitraryJson } from "../support/walks/random-walks.ts";
+
+const { segmentBytes } = FEW_BYTES;
 
 const SEED = 20_261;
 
@@ -119,7 +122,7 @@ describe("the transcript", () => {
     holds(
       transcript,
       (messages) => {
-        const { segments, tail } = cut(messages);
+        const { segments, tail } = cut(messages, segmentBytes);
         expect([...segments.flatMap(({ members }) => members), ...tail]).toEqual(messages);
         for (const { ref, members } of segments) {
           expect(ref).toMatchObject({ count: members.length, sha256: digestOf(members as unknown as Json) });
@@ -133,8 +136,8 @@ describe("the transcript", () => {
     holds(
       transcript,
       (messages) => {
-        const { segments } = cut(messages);
-        const chunksMax = segments.reduce((sum, { ref }) => sum + ref.bytes, 0) / SIZES.segmentBytes + 1;
+        const { segments } = cut(messages, segmentBytes);
+        const chunksMax = segments.reduce((sum, { ref }) => sum + ref.bytes, 0) / segmentBytes + 1;
         const levels = Math.floor(Math.log(chunksMax) / Math.log(SIZES.segmentFanIn)) + 1;
         expect(segments.length).toBeLessThanOrEqual(levels * (SIZES.segmentFanIn - 1));
       },

@@ -12,6 +12,7 @@ import { canonical } from "../../src/codec/canonical.ts";
 import { type Spent, NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
 import type { CommitRecord, EventKind } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
+import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { type Command, type View, nextCommands } from "../../src/core/outstanding.ts";
 import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
 import { redriveOf } from "../support/walks/redrives.ts";
@@ -44,6 +45,7 @@ function reread(state: State, version = 0): State {
     seal: NOTHING_SEALED,
     commits: [],
     state,
+    ...FEW_BYTES,
   });
   const stored = decodeSnapshot({ version, key: "k", digest }, bytes).state;
   const objects = new Map(segments.map((segment) => [segment.ref.sha256, encodeSegment(segment)]));
@@ -293,11 +295,14 @@ test("stored data stays within its limits", () => {
   );
   const law = ({ states }: Walk): void => {
     for (const state of states) {
-      const { segments } = encodeSnapshot({ version: 1, previous: null, seal: NOTHING_SEALED, commits: [], state });
+      const { segments } = encodeSnapshot({
+        ...{ version: 1, previous: null, seal: NOTHING_SEALED, commits: [], state },
+        ...FEW_BYTES,
+      });
       const sealed = segments.reduce((sum, { ref }) => sum + ref.count, 0);
       sealedMax = Math.max(sealedMax, sealed);
       const open = state.messages.slice(sealed).reduce((sum, each) => sum + Buffer.byteLength(canonical(each)), 0);
-      expect(open).toBeLessThan(SIZES.segmentBytes);
+      expect(open).toBeLessThan(FEW_BYTES.segmentBytes);
       expect(segments.length).toBeLessThan(2 * SIZES.segmentFanIn);
     }
   };

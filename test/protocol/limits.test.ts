@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { SIZES } from "../../src/codec/limits.ts";
+import { FEW_BYTES, FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
 import { TIMES, type Limits, hotMsOf, limitsFor } from "../../src/protocol/limits.ts";
 
 const MINUTE = 60_000;
@@ -91,8 +92,11 @@ describe("limits are refused with", () => {
 
 describe("bounds", () => {
   test("of stored data contain each other", () => {
-    expect(SIZES.journalBytesMax).toBeLessThan(SIZES.stateBytesMax);
-    expect(SIZES.segmentBytes).toBeLessThan(SIZES.stateBytesMax);
+    for (const { journalBytesMax, segmentBytes } of [FEW_BYTES, FEW_REQUESTS]) {
+      expect(journalBytesMax).toBeLessThan(segmentBytes);
+      // The transcript's tail is part of the state, and so is much else.
+      expect(segmentBytes).toBeLessThanOrEqual(SIZES.stateBytesMax / 2);
+    }
     expect(SIZES.inlineBytesMax).toBeLessThan(SIZES.blobBytesMax);
     expect(2 * SIZES.previewCharacters).toBeLessThan(SIZES.inlineBytesMax);
     expect(SIZES.segmentFanIn).toBeGreaterThan(1);

@@ -4,6 +4,7 @@
  * depend on it.
  */
 import { createHash, randomBytes } from "node:crypto";
+import { FEW_REQUESTS } from "../../ports/stored-sizes.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
@@ -47,6 +48,7 @@ export function awsWorld(of: {
     secrets: of.secrets ?? NO_SECRETS,
     sealKeys: of.sealKeys ?? NO_SEAL_KEYS,
     limits,
+    sizes: FEW_REQUESTS,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };
 }

@@ -6,6 +6,7 @@
  * process that dies between a commit and its return learns nothing, as in any crash.
  */
 import { createHash, randomBytes } from "node:crypto";
+import { FEW_BYTES } from "../../ports/stored-sizes.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
@@ -37,6 +38,7 @@ export function localWorld(of: {
     telemetry,
     ...{ secrets, sealKeys },
     limits,
+    sizes: FEW_BYTES,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };
 }

@@ -3,6 +3,7 @@
  * task at a time or several at once, in any order.
  */
 import { createHash, randomBytes } from "node:crypto";
+import { FEW_BYTES } from "../../ports/stored-sizes.ts";
 import {
   type Execution,
   applyAnswer,
@@ -74,6 +75,7 @@ export function memoryWorld(of: {
     secrets: of.secrets ?? NO_SECRETS,
     sealKeys: of.sealKeys ?? NO_SEAL_KEYS,
     limits,
+    sizes: FEW_BYTES,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };
 }

@@ -6,7 +6,6 @@ import { Unreadable } from "../../codec/canonical.ts";
 import { checkedCommit } from "../../codec/checksum.ts";
 import { RowNewer } from "../../codec/row.ts";
 import { encodeJournal } from "../../codec/snapshot.ts";
-import { SIZES } from "../../codec/limits.ts";
 import type { CommitRecord } from "../../core/event.ts";
 import { levelIn, neededLevel } from "../../core/levels.ts";
 import { isTerminal } from "../../core/phases.ts";
@@ -74,7 +73,7 @@ async function storeContent(run: RunParts, options: CommitOptions): Promise<Cont
   const commits = committed.journalWith(events);
   const sign = await signIn(run.world);
   const journal = commits.length > 0 ? encodeJournal(commits, sign && { of: row, sign }) : null;
-  const fits = (journal?.byteLength ?? 0) <= SIZES.journalBytesMax;
+  const fits = (journal?.byteLength ?? 0) <= run.world.sizes.journalBytesMax;
   if (!fits && options.storeOutage !== undefined) return "tooLarge";
   const stores = commits.length > 0 && options.storeOutage === undefined && (options.release || !fits);
   if (!stores) return { snapshot: committed.checkpoint.snapshot, journal, level, commits, stored: null };

@@ -70,7 +70,8 @@ export async function prepareCreation(
   const level = neededLevel({ state, events: [] });
   const needs = level > LOWEST_LEVEL ? { level } : {};
   const first = { version: 0, previous: null, seal: NOTHING_SEALED, commits: [], state, sign, ...needs };
-  const { digest, bytes, segments } = encodeSnapshot(first);
+  const { segmentBytes } = world.sizes;
+  const { digest, bytes, segments } = encodeSnapshot({ ...first, segmentBytes });
   await putSegments(world.objects, { run, born }, segments);
   const key = snapshotKey({ run, born }, { version: 0, epoch: 0, put: 1 });
   await putSnapshot(world.objects, { key, bytes });

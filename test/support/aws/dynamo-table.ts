@@ -51,8 +51,8 @@ export interface Sent {
 
 export interface DynamoTable {
   readonly sent: readonly Sent[];
-  /** The run table and the inbox of a new process, which remembers no row. */
-  process(): RunTable & Inbox;
+  /** The run table and the inbox of a new process, which remembers no row. `onSent` is told each of its requests. */
+  process(onSent?: (sent: Sent) => void): RunTable & Inbox;
   /** The stored row of a run. */
   item(run: string): Item | undefined;
   put(item: Item): void;
@@ -67,12 +67,14 @@ export function dynamoTable(network?: Network): DynamoTable {
   const items = new Map<string, Item>();
   const sent: Sent[] = [];
   const waiting: { readonly operation: string; readonly act: () => Promise<unknown> | void }[] = [];
-  const apply = (operation: string, input: Request): object => {
+  const apply = (operation: string, input: Request, onSent: (sent: Sent) => void): object => {
     const key = keyText(input.Key ?? input.Item ?? {});
     const before = structuredClone(items.get(key));
     const tell = (isRefused: boolean): void => {
       const units = operation === "GetItem" ? readUnits(before) : writeUnits(before, items.get(key));
-      sent.push({ operation, input, isRefused, units: operation === "TransactWriteItems" ? 0 : units });
+      const each = { operation, input, isRefused, units: operation === "TransactWriteItems" ? 0 : units };
+      sent.push(each);
+      onSent(each);
     };
     try {
       const output = applied(items, operation, input);
@@ -83,25 +85,28 @@ export function dynamoTable(network?: Network): DynamoTable {
       throw error;
     }
   };
-  const client = {
+  type Client = ConstructorParameters<typeof Dynamo>[0]["clients"]["once"];
+  const clientOf = (onSent: (sent: Sent) => void) => ({
     send: async (command: { readonly constructor: { readonly name: string }; readonly input: Request }) => {
       const operation = command.constructor.name.replace(/Command$/, "");
       const { input } = command;
       if (network !== undefined) return network.send({ operation, input }, () => applied(items, operation, input));
       const at = waiting.findIndex((each) => each.operation === operation);
       if (at >= 0) await waiting.splice(at, 1)[0]?.act();
-      return apply(operation, input);
+      return apply(operation, input, onSent);
     },
-  } as unknown as ConstructorParameters<typeof Dynamo>[0]["clients"]["once"];
+  });
   return {
     sent,
-    process: () =>
-      portsOf(
+    process: (onSent = () => undefined) => {
+      const client = clientOf(onSent) as unknown as Client;
+      return portsOf(
         new Dynamo({
           ...{ clients: { once: client, repeating: client }, table: "runs" },
           clock: network?.clock ?? { after: (_, call) => (call(), () => undefined) },
         }),
-      ),
+      );
+    },
     item: (run) => items.get(rowKey(run)),
     put: (item) => void items.set(keyText(item), structuredClone(item)),
     remove: (run) => void items.delete(rowKey(run)),
