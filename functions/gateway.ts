@@ -8,6 +8,14 @@ import type { Api } from "../src/api/app.ts";
 import type { Caller } from "../src/api/operations.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 import { SIZES } from "../src/codec/limits.ts";
+import type { Rows } from "../src/api/routes.ts";
+import { ROWS } from "../src/operations/table.ts";
+
+/**
+ * The operations of the deployed API: all but the purge. That deletes archives, which no function of a deployment may
+ * do, so an operator purges with their own rights.
+ */
+export const GATEWAY_ROWS: Rows = Object.fromEntries(Object.entries(ROWS).filter(([name]) => name !== "purge"));
 
 /** The fields of an API Gateway event that are read here; the rest is passed on. */
 export interface GatewayEvent {

@@ -65,7 +65,10 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
     ...{ rows: ["GetItem", "Query", "BatchWriteItem"], objects: ["DeleteObject"] },
     ...{ follows: true, letters: "stream" },
   },
-  api: { rows: [...CREATE, "Query"], objects: KEEP, starts: true, wakes: true, secrets: true, seals: true },
+  api: {
+    ...{ rows: [...CREATE, "Query", "BatchGetItem"], indexes: ["byStatus"], objects: KEEP },
+    ...{ starts: true, wakes: true, secrets: true, seals: true },
+  },
 };
 
 /**

@@ -103,9 +103,14 @@ function addPlain<From extends object>(
 ): Api<From> {
   for (const { operation, route } of routes.plainRoutes(rows)) {
     app.openapi(route, async (c) => {
-      const said: unknown = route.request?.body === undefined ? {} : await c.req.json();
-      const given = { ...(said as object), ...c.req.param() };
-      const { status, outcome } = await outcomeOf({ world, agentOf, caller: c.get("caller") }, operation, given);
+      const { request } = route;
+      const said: unknown = request?.body === undefined ? {} : await c.req.json();
+      // Absent parameters take the defaults of their bounds, which only the checked query has.
+      const asked: unknown = request?.query === undefined ? {} : c.req.valid("query" as never);
+      const given = { ...(said as object), ...(asked as object), ...c.req.param() };
+      const ifMatch = c.req.header("if-match") ?? "";
+      const context = { world, agentOf, caller: c.get("caller") };
+      const { status, outcome } = await outcomeOf(context, operation, { given, ifMatch });
       return Response.json(outcome, { status });
     });
   }
@@ -117,7 +122,9 @@ function refuseInvalid({ target, error }: { readonly target: string; readonly er
   if (error === undefined) return;
   const { issues } = error;
   if (target === "json") throw problems.requestInvalid(problems.wrongIn(issues, "#"));
-  throw problems.requestInvalid(issues.map(({ path, message }) => ({ header: path.join(), detail: message })));
+  const place = target === "header" ? "header" : "parameter";
+  const wrong = problems.wrongIn(issues, "").map(({ pointer = "", detail }) => ({ [place]: pointer.slice(1), detail }));
+  throw problems.requestInvalid(wrong);
 }
 
 /** Adds headers that forbid a browser to guess the content type, and caches to keep the response. */

@@ -36,7 +36,7 @@ function make(rows: Rows): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
       title: "cairn",
       version: "1",
       description:
-        "Starts runs, shows them and sends them messages. A request that was answered with 202 is durable. The same request with the same Idempotency-Key may be sent again at any time. Errors are RFC 9457 documents: programs use their `code`.",
+        "Starts, lists, shows and steers runs. A request that was answered with 202 is durable. The same request with the same Idempotency-Key may be sent again at any time. Errors are RFC 9457 documents: programs use their `code`.",
     },
     // A relative URL: the API is at the root on a server of one's own, and below a stage on AWS.
     servers: [{ url: "./", description: "The path of this document." }],

@@ -15,9 +15,10 @@ import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
 import { type AnyOperation, type OperationContext, performOperation } from "../operations/operation.ts";
 import { OPERATIONS } from "../operations/table.ts";
-import type { Shown } from "../operations/views.ts";
+import { type Shown, summaryOf } from "../operations/views.ts";
 import {
   ApiProblem,
+  type ToldOutcome,
   agentUnknown,
   inputInvalid,
   problemAs,
@@ -186,7 +187,7 @@ function stale(world: World, row: Row): ApiProblem {
     status: 412,
     code: "Stale",
     detail:
-      "the run has changed since it was read: nothing was sent; read it again and send with its new tag; to repeat a message that got no answer, send it without If-Match",
+      "the run has changed since it was read: nothing was done; read it again and send with its new tag; to repeat a request that got no answer, send it without If-Match",
     facts: { run, epoch, resumeToken: token },
     headers: { etag: entityTag(token) },
   });
@@ -196,16 +197,25 @@ function stale(world: World, row: Row): ApiProblem {
 export async function outcomeOf(
   asked: Asked,
   operation: AnyOperation,
-  given: Readonly<Record<string, unknown>>,
-): Promise<{ readonly status: number; readonly outcome: { readonly kind: string } }> {
+  { given, ifMatch }: { readonly given: Readonly<Record<string, unknown>>; readonly ifMatch: string },
+): Promise<{ readonly status: number; readonly outcome: ToldOutcome }> {
   const { run } = given;
   const row = run === undefined ? null : await find(asked, typeof run === "string" ? run : "");
   const input = operation.input.safeParse(given);
   if (!input.success) throw requestInvalid(wrongIn(input.error.issues, "#"));
-  const outcome = await operation.run(contextOf(asked, row), input.data as never);
+  const isStale = operation.writes && row !== null && ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row);
+  if (isStale) throw stale(asked.world, row);
+  const outcome = told(await operation.run(contextOf(asked, row), input.data as never), asked.world);
   const { status, says } = operation.outcomes[outcome.kind] ?? { status: 500, says: outcome.kind };
-  if (status >= 400) throw problemAs(operation, outcome.kind, { detail: says });
-  return { status, outcome };
+  if (status < 400) return { status, outcome };
+  const why = "why" in outcome && typeof outcome.why === "string" ? ` ${bounded(outcome.why)}` : "";
+  throw problemAs(operation, outcome.kind, { detail: `${says}${why}`, facts: { outcome } });
+}
+
+/** A row names leases, tokens and objects. The caller gets the summary of the run instead. */
+function told(outcome: ToldOutcome & { readonly row?: Row }, world: World): ToldOutcome {
+  const { row, ...rest } = outcome;
+  return row === undefined ? rest : { ...rest, ...{ run: summaryOf(row, world.clock.now()) } };
 }
 
 /** The row of a run, if it exists and belongs to the caller's tenant. */

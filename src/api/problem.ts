@@ -34,10 +34,11 @@ const TITLES = {
 
 type ProblemStatus = keyof typeof TITLES;
 
-/** One mistake in a request, and its place: a JSON pointer into the body, or the name of a header. */
+/** One mistake in a request, and its place: a JSON pointer into the body, or the name of a header or parameter. */
 export interface Wrong {
   readonly pointer?: string;
   readonly header?: string;
+  readonly parameter?: string;
   readonly detail: string;
 }
 
@@ -49,12 +50,17 @@ export interface EndedRun {
   readonly inputDigest: string;
 }
 
+/** The outcome of an operation as the caller gets it. */
+export interface ToldOutcome {
+  readonly kind: string;
+}
+
 interface Trouble {
   readonly status: ProblemStatus;
   readonly code: string;
   readonly detail: string;
   /** Further details for a program, each under its own field name. */
-  readonly facts?: Readonly<Record<string, string | number | readonly Wrong[] | EndedRun>>;
+  readonly facts?: Readonly<Record<string, string | number | readonly Wrong[] | EndedRun | ToldOutcome>>;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -159,25 +159,48 @@ export const routesOf = (rows: Rows): readonly RouteConfig[] => [
 ];
 
 /**
- * A generated route. Its input comes from the path and a JSON body; its response is the outcome. A `get` has no body,
- * so its other inputs take their defaults.
+ * A generated route. Its input comes from the path, and from a JSON body (`post`) or the query (`get` and `delete`);
+ * its response is the outcome. A write to a run takes a resume token as its precondition.
  */
 function plainRoute(name: string, operation: AnyOperation): RouteConfig {
-  const { method, path } = at(operation);
+  const { method, path, bounds = {} } = at(operation);
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => String(key));
-  const { shape } = operation.input;
-  const own = z.strictObject(Object.fromEntries(Object.entries(shape).filter(([key]) => !inPath.includes(key))));
-  const hasBody = method === "post" && Object.keys(own.shape).length > 0;
+  const fields = Object.entries({ ...operation.input.shape, ...bounds }).filter(([key]) => !inPath.includes(key));
+  const own = z.strictObject(Object.fromEntries(fields));
+  const hasBody = method === "post" && fields.length > 0;
+  const hasQuery = method !== "post" && fields.length > 0;
+  const isSteering = operation.writes && inPath.includes("run");
   return createRoute({
     ...{ method, path, operationId: name, summary: operation.help },
     ...(hasBody && { middleware: boundedBody }),
     request: {
       ...(inPath.length > 0 && { params: z.object(Object.fromEntries(inPath.map((key) => [key, z.string()]))) }),
       ...(hasBody && { body: body(own) }),
+      ...(hasQuery && { query: inQuery(fields) }),
+      ...(isSteering && { headers: schemas.steeringHeaders }),
     },
-    responses: { ...answersOf(operation), ...(hasBody ? ofBody : {}), ...every },
+    responses: {
+      ...answersOf(operation),
+      ...(hasBody ? ofBody : {}),
+      ...(hasQuery ? { 422: problem(422) } : {}),
+      ...(isSteering ? { 412: { ...problem(412), headers: etag } } : {}),
+      ...every,
+    },
   });
 }
+
+/** The fields as query parameters. */
+const inQuery = (fields: readonly (readonly [string, z.ZodType])[]) =>
+  z.strictObject(Object.fromEntries(fields.map(([key, field]) => [key, z.preprocess(literalFor(field), field)])));
+
+/** Reads the text of a query parameter: as it is if the field takes text, else as a number or a boolean. */
+const literalFor =
+  (field: z.ZodType) =>
+  (text: unknown): unknown => {
+    if (typeof text !== "string" || field.safeParse(text).success) return text;
+    if (/^\d{1,15}$/.test(text)) return Number(text);
+    return text === "true" || (text === "false" ? false : text);
+  };
 
 /** The responses of an operation, by HTTP status. Several outcomes may share one status. */
 function answersOf({ outcomes }: AnyOperation): RouteConfig["responses"] {

@@ -66,12 +66,15 @@ export const startedDocument = z
   })
   .openapi("Started");
 
-export const messageHeaders = z.object({
-  "Idempotency-Key": idempotencyKey("The id of the message, unless the body has one."),
+export const steeringHeaders = z.object({
   "If-Match": z.string().optional().openapi({
     description:
-      "A resume token: the message is refused if the run has another epoch. The check comes before the write, so a change in between is not noticed. An ended run is not checked.",
+      "A resume token: the request is refused if the run has another epoch. The check comes before the write, so a change in between is not noticed. An ended run is not checked.",
   }),
+});
+
+export const messageHeaders = steeringHeaders.extend({
+  "Idempotency-Key": idempotencyKey("The id of the message, unless the body has one."),
 });
 
 export const messageBody = z
@@ -249,14 +252,26 @@ export const problemDocument = z
     detail: z.string().openapi({ description: "What happened, why, and what to do." }),
     instance: z.string().optional().openapi({ description: "The id of this occurrence in the log." }),
     errors: z
-      .array(z.object({ pointer: z.string().optional(), header: z.string().optional(), detail: z.string() }))
+      .array(
+        z.object({
+          pointer: z.string().optional(),
+          header: z.string().optional(),
+          parameter: z.string().optional(),
+          detail: z.string(),
+        }),
+      )
       .optional()
-      .openapi({ description: "What is wrong, and where: a JSON pointer into the body, or a header." }),
+      .openapi({ description: "What is wrong, and where: a JSON pointer into the body, a header, or a parameter." }),
     run: run.optional(),
     epoch: count.optional().openapi({ description: "The epoch that the run has now." }),
     resumeToken: resumeToken.optional(),
     bytesMax: count.optional(),
     ended: endedRun.optional(),
+    outcome: z
+      .object({ kind: z.string() })
+      .loose()
+      .optional()
+      .openapi({ description: "What the operation found. A program that knows the operation learns more from it." }),
   })
   .openapi("Problem");
 

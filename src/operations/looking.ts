@@ -7,9 +7,13 @@ import { HELP } from "./help.ts";
 import { type Finding, diagnose } from "./diagnose.ts";
 import { type Listed, listRuns } from "./list.ts";
 import { RESPONSES, runInput, operation, respond } from "./operation.ts";
-import { type LedgerEntry, type Shown, type TimelineEntry, ledger, showRow, timeline } from "./views.ts";
+import { EVENT_BYTES_MAX, type EventPage, POLL_SECONDS_MAX, pollEvents } from "./event-page.ts";
+import { type LedgerEntry, type Shown, ledger, showRow } from "./views.ts";
 
 const statuses: readonly Status[] = ["queued", ...new Set(PHASE_NAMES.map((name) => PHASES[name].status))];
+
+/** The most runs or calls in one response. */
+const LISTED_MAX = 500;
 
 type Missing = { readonly kind: "missing" };
 
@@ -21,9 +25,11 @@ export const READ_ROWS = {
       status: z.enum(statuses).nullable().default(null),
       agent: z.string().nullable().default(null),
       limit: z.int().min(1).max(100_000).default(20),
+      after: z.string().nullable().default(null),
     }),
     run: ({ world, tenant }, wanted): Promise<Listed> => listRuns(world, { tenant, ...wanted }),
     outcomes: { listed: respond.done("The runs are listed.") },
+    http: { method: "get", path: "/runs", bounds: { limit: z.int().min(1).max(LISTED_MAX).default(20) } },
   }),
   show: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "show" }] },
@@ -40,28 +46,41 @@ export const READ_ROWS = {
   timeline: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "timeline" }] },
     help: HELP.timeline,
-    input: runInput.extend({ after: z.int().nonnegative().default(0) }),
-    run: async (
-      { world },
-      of,
-    ): Promise<Missing | { readonly kind: "shown"; readonly entries: readonly TimelineEntry[] }> => {
-      const entries = await timeline(world, of);
-      return entries === null ? { kind: "missing" } : { kind: "shown", entries };
-    },
+    input: runInput.extend({
+      after: z.int().nonnegative().default(0),
+      wait: z.int().min(0).max(POLL_SECONDS_MAX).default(0),
+      bytesMax: z.int().positive().nullable().default(null),
+    }),
+    run: async ({ world }, of): Promise<Missing | EventPage> => (await pollEvents(world, of)) ?? { kind: "missing" },
     outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
+    http: {
+      ...{ method: "get", path: "/runs/{run}/events" },
+      bounds: { bytesMax: z.int().min(1).max(EVENT_BYTES_MAX).default(EVENT_BYTES_MAX) },
+    },
   }),
   ledger: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "ledger" }] },
     help: HELP.ledger,
-    input: runInput,
+    input: runInput.extend({
+      after: z.int().nonnegative().default(0),
+      limit: z.int().positive().nullable().default(null),
+    }),
     run: async (
       { world },
-      of,
-    ): Promise<Missing | { readonly kind: "shown"; readonly calls: readonly LedgerEntry[] }> => {
-      const calls = await ledger(world, of.run);
-      return calls === null ? { kind: "missing" } : { kind: "shown", calls };
+      { run: of, after, limit },
+    ): Promise<
+      Missing | { readonly kind: "shown"; readonly calls: readonly LedgerEntry[]; readonly next: number | null }
+    > => {
+      const all = await ledger(world, of);
+      if (all === null) return { kind: "missing" };
+      const calls = all.slice(after, limit === null ? undefined : after + limit);
+      return { kind: "shown", calls, next: after + calls.length < all.length ? after + calls.length : null };
     },
     outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
+    http: {
+      ...{ method: "get", path: "/runs/{run}/ledger" },
+      bounds: { limit: z.int().min(1).max(LISTED_MAX).default(LISTED_MAX) },
+    },
   }),
   diagnose: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "diagnose" }] },
@@ -75,6 +94,7 @@ export const READ_ROWS = {
       return findings === null ? { kind: "missing" } : { kind: "shown", findings };
     },
     outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
+    http: { method: "get", path: "/runs/{run}/diagnosis" },
   }),
   verify: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "verify" }] },
@@ -93,6 +113,7 @@ export const READ_ROWS = {
       differs: { exit: "failed", status: 200, code: null, says: "Some data is changed or missing." },
       missing: RESPONSES.missing,
     },
+    http: { method: "get", path: "/runs/{run}/verification" },
   }),
   export: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "export" }, { command: "pin", help: HELP.pin }] },

@@ -53,6 +53,8 @@ export interface Http {
   readonly method: "get" | "post" | "delete";
   /** For example `/runs/{run}/messages`. Each name in braces is a field of the input. */
   readonly path: string;
+  /** Fields of the input that the route bounds more tightly: a response has a maximum size, and a request a time. */
+  readonly bounds?: Readonly<Record<string, z.ZodType>>;
 }
 
 /** A CLI command that performs the operation. `option`: only if that option is given. */

@@ -16,6 +16,8 @@ const note = z.string().nullable().default(null);
 const more = z.partialRecord(z.enum(METERS), z.number().positive());
 /** How long to wait until the run has absorbed the decision, in milliseconds. */
 const waitMs = z.int().nonnegative().default(0);
+/** API Gateway ends a request after 29 seconds. */
+const DECISION_WAIT_MS_MAX = 20_000;
 
 const DECIDED = {
   accepted: RESPONSES.accepted,
@@ -82,6 +84,10 @@ export const MESSAGE_ROWS = {
       return decide(context.world, { ...said, agent, by: context.by });
     },
     outcomes: DECIDED,
+    http: {
+      ...{ method: "post", path: "/runs/{run}/approvals/{gate}" },
+      bounds: { waitMs: z.int().min(0).max(DECISION_WAIT_MS_MAX).default(0) },
+    },
   }),
   budget: operation({
     ...{ scope: "approve", writes: true },
@@ -111,6 +117,7 @@ export const MESSAGE_ROWS = {
       late: RESPONSES.late,
       missing: RESPONSES.missing,
     },
+    http: { method: "post", path: "/runs/{run}/reconcile/{call}" },
   }),
   assign: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "assign" }] },
@@ -124,6 +131,7 @@ export const MESSAGE_ROWS = {
       late: RESPONSES.late,
       missing: RESPONSES.missing,
     },
+    http: { method: "post", path: "/runs/{run}/assignment" },
   }),
   upgrade: operation({
     ...{ scope: "approve", writes: true, typed: [{ command: "resume", option: "--upgrade" }] },
@@ -137,5 +145,6 @@ export const MESSAGE_ROWS = {
       late: RESPONSES.late,
       missing: RESPONSES.missing,
     },
+    http: { method: "post", path: "/runs/{run}/upgrade" },
   }),
 } as const;

@@ -68,6 +68,7 @@ export const STEERING_ROWS = {
     input: runInput,
     run: ({ world }, of) => asked(world, { run: of.run, want: "pause" }),
     outcomes: STEERED,
+    http: { method: "post", path: "/runs/{run}/pause" },
   }),
   resume: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "resume" }] },
@@ -75,6 +76,7 @@ export const STEERING_ROWS = {
     input: runInput,
     run: ({ world }, of) => asked(world, { run: of.run, want: "resume" }),
     outcomes: STEERED,
+    http: { method: "post", path: "/runs/{run}/resume" },
   }),
   cancel: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "cancel" }] },
@@ -83,6 +85,7 @@ export const STEERING_ROWS = {
     run: ({ world, by }, of): Promise<Steered | Undone> =>
       of.compensate ? undoAndCancel(world, { run: of.run, by }) : asked(world, { run: of.run, want: "cancel" }),
     outcomes: { ...STEERED, ...UNDONE },
+    http: { method: "post", path: "/runs/{run}/cancel" },
   }),
   restart: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "restart" }] },
@@ -93,6 +96,7 @@ export const STEERING_ROWS = {
       ...UNDONE,
       notConfirmed: respond.invalid("NotConfirmed", "It has to be confirmed; the answer says what it costs."),
     },
+    http: { method: "post", path: "/runs/{run}/restart" },
   }),
   redrive: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "redrive" }] },
@@ -112,6 +116,7 @@ export const STEERING_ROWS = {
       missing: RESPONSES.missing,
       unreadable: RESPONSES.unreadable,
     },
+    http: { method: "post", path: "/runs/{run}/redrive" },
   }),
   purge: operation({
     ...{ scope: "admin", writes: true, typed: [{ command: "purge" }] },
@@ -129,6 +134,7 @@ export const STEERING_ROWS = {
       missing: RESPONSES.missing,
       unreadable: RESPONSES.unreadable,
     },
+    http: { method: "delete", path: "/runs/{run}" },
   }),
   restored: operation({
     ...{ scope: "admin", writes: true, typed: [{ command: "restored" }] },

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
+import { PLAIN_ROUTES, answeringWith, requestFor } from "../support/harness/plain-routes.ts";
 import {
   type ApiRequest,
   DOCUMENTED_RESPONSES,
@@ -93,13 +94,51 @@ async function walked(): Promise<Walk> {
 /** The store says no, in words that are nobody's business. */
 const away = (world: World): World => {
   const refuse = () => Promise.reject(new StoreUnreachable(SECRET));
-  return { ...world, table: { ...world.table, read: refuse, create: refuse } };
+  return { ...world, table: { ...world.table, read: refuse, create: refuse, list: refuse } };
 };
 
 const mistaken = (world: World): World => ({
   ...world,
-  table: { ...world.table, read: () => Promise.reject(new TypeError(SECRET)) },
+  table: {
+    ...world.table,
+    read: () => Promise.reject(new TypeError(SECRET)),
+    list: () => Promise.reject(new TypeError(SECRET)),
+  },
 });
+
+/** What the routes that the table describes answer: to wrong requests, and for each outcome of their operations. */
+async function plainAnswers({ harness, run, token }: Walk): Promise<ReadonlySet<string>> {
+  for (const each of PLAIN_ROUTES) {
+    const { hasRun, hasBody, hasQuery, isSteering, path } = each;
+    const known = requestFor(each, run);
+    await harness.ask(known, ANONYMOUS);
+    if (hasRun) await harness.ask(requestFor(each, ABSENT));
+    if (hasQuery) await harness.ask({ ...known, path: `${known.path}?surprise=1` });
+    if (isSteering) await harness.ask({ ...known, headers: { "If-Match": token } });
+    if (!hasBody) continue;
+    for (const [status, [request]] of Object.entries(wrongBodies(path(run)))) {
+      if (status !== "401" && status !== "422") await harness.ask(request);
+    }
+    await harness.ask({ path: path(run), json: { surprise: 1 } });
+  }
+  const seen = new Set(harness.seen);
+  for (const each of PLAIN_ROUTES) {
+    for (const [kind, { status, code }] of Object.entries(each.operation.outcomes)) {
+      const stubbed = createApiHarness({}, undefined, answeringWith(each, kind));
+      const { body } = await stubbed.ask({ path: "/runs", json: { agent: "actor" } });
+      const answered = await stubbed.ask(requestFor(each, String(body["run"])));
+      expect([each.name, kind, answered.status, answered.body["code"] ?? null]).toEqual([
+        each.name,
+        kind,
+        status,
+        code,
+      ]);
+      expect(answered.body["kind"] ?? answered.body["outcome"]).toEqual(code === null ? kind : { kind });
+      for (const name of stubbed.seen) seen.add(name);
+    }
+  }
+  return seen;
+}
 
 describe("every documented answer", () => {
   test("is given by some request", async () => {
@@ -121,8 +160,10 @@ describe("every documented answer", () => {
       await harness.ask({ path: "/runs", json: { agent: "actor" } });
       await harness.ask({ path: `/runs/${run}` });
       await harness.ask({ path: `/runs/${run}/messages`, json: { text: "a" } });
+      for (const each of PLAIN_ROUTES) await harness.ask(requestFor(each, run));
       for (const each of harness.seen) seen.add(each);
     }
+    for (const each of await plainAnswers(walk)) seen.add(each);
     expect([...seen].toSorted()).toEqual(DOCUMENTED_RESPONSES.toSorted());
   });
 });

@@ -1,6 +1,6 @@
 /** The API behind API Gateway: what its events say about who asks, where the paths begin, and what the body is. */
 import { describe, expect, test } from "vitest";
-import { type FromGateway, baseOf, callerOf, gatewayHandler } from "../../functions/gateway.ts";
+import { type FromGateway, GATEWAY_ROWS, baseOf, callerOf, gatewayHandler } from "../../functions/gateway.ts";
 import { createApi } from "../../src/api/app.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { transcript } from "../../src/operations/views.ts";
@@ -12,7 +12,9 @@ function gateway() {
   const harness = createHarness();
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const agentOf = async (name: string) => (name === agent.name ? agent : null);
-  const handler = gatewayHandler(createApi<FromGateway>({ world: harness.world, agentOf, callerOf, baseOf }));
+  const handler = gatewayHandler(
+    createApi<FromGateway>({ world: harness.world, agentOf, callerOf, baseOf, rows: GATEWAY_ROWS }),
+  );
   const ask = async (of: Recorded) => {
     const { statusCode, body, isBase64Encoded, multiValueHeaders = {} } = await handler(gatewayEvent(of));
     expect(isBase64Encoded).toBe(false);
@@ -96,4 +98,21 @@ describe("the caller", () => {
     expect(actors.map((actor) => actor.slice(-16))).toEqual(["/ann@example.com", "/bob@example.com"]);
     expect(actors.map((actor) => actor.length)).toEqual([SIZES.nameCharactersMax, SIZES.nameCharactersMax]);
   });
+});
+
+test("a deployed API purges no run, since no function may delete an archive", async () => {
+  const harness = gateway();
+  const { body } = await harness.ask(START);
+  const run = String(body["run"]);
+  const { status, body: problem } = await harness.ask({ method: "DELETE", path: `/runs/${run}` });
+  expect([status, problem["code"]]).toEqual([405, "MethodNotAllowed"]);
+  expect((await harness.ask({ path: `/runs/${run}/ledger` })).status).toBe(200);
+});
+
+test("a query of API Gateway bounds a list", async () => {
+  const harness = gateway();
+  for (let count = 0; count < 3; count += 1) await harness.ask(START);
+  const { body } = await harness.ask({ path: "/runs", query: { limit: "2", agent: "actor" } });
+  expect([(body["runs"] as readonly unknown[]).length, body["more"]]).toEqual([2, true]);
+  expect((await harness.ask({ path: "/runs", query: { limit: "0" } })).status).toBe(422);
 });

@@ -189,8 +189,8 @@ describe("a header", () => {
 
 describe("a path", () => {
   test.each([
-    ["GET", "/runs", "POST"],
-    ["PUT", `/runs/local-${VALID}`, "GET, HEAD"],
+    ["DELETE", "/runs", "POST, GET, HEAD"],
+    ["PUT", `/runs/local-${VALID}`, "GET, HEAD, DELETE"],
     ["GET", `/runs/local-${VALID}/messages`, "POST"],
     ["POST", "/openapi.json", "GET, HEAD"],
     ["DELETE", "/healthz", "GET, HEAD"],

@@ -1,17 +1,12 @@
 /** A row of the operation table with a place over HTTP has a route, and one without has none. */
 import { describe, expect, test } from "vitest";
+import type { AnyOperation } from "../../src/operations/operation.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import { ANN, createApiHarness } from "../support/harness/api-harness.ts";
 import { rowOf } from "../support/harness/harness.ts";
 
-const PLACED = {
-  ...ROWS,
-  pause: { ...OPERATIONS.pause, http: { method: "post", path: "/runs/{run}/pause" } },
-  assign: { ...OPERATIONS.assign, http: { method: "post", path: "/runs/{run}/assignment" } },
-} as const;
-
 const begun = async () => {
-  const harness = createApiHarness({}, undefined, PLACED);
+  const harness = createApiHarness();
   const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
   return { harness, run: String(body["run"]) };
 };
@@ -56,7 +51,8 @@ describe("an operation with a route", () => {
 });
 
 test("an operation without `http` has no route", async () => {
-  const harness = createApiHarness();
+  const { http: _, ...pause }: AnyOperation = OPERATIONS.pause;
+  const harness = createApiHarness({}, undefined, { ...ROWS, pause });
   const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
   const { status } = await harness.ask({ method: "POST", path: `/runs/${String(body["run"])}/pause` });
   expect(status).toBe(404);

@@ -167,6 +167,7 @@ async function speaks(on: Listened): Promise<void> {
   const row = await asleep(on, "spoken to");
   await asked(on, `/runs/${row.run}`);
   await asked(on, `/runs/${row.run}/messages`, { text: "hello" });
+  await asked(on, "/runs?status=waiting");
 }
 
 /** A beat that absorbs and removes messages, and one that ends a run for which a parent waits. */

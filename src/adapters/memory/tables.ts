@@ -225,7 +225,7 @@ export function memoryInbox(store: MemoryStore): Inbox {
       if ("kind" in presentIn(findIn(rows, of.run), of)) return [];
       const mine = [...messages.values()].filter((each) => sameIncarnation(each.of, of));
       const found = mine.flatMap(({ message }) => (message === null ? [] : [message]));
-      const sorted = found.toSorted((one, other) => one.sentAt - other.sentAt || compare(one.id, other.id));
+      const sorted = found.toSorted((one, other) => one.sentAt - other.sentAt || byBytes(one.id, other.id));
       return structuredClone(sorted.slice(0, of.limit));
     },
     clear: async (of) => {
@@ -278,12 +278,13 @@ function pageOf(
   query: { readonly limit: number; readonly after: string | null; readonly now: number },
   wanted: (found: Found) => boolean,
 ): Page {
-  const [since, from] = query.after === null ? [Infinity, ""] : (JSON.parse(query.after) as [number, string]);
+  const none = query.after === null ? Infinity : -Infinity;
+  const [, since = none, from = ""] = /^\[(-?\d+),"([a-z0-9-]+)"\]$/.exec(query.after ?? "") ?? [];
   const left = [...rows.keys()]
     .flatMap((run) => findIn(rows, run) ?? [])
     .filter((found) => wanted(found) && (found instanceof RowUnreadable || !isExpired(found, query.now)))
-    .filter((found) => sinceOf(found) < since || (sinceOf(found) === since && found.run < from))
-    .toSorted((one, other) => sinceOf(other) - sinceOf(one) || compare(other.run, one.run));
+    .filter((found) => sinceOf(found) < +since || (sinceOf(found) === +since && found.run < from))
+    .toSorted((one, other) => sinceOf(other) - sinceOf(one) || byBytes(other.run, one.run));
   const page = left.slice(0, query.limit);
   const last = page.at(-1);
   const { rows: sound, damaged } = parted(page);
@@ -296,5 +297,3 @@ const cursorOf = (found: Found): string => JSON.stringify([sinceOf(found), found
 
 const sameIncarnation = (one: Incarnation, other: Incarnation): boolean =>
   one.run === other.run && one.born === other.born;
-
-const compare = (one: string, other: string): number => Number(one > other) - Number(one < other);

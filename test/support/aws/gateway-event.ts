@@ -7,6 +7,7 @@ export interface Recorded {
   /** Default `/{proxy+}`. */
   readonly resource?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
   readonly body?: string | null;
   readonly isBase64Encoded?: boolean;
   /** The prefix of the path: the stage, or the mapping of a custom domain. */
@@ -15,9 +16,13 @@ export interface Recorded {
   readonly userArn?: string | null;
 }
 
+const mapped = (values: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(values).map(([name, value]) => [name, [value]]));
+
 export function gatewayEvent(of: Recorded) {
   const { method = "GET", path, resource = "/{proxy+}", body = null, isBase64Encoded = false, base = "/prod" } = of;
   const userArn = of.userArn === undefined ? "arn:aws:iam::123456789012:user/ann" : of.userArn;
+  const { query = null } = of;
   const headers: Readonly<Record<string, string>> = {
     Accept: "*/*",
     Host: "a1b2c3d4e5.execute-api.eu-central-1.amazonaws.com",
@@ -33,9 +38,9 @@ export function gatewayEvent(of: Recorded) {
     path: base === "/prod" ? path : `${base}${path}`,
     httpMethod: method,
     headers,
-    multiValueHeaders: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
-    queryStringParameters: null,
-    multiValueQueryStringParameters: null,
+    multiValueHeaders: mapped(headers),
+    queryStringParameters: query,
+    multiValueQueryStringParameters: query && mapped(query),
     pathParameters: resource === "/{proxy+}" ? { proxy: path.slice(1) } : null,
     stageVariables: null,
     requestContext: {

@@ -1,0 +1,137 @@
+/** Runs are listed, followed and steered over HTTP alone. */
+import { describe, expect, test } from "vitest";
+import { SIZES } from "../../src/codec/limits.ts";
+import { type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
+import { drive, runnerOf } from "../support/harness/drive.ts";
+import { advanceUntilSettled, callsThenFinal, rowOf } from "../support/harness/harness.ts";
+
+const begin = async (harness: ApiHarness): Promise<string> =>
+  String((await harness.ask({ path: "/runs", json: { agent: "actor" } })).body["run"]);
+
+const play = async (harness: ApiHarness, run: string): Promise<void> => {
+  const { born, epoch } = rowOf(harness, run);
+  await drive(runnerOf(harness.world, harness.agent), { run, born, chain: 1, epoch, agent: harness.agent.name });
+};
+
+interface Page {
+  readonly entries: readonly { readonly version: number; readonly kind: string }[];
+  readonly next: number;
+  readonly more: boolean;
+  readonly inProgress: boolean;
+}
+
+describe("GET /runs", () => {
+  test("returns every run once, page by page", async () => {
+    const harness = createApiHarness();
+    const runs: string[] = [];
+    for (let count = 0; count < 5; count += 1) {
+      harness.clock.moveTo(harness.clock.now() + 10);
+      runs.push(await begin(harness));
+    }
+    const listed: string[] = [];
+    for (let query: string | null = ""; query !== null;) {
+      const { body } = await harness.ask({ path: `/runs?agent=actor&limit=2${query}` });
+      listed.push(...(body["runs"] as readonly { readonly run: string }[]).map(({ run }) => run));
+      query = body["next"] === null ? null : `&after=${encodeURIComponent(String(body["next"]))}`;
+    }
+    expect(listed.toSorted()).toEqual(runs.toSorted());
+  });
+
+  test("filters by status and agent, and gives nothing for a forged cursor", async () => {
+    const harness = createApiHarness({ reply: callsThenFinal(0) });
+    const [first, second] = [await begin(harness), await begin(harness)];
+    await play(harness, first);
+    const runsOf = async (query: string) => (await harness.ask({ path: `/runs?${query}` })).body["runs"];
+    expect(await runsOf("status=queued")).toMatchObject([{ run: second }]);
+    expect(await runsOf("status=completed&agent=actor")).toMatchObject([{ run: first }]);
+    expect(await runsOf("agent=other")).toEqual([]);
+    expect(await runsOf("after=%00forged")).toEqual([]);
+    expect((await harness.ask({ path: "/runs?status=asleep" })).status).toBe(422);
+    expect((await harness.ask({ path: "/runs?limit=501" })).status).toBe(422);
+  });
+});
+
+describe("GET /runs/{run}/events", () => {
+  test("waits until the run commits, and continues after its cursor", async () => {
+    const harness = createApiHarness({ reply: callsThenFinal(1) });
+    const run = await begin(harness);
+    const path = `/runs/${run}/events`;
+    const { body: first } = await harness.ask({ path });
+    const { next, inProgress } = first as unknown as Page;
+    expect(inProgress).toBe(true);
+    const waiting = harness.ask({ path: `${path}?after=${next}&wait=20` });
+    await play(harness, run);
+    const { body } = await advanceUntilSettled(harness, waiting);
+    const page = body as unknown as Page;
+    expect(page.entries.length).toBeGreaterThan(0);
+    expect(page.entries.every(({ version }) => version > next)).toBe(true);
+    const { body: last } = await harness.ask({ path: `${path}?after=${page.next}&wait=20` });
+    expect(last).toMatchObject({ inProgress: false, more: false });
+  });
+
+  test("answers with no events when the wait is over", async () => {
+    const harness = createApiHarness();
+    const run = await begin(harness);
+    const { version } = rowOf(harness, run);
+    const { body } = await advanceUntilSettled(
+      harness,
+      harness.ask({ path: `/runs/${run}/events?after=${version}&wait=2` }),
+    );
+    expect(body).toMatchObject({ kind: "shown", entries: [], next: version, more: false });
+  });
+
+  test("splits a long history between commits, and loses no event", async () => {
+    const harness = createApiHarness({ reply: callsThenFinal(4), run: () => "x".repeat(SIZES.previewCharacters) });
+    const run = await begin(harness);
+    await play(harness, run);
+    const { body: whole } = await harness.ask({ path: `/runs/${run}/events` });
+    const entries: Page["entries"][number][] = [];
+    let pages = 0;
+    for (let after = 0, more = true; more; pages += 1) {
+      const { body } = await harness.ask({ path: `/runs/${run}/events?after=${after}&bytesMax=2000` });
+      const page = body as unknown as Page;
+      entries.push(...page.entries);
+      ({ next: after, more } = page);
+    }
+    expect(pages).toBeGreaterThan(2);
+    expect(entries).toEqual(whole["entries"]);
+  });
+});
+
+describe("a run that waits for approval", () => {
+  async function waiting() {
+    const harness = createApiHarness({ approval: "always", reply: callsThenFinal(1) });
+    const run = await begin(harness);
+    await play(harness, run);
+    const { body } = await harness.ask({ path: `/runs/${run}` });
+    const [{ gate } = { gate: "" }] = body["gates"] as readonly { readonly gate: string }[];
+    return { harness, run, path: `/runs/${run}/approvals/${encodeURIComponent(gate)}` };
+  }
+
+  test("gets one decision from ten concurrent approvals", async () => {
+    const { harness, run, path } = await waiting();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        harness.ask({ path, json: { as: "approve" } }, { caller: { tenant: "local", actor: `operator ${index}` } }),
+      ),
+    );
+    const taken = answers.filter(({ status }) => status === 202);
+    expect([taken.length, answers.filter(({ status }) => status === 409).length]).toEqual([1, 9]);
+    await play(harness, run);
+    const { body } = await harness.ask({ path: `/runs/${run}/ledger` });
+    expect(body).toMatchObject({ calls: [{ status: "succeeded", attempts: 1 }], next: null });
+  });
+
+  test("is cancelled with its effects compensated, once", async () => {
+    const { harness, run } = await waiting();
+    const cancel = { path: `/runs/${run}/cancel`, json: { compensate: true } };
+    expect((await harness.ask(cancel)).body).toMatchObject({ kind: "accepted", effects: {} });
+    expect((await harness.ask(cancel)).body).toMatchObject({ status: 409, code: "Duplicate" });
+    await play(harness, run);
+    expect((await harness.ask({ path: `/runs/${run}` })).body["status"]).toBe("cancelled");
+    const purged = await harness.ask({ method: "DELETE", path: `/runs/${run}?forgetKey=true` });
+    expect(purged.body).toMatchObject({ kind: "purged", run: { run, status: "cancelled" } });
+    expect(purged.text).not.toContain("leaseUntil");
+    expect((await harness.ask({ path: `/runs/${run}` })).status).toBe(404);
+  });
+});

@@ -1,0 +1,53 @@
+/** The routes that the operation table describes completely, and a request that each accepts. */
+import type { AnyOperation } from "../../../src/operations/operation.ts";
+import { ROWS, type OperationName } from "../../../src/operations/table.ts";
+import { type Rows, plainRoutes } from "../../../src/api/routes.ts";
+import type { ApiRequest } from "./api-harness.ts";
+
+/** One route of the table. */
+export interface PlainRoute {
+  /** The name of its operation. */
+  readonly name: string;
+  readonly operation: AnyOperation;
+  readonly method: string;
+  /** The path for a run. */
+  readonly path: (run: string) => string;
+  readonly hasRun: boolean;
+  readonly hasBody: boolean;
+  readonly hasQuery: boolean;
+  /** It takes a resume token as its precondition. */
+  readonly isSteering: boolean;
+}
+
+/** The bodies of the operations that need a field. */
+const BODIES: { readonly [N in OperationName]?: object } = {
+  decide: { as: "approve" },
+  reconcile: { as: "succeeded" },
+  assign: { to: "bob" },
+};
+
+const VALUES: Readonly<Record<string, string>> = { gate: "c1#1", call: "c1" };
+
+export const PLAIN_ROUTES: readonly PlainRoute[] = plainRoutes(ROWS).map(({ operation, route }) => ({
+  name: route.operationId ?? "",
+  operation,
+  method: route.method.toUpperCase(),
+  path: (run) =>
+    route.path.replaceAll(/\{(\w+)\}/g, (_, key: string) => encodeURIComponent({ ...VALUES, run }[key] ?? key)),
+  hasRun: route.path.includes("{run}"),
+  hasBody: route.request?.body !== undefined,
+  hasQuery: route.request?.query !== undefined,
+  isSteering: route.request?.headers !== undefined,
+}));
+
+/** A request that the route accepts. */
+export const requestFor = ({ name, method, path, hasBody }: PlainRoute, run: string): ApiRequest => ({
+  ...{ method, path: path(run) },
+  ...(hasBody && { json: BODIES[name as OperationName] ?? {} }),
+});
+
+/** The operation table, whose operation of this route does nothing and has this outcome. */
+export const answeringWith = ({ name, operation }: PlainRoute, kind: string): Rows => ({
+  ...ROWS,
+  [name]: { ...operation, run: async () => ({ kind }) },
+});
