@@ -49,7 +49,7 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
   const { names, plan } = site;
   const { options } = plan;
   const isBeat = kindOf(fn) === "beat";
-  const reserved = reservedFor(fn, options);
+  const reserved = reservedFor(fn, plan);
   return new sst.aws.Function(componentOf(fn), {
     name: names.functionName(fn),
     description: `cairn: ${fn}`,
@@ -80,10 +80,11 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
 }
 
 /** A reservation guarantees this concurrency to a function, and is also its limit. */
-const reservedFor = (fn: DeployedFunction, { concurrencyMax, concurrencyReserved }: Options): number | undefined =>
-  kindOf(fn) === "beat"
-    ? (concurrencyMax ?? undefined)
-    : concurrencyReserved[fn as keyof Options["concurrencyReserved"]];
+function reservedFor(fn: DeployedFunction, { options, concurrency }: Plan): number | undefined {
+  const { concurrencyMax, concurrencyReserved } = options;
+  if (kindOf(fn) === "beat") return concurrency[fn] ?? concurrencyMax ?? undefined;
+  return concurrencyReserved[fn as keyof Options["concurrencyReserved"]];
+}
 
 /**
  * Publishes a function under the alias that new executions call. The alias selects the newest version; with `rollout:

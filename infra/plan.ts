@@ -26,6 +26,8 @@ export interface Plan {
   readonly secrets: readonly string[];
   /** The isolated agents, whose beats run in a function of their own, with the secrets that each declares. */
   readonly isolated: readonly AgentSecrets[];
+  /** The most beats of an agent at once, by the name of the function that runs them. */
+  readonly concurrency: Readonly<Record<string, number>>;
   readonly beatSeconds: number;
   /** Overrides of single limits. */
   readonly limits: Partial<Limits>;
@@ -81,9 +83,16 @@ export function machineTimesOf({ beatSeconds, limits }: Pick<Plan, "beatSeconds"
 
 const BEAT_SECONDS = 60;
 
-/** Makes the plan from the config, the bundles and the agents. Throws if `beatSeconds` is not a whole number. */
+/**
+ * Makes the plan from the config, the bundles and the agents. Throws if `beatSeconds` is not a whole number, or if an
+ * agent has a cap and no function of its own.
+ */
 export function planOf(
-  { beatSeconds = BEAT_SECONDS, deploy = {}, ...config }: Pick<Config, "beatSeconds" | "deploy"> & LimitOptions,
+  {
+    beatSeconds = BEAT_SECONDS,
+    deploy = {},
+    ...config
+  }: Pick<Config, "beatSeconds" | "deploy" | "concurrency"> & LimitOptions,
   bundles: readonly Pick<Bundle, "name" | "folder" | "digest">[],
   of: { readonly schedules?: readonly DeployedSchedule[]; readonly agents?: readonly AgentSecrets[] } = {},
 ): Plan {
@@ -92,11 +101,13 @@ export function planOf(
   const { isolation = "agent" } = deploy;
   const { schedules = [], agents = [] } = of;
   const secrets = [...new Set(agents.flatMap((each) => each.secrets))].toSorted();
+  const [isolated, capped] = [isolatedOf(deploy, agents), Object.entries(config.concurrency ?? {})];
   const { concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100 } = deploy;
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
-    ...{ schedules, secrets, isolated: isolatedOf(deploy, agents), beatSeconds },
+    ...{ schedules, secrets, isolated, beatSeconds },
+    concurrency: Object.fromEntries(capped.map(([agent, most]) => [functionOf(agent, { agents, isolated }), most])),
     limits: limitsIn(config),
     options: {
       ...{
@@ -116,6 +127,18 @@ export function planOf(
       tableName: deploy.tableName ?? null,
     },
   };
+}
+
+/** The function of an agent with a cap. A deployment with one agent has one function of beats. */
+function functionOf(
+  agent: string,
+  { agents, isolated }: { readonly agents: readonly AgentSecrets[]; readonly isolated: readonly AgentSecrets[] },
+): DeployedFunction {
+  const what = `concurrency.${agent} of cairn.config.ts`;
+  if (!agents.some((each) => each.agent === agent)) throw new Error(`${what} names no agent of this deployment`);
+  if (agents.length === 1) return "beat";
+  if (isolated.length > 0) return agentFunction(agent);
+  throw new Error(`${what} needs a function of this agent alone: take deploy.isolation: "none" out`);
 }
 
 /** A digest of all bundles. */

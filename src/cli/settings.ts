@@ -40,6 +40,8 @@ export interface Settings {
   readonly workers: number;
   /** How many beats of one agent a worker process runs at once. */
   readonly beatsPerWorker: number;
+  /** The most beats of an agent at once, by the name of the agent. */
+  readonly concurrency: Readonly<Record<string, number>>;
   /** Builds a command that the user can type, for the same store. */
   readonly command: (...words: readonly string[]) => string;
 }
@@ -65,6 +67,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = B
     prices: config?.prices ?? {},
     workers: flags.workers ?? config?.workers ?? Math.max(1, availableParallelism() - 1),
     beatsPerWorker: flags.beatsPerWorker ?? config?.beatsPerWorker ?? BEATS_PER_WORKER,
+    concurrency: config?.concurrency ?? {},
     isolation: config?.deploy?.isolation ?? "agent",
     command: (...words) =>
       commandLine([

@@ -30,7 +30,7 @@ export interface SuperviseOptions {
 /** @throws StoreSupervised, StoreUnreachable */
 export function supervise(options: SuperviseOptions): Supervisor {
   const { shell, settings, supervision, schedules = () => [], onEvent } = options;
-  const { world, limits, agentFiles, prices, workers, beatsPerWorker } = settings;
+  const { world, limits, agentFiles, prices, workers, beatsPerWorker, concurrency } = settings;
   const told: WorkerSettings = { dir: world.place, limits, agentFiles, prices };
   const isOneHeld = isHeld(shell);
   const entry = isOneHeld ? "held-worker" : "worker";
@@ -45,6 +45,7 @@ export function supervise(options: SuperviseOptions): Supervisor {
     workers,
     // A process that is killed at a fault point of one run must not take other runs along.
     beatsPerWorker: isOneHeld ? 1 : beatsPerWorker,
+    concurrency,
     schedules,
     onEvent,
   });

@@ -36,6 +36,8 @@ export interface SuperviseOptions {
   readonly workers: number;
   /** How many beats of one agent a worker process runs at once. */
   readonly beatsPerWorker: number;
+  /** The most beats of an agent at once, by the name of the agent. */
+  readonly concurrency: Readonly<Record<string, number>>;
   /**
    * The schedules known so far. The supervisor identifies a schedule by its object, so an unchanged schedule must be
    * the same object at each call.

@@ -33,6 +33,11 @@ export interface Config {
    * for its model, so a machine with many waiting runs may have 256. Choose 1 if tools block their process.
    */
   readonly beatsPerWorker?: number;
+  /**
+   * How many beats of an agent run at the same time at most, 1 to 1000, by the name of the agent; default: no cap. Other
+   * beats wait. On AWS the function of the agent reserves that concurrency, so the agent must have one of its own.
+   */
+  readonly concurrency?: Readonly<Record<string, number>>;
   /** Prices by model name. They override cairn's own list; the price of an agent overrides them. */
   readonly prices?: Prices;
   /** Options of the deployment to AWS. */
@@ -114,6 +119,7 @@ const schema: z.ZodType<Config> = z.strictObject({
     .exactOptional(),
   workers: z.int().min(1).max(1_000).exactOptional(),
   beatsPerWorker: z.int().min(1).max(1_000).exactOptional(),
+  concurrency: z.record(z.string().min(1), z.int().min(1).max(1_000)).exactOptional(),
   prices: z
     .record(
       z.string().min(1),

@@ -86,7 +86,7 @@ describe.each(STAGES)("in %s", (stage) => {
     const asked = [
       ["api", 10],
       ["beat", 20],
-      ["beat_teller", 20],
+      ["beat_teller", 3],
       ["beat_travel", 20],
       ["park", 5],
       ["sweep", 2],

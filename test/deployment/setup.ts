@@ -37,7 +37,7 @@ export async function setup(project: TestProject): Promise<void> {
   const schedules = [{ agent: "travel", ...daily, event }];
   const plans = {
     dev: planOf({}, bundles),
-    production: planOf({ beatSeconds: 120, deploy }, bundles, {
+    production: planOf({ beatSeconds: 120, deploy, concurrency: { teller: 3 } }, bundles, {
       schedules,
       agents: [
         { agent: "travel", secrets: ["AIRLINE_TOKEN", "CARD_KEY"] },

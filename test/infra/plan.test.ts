@@ -26,7 +26,7 @@ const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd";
 test("a deployment without options is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
     deployment: expect.any(String),
-    ...{ folders: {}, schedules: [], secrets: [], isolated: [], beatSeconds: 60, limits: {} },
+    ...{ folders: {}, schedules: [], secrets: [], isolated: [], concurrency: {}, beatSeconds: 60, limits: {} },
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
       ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100, rollout: "at-once", isolation: "agent" },
@@ -50,7 +50,7 @@ test("the options of the config equal those of the plan", async () => {
   const config = await loaded({ beatSeconds: 300, beatsPerInvocation: 25, keyDays: 60, deploy });
   expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat", digest: "0" }])).toEqual({
     deployment: expect.any(String),
-    ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [], isolated: [] },
+    ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [], isolated: [], concurrency: {} },
     ...{ beatSeconds: 300, limits: { beatsPerInvocation: 25, keyRetentionMs: 60 * 24 * 3_600_000 }, options: deploy },
   });
 });
@@ -96,6 +96,25 @@ describe("an option is refused with its path", () => {
   test("and so are parts of seconds, which the machine accepts and Lambda does not", async () => {
     const config = await loaded({ beatSeconds: 2.5 });
     expect(() => planOf(config ?? {}, [])).toThrow("beatSeconds is 2.5: Lambda takes whole seconds");
+  });
+});
+
+describe("the cap of an agent", () => {
+  const agents = [
+    { agent: "teller", secrets: [] },
+    { agent: "clerk", secrets: [] },
+  ];
+  const concurrency = { clerk: 3 };
+
+  test("belongs to the function of that agent, or to the only function of beats", () => {
+    expect(planOf({ concurrency }, [], { agents }).concurrency).toEqual({ beat_clerk: 3 });
+    expect(planOf({ concurrency }, [], { agents: agents.slice(1) }).concurrency).toEqual({ beat: 3 });
+  });
+
+  test("is refused where agents share a function, and of an agent that is not there", () => {
+    const deploy = { isolation: "none" } as const;
+    expect(() => planOf({ concurrency, deploy }, [], { agents })).toThrow("needs a function of this agent alone");
+    expect(() => planOf({ concurrency: { guest: 1 } }, [], { agents })).toThrow("concurrency.guest of cairn.config.ts");
   });
 });
 

@@ -48,6 +48,22 @@ describe("driving", () => {
     expect(supervisorOf(of.store)).toBeNull();
   });
 
+  it("has no more beats of an agent out than its cap allows, and begins the next one when one has ended", async () => {
+    const of = createSupervisorHarness();
+    const runs = ["held-a", "held-b", "held-c", "held-d"];
+    for (const run of runs) await of.start(run);
+    of.supervise({ workers: 1, beatsPerWorker: 8, concurrency: { clerk: 2 } });
+    await waitUntil("two are held", () => eventsOf(of.events, "attemptStarted").length >= 2);
+    of.go();
+    for (const run of runs) await of.ended(run);
+    let [out, most] = [0, 0];
+    for (const { kind } of of.events) {
+      out += Number(kind === "attemptStarted") - Number(kind === "attemptAnswered");
+      most = Math.max(most, out);
+    }
+    expect(most).toBe(2);
+  });
+
   it("sends a task to a child only after the attempt is in the store", async () => {
     const of = createSupervisorHarness();
     const inStore = new Map<number, boolean>();

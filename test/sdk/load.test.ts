@@ -44,7 +44,7 @@ describe("the config", () => {
       interface Config { readonly agents: readonly string[] }
       export const config = {
         agents: ["./a/agent.ts", "/b/agent.ts"], world: "local", store: ".cairn", beatSeconds: 2.5, workers: 4,
-        beatsPerWorker: 8,
+        beatsPerWorker: 8, concurrency: { clerk: 2 },
         prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
       } satisfies Config & Record<string, unknown>;`;
     expect(await configOf("good", content)).toStrictEqual({
@@ -54,6 +54,7 @@ describe("the config", () => {
       beatSeconds: 2.5,
       workers: 4,
       beatsPerWorker: 8,
+      concurrency: { clerk: 2 },
       prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
     });
     expect(await configOf("small", "export const config = { agents: [] };")).toStrictEqual({ agents: [] });
@@ -76,6 +77,7 @@ describe("the config", () => {
     ["a price of no day", priced('inUsd: 1, outUsd: 1, lookedAt: "May"'), /\n {2}config\.prices\.m\.lookedAt: /],
     ["half a worker", "export const config = { agents: [], workers: 0.5 };", /\n {2}config\.workers: /],
     ["no room", "export const config = { agents: [], beatsPerWorker: 0 };", /\n {2}config\.beatsPerWorker: /],
+    ["no place", "export const config = { agents: [], concurrency: { a: 0 } };", /\n {2}config\.concurrency\.a: /],
     ["an error", 'throw new Error("no disk");', /cairn\.config\.ts cannot be loaded: no disk/],
   ])("is refused when it contains %s", async (name, content, message) => {
     await expect(configOf(name, content)).rejects.toThrow(coded("ConfigInvalid", message));

@@ -23,8 +23,11 @@ export interface Executions {
   start(of: { readonly name: string; readonly payload: Payload; readonly now: number }): Execution | null;
   /** False: no execution waits on that token any more. */
   wake(token: string, now: number): boolean;
-  /** The executions that are ready, `max` at most, the one that has been ready for longest first. */
-  ready(now: number, max: number): readonly Ready[];
+  /**
+   * The executions that are ready, `max` at most, the one that has been ready for longest first. Beats of the agents
+   * `without` are left out, so that those that wait for a place hold up no other agent.
+   */
+  ready(now: number, max: number, without?: readonly string[]): readonly Ready[];
   /** Stores that its next attempt is out; null if the execution is not ready after all. */
   begin(name: string, now: number): Execution | null;
   /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */
@@ -45,6 +48,8 @@ export interface Ready {
   readonly agent: string | null;
   /** How often the same attempt failed before. The end of a supervisor is no failure of it. */
   readonly failures: number;
+  /** It is a beat, and no other task of its execution. */
+  readonly isBeat: boolean;
 }
 
 /** The executions in that store. All operations throw an error of `store-errors.ts` if the store fails. */
@@ -69,7 +74,7 @@ export function executionsOf(store: Store): Executions {
         table.update(wakeExecution(found, now));
         return true;
       }),
-    ready: (now, max) => reaching(store, () => table.ready(now, max)),
+    ready: (now, max, without = []) => reaching(store, () => table.ready(now, { max, without })),
     begin: (name, now) =>
       bookkeeping(() => {
         const found = table.byName(name);
@@ -106,10 +111,6 @@ function tableOf(db: DatabaseSync) {
   const byToken = select("token = ?");
   const trying = select("stage = 'trying'");
   const backingOff = select("stage = 'due' AND retry > 0");
-  const ready = db.prepare(
-    `SELECT name, stage, state, retry, CASE WHEN json_valid(payload) THEN payload ->> '$.agent' END AS agent
-     FROM executions WHERE readyAt <= ? ORDER BY readyAt, executions.rowid LIMIT ?`,
-  );
   const insert = db.prepare(
     `INSERT INTO executions (${columns})
      VALUES (:name, :payload, :state, :stage, :retry, :died, :cause, :attempt, :readyAt, :seconds, :token, :sum)`,
@@ -144,12 +145,7 @@ function tableOf(db: DatabaseSync) {
     byToken: (token: string) => foundOrNull(byToken.get(token)),
     trying: (): readonly Execution[] => allOf(trying),
     backingOff: (): readonly Execution[] => allOf(backingOff),
-    ready: (now: number, max: number): readonly Ready[] =>
-      ready.all(now, max).map(({ name, agent, state, stage, retry }) => ({
-        name: String(name),
-        agent: typeof agent === "string" ? agent : null,
-        failures: stage === "due" ? Math.ceil(Number(retry) / (state === "Beat" ? RETRY_GROUP : 1)) : 0,
-      })),
+    ready: readyIn(db),
     insert: (execution: Execution): void => {
       insert.run(written(execution));
     },
@@ -157,5 +153,29 @@ function tableOf(db: DatabaseSync) {
       update.run(written(execution));
       return execution;
     },
+  };
+}
+
+/** Reads the executions that are ready. */
+function readyIn(db: DatabaseSync) {
+  const agent = "CASE WHEN json_valid(payload) THEN payload ->> '$.agent' END";
+  // The state whose task comes next, as `dueState` of `protocol/execution.ts` has it.
+  const isBeat = "CASE stage WHEN 'waiting' THEN state <> 'Backoff' ELSE state = 'Beat' END";
+  const select = (and: string) =>
+    db.prepare(
+      `SELECT name, stage, state, retry, ${agent} AS agent, ${isBeat} AS isBeat
+       FROM executions WHERE readyAt <= :now ${and} ORDER BY readyAt, executions.rowid LIMIT :max`,
+    );
+  const all = select("");
+  const some = select(`AND NOT (${isBeat} AND coalesce(${agent}, '') IN (SELECT value FROM json_each(:without)))`);
+  return (now: number, { max, without }: { max: number; without: readonly string[] }): readonly Ready[] => {
+    const found =
+      without.length === 0 ? all.all({ now, max }) : some.all({ now, max, without: JSON.stringify(without) });
+    return found.map(({ name, agent, state, stage, retry, isBeat }) => ({
+      name: String(name),
+      agent: typeof agent === "string" ? agent : null,
+      failures: stage === "due" ? Math.ceil(Number(retry) / (state === "Beat" ? RETRY_GROUP : 1)) : 0,
+      isBeat: isBeat === 1,
+    }));
   };
 }

@@ -11,14 +11,14 @@
 import { bounded } from "../../../codec/value.ts";
 import type { Limits } from "../../../protocol/limits.ts";
 import type { Clock } from "../../../ports/world.ts";
+import { type AgentCaps, type Concurrency, createAgentCaps } from "./agent-caps.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "../store/database.ts";
 import { type Execution, applyAnswer, applyFailure, taskOf } from "../../../protocol/execution.ts";
 import { type Executions, executionsOf } from "../store/executions.ts";
 import type { ScheduledAgent } from "../../../ports/supervision.ts";
 import { firingsOf } from "../store/firings.ts";
-import { isAlive, killIfAlive } from "./process-identity.ts";
-import { type Children, childrenOf } from "./processes.ts";
+import { type Children, childrenOf, leftBehind } from "./processes.ts";
 import { retentionOf } from "../store/retention.ts";
 import { unusableIn } from "../store/store-errors.ts";
 import { type Pool, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
@@ -30,6 +30,7 @@ export interface DriverOptions {
   readonly worker: WorkerOptions;
   readonly workers: number;
   readonly beatsPerWorker: number;
+  readonly concurrency: Concurrency;
   readonly schedules: () => readonly ScheduledAgent[];
   readonly clock: Clock;
   readonly onEvent: (event: SupervisorEvent) => void;
@@ -62,6 +63,7 @@ export function createDriver(options: DriverOptions): Driver {
   });
   const pool = stoppedByStore(poolOf(options, { children, backlog }), backlog);
   const attempts = attemptsOf(options, { executions, pool, backlog });
+  const caps = createAgentCaps(options.concurrency);
   const sweep = sweeper(options, pool);
   const firings = firingsOf(options, pool);
   const retention = retentionOf(options, { pool, backlog });
@@ -80,7 +82,7 @@ export function createDriver(options: DriverOptions): Driver {
     if (isRecovered && !isDraining) retention.expire();
     if (!isRecovered || isDraining) return;
     keepHouse();
-    while (sendReady({ executions, pool, clock, attempts }));
+    while (sendReady({ executions, pool, caps, clock, attempts }));
   };
   /** Starts what belongs to no execution, before the beats. */
   const keepHouse = (): void => {
@@ -116,30 +118,41 @@ export function createDriver(options: DriverOptions): Driver {
 function sendReady(of: {
   readonly executions: Executions;
   readonly pool: Pool;
+  readonly caps: AgentCaps;
   readonly clock: Clock;
   readonly attempts: ReturnType<typeof attemptsOf>;
 }): boolean {
-  const { executions, pool, clock, attempts } = of;
+  const { executions, pool, caps, clock, attempts } = of;
   const isFull = new Set<string>();
-  const ready = executions.ready(clock.now(), READY_MAX);
+  const ready = executions.ready(clock.now(), READY_MAX, caps.full());
   // The worker comes first: without a worker no attempt is counted.
-  const placed = ready.flatMap(({ name, agent, failures }) => {
+  const placed = ready.flatMap(({ name, agent, failures, isBeat }) => {
     const kind = `${failures} ${agent}`;
-    const worker = isFull.has(kind) ? null : pool.take({ agent, execution: name, failures });
-    if (worker === null) isFull.add(kind);
-    return worker === null ? [] : [{ name, worker }];
+    const free = isBeat && agent !== null ? caps.take(agent) : NO_CAP;
+    const worker = free === null || isFull.has(kind) ? null : pool.take({ agent, execution: name, failures });
+    if (free === null) return [];
+    if (worker !== null) return [{ name, worker, free }];
+    isFull.add(kind);
+    free();
+    return [];
   });
+  const begun = new Set<() => void>();
   try {
-    const begun = executions.together(() => placed.map(({ name }) => executions.begin(name, clock.now())));
-    for (const [index, { worker }] of placed.entries()) {
-      const execution = begun[index];
-      if (execution) attempts.start(worker, execution);
+    const executionsBegun = executions.together(() => placed.map(({ name }) => executions.begin(name, clock.now())));
+    for (const [index, { worker, free }] of placed.entries()) {
+      const execution = executionsBegun[index];
+      if (!execution) continue;
+      begun.add(free);
+      attempts.start(worker, execution, free);
     }
   } finally {
     pool.freeUnused();
+    for (const { free } of placed) if (!begun.has(free)) free();
   }
   return placed.length > 0 && ready.length === READY_MAX;
 }
+
+const NO_CAP = (): void => {};
 
 /** Sends the attempts of executions, and stores their outcomes. */
 function attemptsOf(
@@ -167,11 +180,13 @@ function attemptsOf(
     }
   };
   return {
-    start: (worker: Worker, execution: Execution): void => {
+    /** `onOver` is called when the attempt is over, and its process cannot act for it any more. */
+    start: (worker: Worker, execution: Execution, onOver: () => void): void => {
       const { name, payload, state, retry } = execution;
       const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
       const onEnd = (end: TaskEnd): void => {
         onEvent(eventOf(attempted, end));
+        onOver();
         if (ended.length === 0) of.backlog.keep(settleEnded);
         ended = [...ended, { execution, end }];
         onProgress();
@@ -262,27 +277,6 @@ function sweeper({ clock, onEvent, onProgress }: DriverOptions, pool: Pool) {
         onProgress();
       };
       pool.run(worker, { task: { kind: "sweep" }, onEnd });
-    },
-  };
-}
-
-/** The child processes that a dead supervisor left in the store. */
-function leftBehind({ onEvent }: DriverOptions, children: Children) {
-  const killed = new Set<number>();
-  return {
-    /** Kills those that are alive; true once all are gone. */
-    areGone: (): boolean => {
-      const alive = children.all().filter((child) => {
-        if (isAlive(child)) return true;
-        children.remove(child);
-        return false;
-      });
-      for (const child of alive) {
-        if (!killed.has(child.pid)) onEvent({ kind: "orphanKilled", pid: child.pid });
-        killed.add(child.pid);
-        killIfAlive(child);
-      }
-      return alive.length === 0;
     },
   };
 }

@@ -5,8 +5,9 @@
  * run that other processes drive by now.
  */
 import { StoreSupervised } from "../../../ports/supervision.ts";
+import type { SupervisorEvent } from "../../../ports/supervisor-events.ts";
 import { type Store, atomically, reaching } from "../store/database.ts";
-import { type ProcessIdentity, isAlive } from "./process-identity.ts";
+import { type ProcessIdentity, isAlive, killIfAlive } from "./process-identity.ts";
 
 /** The live supervisor of this store, or null. */
 export function supervisorOf(store: Store): ProcessIdentity | null {
@@ -59,5 +60,26 @@ export function childrenOf(store: Store): Children {
     all: () => reaching(store, () => select.all()) as unknown as readonly ProcessIdentity[],
     add: ({ pid, startedAt }) => void reaching(store, () => insert.run(pid, startedAt)),
     remove: ({ pid, startedAt }) => void reaching(store, () => remove.run(pid, startedAt)),
+  };
+}
+
+/** The child processes that a dead supervisor left in the store. */
+export function leftBehind({ onEvent }: { readonly onEvent: (event: SupervisorEvent) => void }, children: Children) {
+  const killed = new Set<number>();
+  return {
+    /** Kills those that are alive; true once all are gone. */
+    areGone: (): boolean => {
+      const alive = children.all().filter((child) => {
+        if (isAlive(child)) return true;
+        children.remove(child);
+        return false;
+      });
+      for (const child of alive) {
+        if (!killed.has(child.pid)) onEvent({ kind: "orphanKilled", pid: child.pid });
+        killed.add(child.pid);
+        killIfAlive(child);
+      }
+      return alive.length === 0;
+    },
   };
 }

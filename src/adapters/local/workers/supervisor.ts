@@ -12,6 +12,7 @@ import { storeClock } from "../clock.ts";
 import { clockWatch } from "../clock-watch.ts";
 import type { Store } from "../store/database.ts";
 import type { SupervisorEvent } from "../../../ports/supervisor-events.ts";
+import type { Concurrency } from "./agent-caps.ts";
 import { createDriver } from "./driver.ts";
 import { identityOf } from "./process-identity.ts";
 import { releaseSupervision, takeSupervision } from "./processes.ts";
@@ -24,6 +25,8 @@ export interface SupervisorOptions {
   readonly workers?: number;
   /** Beats of one agent that a worker process runs at once; 1 by default. */
   readonly beatsPerWorker?: number;
+  /** The most beats of an agent at once, by its name; no caps by default. */
+  readonly concurrency?: Concurrency;
   /**
    * The schedules that it fires, as far as they are known; none by default. The same schedule must be the same object.
    */
@@ -45,7 +48,7 @@ const DRAIN_MS = 8_000;
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { store, onEvent } = options;
   const ofStore = storeClock(store);
-  const { clock = ofStore, workers = 4, beatsPerWorker = 1, schedules = () => [] } = options;
+  const { clock = ofStore, workers = 4, beatsPerWorker = 1, concurrency = {}, schedules = () => [] } = options;
   ensure(Number.isSafeInteger(workers) && workers > 0, `workers must be a positive whole number, not ${workers}`);
   ensure(
     Number.isSafeInteger(beatsPerWorker) && beatsPerWorker > 0,
@@ -103,7 +106,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (finished === null) takeBack = clock.after(LOOK_EVERY_MS, lookForEver);
   };
   const driver = createDriver({
-    ...{ ...options, clock, workers, beatsPerWorker, schedules, onProgress: lookSoon },
+    ...{ ...options, clock, workers, beatsPerWorker, concurrency, schedules, onProgress: lookSoon },
     followClock: clockWatch(ofStore, onEvent),
   });
   takeBack = clock.after(0, lookForEver);
