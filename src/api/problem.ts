@@ -21,6 +21,7 @@ import type { Issue } from "../engine/context/creation.ts";
 const TITLES = {
   400: "Bad Request",
   401: "Unauthorized",
+  403: "Forbidden",
   404: "Not Found",
   405: "Method Not Allowed",
   409: "Conflict",

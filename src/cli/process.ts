@@ -86,5 +86,7 @@ function stopSignal(): AbortSignal {
       stop.abort(signal);
     });
   }
+  // A parent with a channel to this process (`cairn dev`) is gone.
+  process.once("disconnect", () => stop.abort("disconnect"));
   return stop.signal;
 }

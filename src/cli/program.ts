@@ -9,6 +9,7 @@ import type { DecisionFlags } from "./commands/approve.ts";
 import { GRANT_OPTIONS } from "./commands/budget.ts";
 import { addChecking } from "./program-checking.ts";
 import { addRecorded } from "./program-recorded.ts";
+import { addServing } from "./program-serving.ts";
 import { type Shell, printDocument } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
 
@@ -102,23 +103,7 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .action(async (agent: string, _, command: Command) =>
       ends((await import("./commands/start.ts")).start(shell, { agent, flags: command.optsWithGlobals() })),
     );
-  program
-    .command("work")
-    .description("drive the runs of a store until stopped; only one process at a time may do so")
-    .option(
-      "--workers <n>",
-      "worker processes (default: the config file, then one less than there are CPU cores)",
-      wholeNumber(1, 1_000),
-    )
-    .option(
-      "--beats-per-worker <n>",
-      "runs of one agent that a worker advances at the same time (default: the config file, then 16)",
-      wholeNumber(1, 1_000),
-    )
-    .option("--beat-seconds <seconds>", BEAT)
-    .action(async (_, command: Command) =>
-      ends((await import("./commands/work.ts")).work(shell, command.optsWithGlobals())),
-    );
+  addServing(program, { shell, ends });
   program
     .command("reconcile <run> <call>")
     .description(HELP.reconcile)

@@ -47,7 +47,7 @@ export async function pollEvents(
     if (row === null) return null;
     const leftMs = until - clock.now();
     if (row.version > of.after || hasEnded(row) || leftMs <= 0) {
-      const entries = await timeline(world, of);
+      const entries = row.version > of.after ? await timeline(world, of) : [];
       return entries === null ? null : pageOf(entries, { ...of, status: row.status, inProgress: !hasEnded(row) });
     }
     await new Promise<void>((resolve) => void clock.after(Math.min(leftMs, POLL_MS), resolve));

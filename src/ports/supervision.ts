@@ -26,8 +26,11 @@ export interface ScheduledAgent {
 export interface Supervisor {
   /** Resolves after a drain. Rejects if a bug in cairn stopped the supervisor; its child processes are dead by then. */
   readonly stopped: Promise<void>;
-  /** Lets busy child processes finish, kills the remaining ones, and releases the store. Takes less than 10 s. */
-  drain(): Promise<void>;
+  /**
+   * Lets busy child processes finish, kills those that remain after `graceMs` (8 s by default), and releases the store.
+   * Takes less than 2 s more than that.
+   */
+  drain(graceMs?: number): Promise<void>;
 }
 
 export interface SuperviseOptions {

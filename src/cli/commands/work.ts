@@ -1,16 +1,19 @@
 /** `cairn work`: runs the supervisor of a store until a signal stops it. */
 import { once } from "node:events";
-import type { ScheduledAgent } from "../../ports/supervision.ts";
+import type { ScheduledAgent, Supervision } from "../../ports/supervision.ts";
 import type { SupervisorEvent } from "../../ports/supervisor-events.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readSchedules, toFire } from "./firing.ts";
-import { openSettled } from "../open.ts";
+import { type Opened, openSettled } from "../open.ts";
 import { nextTime } from "../render/schedules.ts";
 import { renderSupervision } from "../render/supervision.ts";
 import { type Settings, settingsOf } from "../settings.ts";
 import { type BeatFlags, type Shell, printLines } from "../shell.ts";
 import { supervise } from "../supervise.ts";
 import { duration } from "../render/words.ts";
+
+/** The signal with which `cairn dev` stops a server to start it with new code. */
+export const RELOAD = "SIGHUP";
 
 function drivenElsewhere({ provider, command }: Settings): CliError {
   const what = `there is nothing to supervise in the world ${provider.name}`;
@@ -19,14 +22,38 @@ function drivenElsewhere({ provider, command }: Settings): CliError {
 }
 
 export async function work(shell: Shell, flags: BeatFlags): Promise<number> {
-  const { terminal, json } = shell;
   const stop = shell.stopSignal();
+  const opened = await openToSupervise(shell, flags);
+  await supervised(shell, opened, { stop, command: "work" }).end();
+  return EXIT.done;
+}
+
+/** A world whose runs a process of the user drives. */
+export type ToSupervise = Opened & { readonly supervision: Supervision };
+
+/** Opens the store for the process that drives its runs; creates it if there is none. */
+export async function openToSupervise(shell: Shell, flags: BeatFlags): Promise<ToSupervise> {
   const settings = await settingsOf(shell, flags);
   if (settings.provider.driver !== null) throw drivenElsewhere(settings);
   const opened = await openSettled(shell, settings, { create: true, check: "supervisor" });
   const { supervision } = opened;
   if (supervision === null) throw drivenElsewhere(settings);
-  const { clock } = opened.world;
+  return { ...opened, supervision };
+}
+
+interface Supervised {
+  /** Waits for the signal to stop, then lets the workers finish. Rejects if a bug stopped the supervisor. */
+  readonly end: () => Promise<void>;
+}
+
+/** Starts the supervisor and reports each event on one line. */
+export function supervised(
+  shell: Shell,
+  { world, settings, supervision }: ToSupervise,
+  { stop, command }: { readonly stop: AbortSignal; readonly command: "work" | "serve" },
+): Supervised {
+  const { terminal, json } = shell;
+  const { clock } = world;
   const onEvent = (event: SupervisorEvent): void => {
     const now = clock.now();
     if (json) return printLines(shell, [{ at: now, ...event }]);
@@ -59,16 +86,17 @@ export async function work(shell: Shell, flags: BeatFlags): Promise<number> {
     for (const { why } of broken)
       terminal.out(terminal.paintOut("yellow", `the schedules of this agent file do not fire: ${why}`));
   });
-  await Promise.race([supervisor.stopped, stop.aborted ? null : once(stop, "abort")]);
-  terminal.waitFor("waiting for the workers to finish");
-  const since = clock.now();
-  await supervisor.drain();
-  terminal.waitFor(null);
-  const tookMs = clock.now() - since;
-  if (json) printLines(shell, [{ at: clock.now(), kind: "drained", tookMs }]);
-  else
-    terminal.out(
-      `the workers finished in ${duration(tookMs)}; to continue the open runs, type \`${settings.command("work")}\``,
-    );
-  return EXIT.done;
+  const end = async (): Promise<void> => {
+    await Promise.race([supervisor.stopped, stop.aborted ? null : once(stop, "abort")]);
+    terminal.waitFor("waiting for the workers to finish");
+    const since = clock.now();
+    // A beat under way ends in its own time when only its code is replaced.
+    await supervisor.drain(stop.reason === RELOAD ? limits.beatMs : undefined);
+    terminal.waitFor(null);
+    const tookMs = clock.now() - since;
+    if (json) return printLines(shell, [{ at: clock.now(), kind: "drained", tookMs }]);
+    const next = stop.reason === RELOAD ? "" : `; to continue the open runs, type \`${settings.command(command)}\``;
+    terminal.out(`the workers finished in ${duration(tookMs)}${next}`);
+  };
+  return { end };
 }

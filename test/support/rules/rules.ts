@@ -55,6 +55,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|sdk)\//,
     packages: /^(hono|@hono\/zod-openapi|zod)$/,
   },
+  "src/server": {
+    ours: /^src\/(core|protocol|codec|ports|operations|api)\//,
+    packages: /^(hono|@hono\/node-server|node:(crypto|http))$/,
+  },
   "src/adapters/aws": {
     ours: /^src\/(core|protocol|codec|ports)\//,
     packages: /^(zod|@aws-sdk\/.+|@smithy\/.+|@aws-lambda-powertools\/.+|node:.+)$/,

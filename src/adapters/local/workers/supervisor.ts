@@ -112,6 +112,6 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   takeBack = clock.after(0, lookForEver);
   return {
     stopped: stopped.promise,
-    drain: () => finish(DRAIN_MS),
+    drain: (graceMs = DRAIN_MS) => finish(graceMs),
   };
 }

@@ -1,0 +1,40 @@
+/** The commands that drive the runs of a store until they are stopped: `work`, `serve` and `dev`. */
+import { type Command, Option } from "commander";
+import { BEAT, type Into, wholeNumber } from "./arguments.ts";
+
+export function addServing(program: Command, { shell, ends }: Into): void {
+  driving(program, "work", "drive the runs of a store until stopped; only one process at a time may do so").action(
+    async (_, command: Command) => ends((await import("./commands/work.ts")).work(shell, command.optsWithGlobals())),
+  );
+  listening(program, "serve", "drive the runs of a store, and serve the HTTP API and a status page").action(
+    async (_, command: Command) => ends((await import("./commands/serve.ts")).serve(shell, command.optsWithGlobals())),
+  );
+  listening(program, "dev", "like serve, and take changed agent code without losing a run").action(
+    async (_, command: Command) => ends((await import("./commands/dev.ts")).dev(shell, command.optsWithGlobals())),
+  );
+}
+
+const driving = (program: Command, name: string, says: string): Command =>
+  program
+    .command(name)
+    .description(says)
+    .option(
+      "--workers <n>",
+      "worker processes (default: the config file, then one less than there are CPU cores)",
+      wholeNumber(1, 1_000),
+    )
+    .option(
+      "--beats-per-worker <n>",
+      "runs of one agent that a worker advances at the same time (default: the config file, then 16)",
+      wholeNumber(1, 1_000),
+    )
+    .option("--beat-seconds <seconds>", BEAT);
+
+const listening = (program: Command, name: string, says: string): Command =>
+  driving(program, name, says)
+    .option("--port <port>", "the port of the HTTP API", wholeNumber(1, 65_535), 7_420)
+    .addOption(
+      new Option("--host <address>", "the address of this machine at which it listens")
+        .choices(["127.0.0.1", "localhost", "::1"])
+        .default("127.0.0.1"),
+    );

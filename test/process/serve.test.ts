@@ -1,0 +1,141 @@
+/** `cairn serve` and `cairn dev` as real processes: runs survive kills, changed code and broken code. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  type CliFolder,
+  type CliProcess,
+  countMails,
+  createCliFolder,
+  openGate,
+  spawnCairn,
+  waitForOutput,
+  waitUntil,
+} from "../support/processes/cli-process.ts";
+
+/** A port that is free now. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+interface Served {
+  readonly at: CliFolder;
+  readonly running: CliProcess;
+  readonly url: string;
+}
+
+async function served(command: "serve" | "dev"): Promise<Served> {
+  const at = createCliFolder();
+  const port = await freePort();
+  const running = spawnCairn(at, [command, "--port", String(port), "--workers", "1"]);
+  const url = `http://127.0.0.1:${port}`;
+  await waitForOutput(running, url);
+  return { at, running, url };
+}
+
+type Document = Readonly<Record<string, unknown>>;
+
+const get = async (url: string): Promise<Document> => (await (await fetch(url)).json()) as Document;
+
+async function begin({ url }: Served, ...steps: readonly string[]): Promise<string> {
+  const body = JSON.stringify({ agent: "clerk", input: { steps } });
+  const headers = { "content-type": "application/json" };
+  const answered = await fetch(`${url}/runs`, { method: "POST", headers, body });
+  const { run } = (await answered.json()) as Document;
+  expect([answered.status, typeof run]).toEqual([202, "string"]);
+  return String(run);
+}
+
+/** Waits for that status, also while the server restarts. */
+const ends = ({ url }: Served, run: string, status: string): Promise<void> =>
+  waitUntil(async () => expect(await get(`${url}/runs/${run}`)).toMatchObject({ status }));
+
+describe("serve", () => {
+  it("starts, follows and completes a run over HTTP although its worker is killed, and stops cleanly", async () => {
+    const server = await served("serve");
+    const { at, running, url } = server;
+    const run = await begin(server, "mail", "gate");
+    const stream = await fetch(`${url}/runs/${run}/events`, { headers: { accept: "text/event-stream" } });
+    await waitForOutput(running, /→ worker pid (\d+)/);
+    await waitUntil(async () => expect(JSON.stringify(await get(`${url}/runs/${run}/ledger`))).toContain('"gate"'));
+    const [, pid] = /→ worker pid (\d+)/.exec(running.out()) ?? [];
+    process.kill(Number(pid), "SIGKILL");
+    openGate(at);
+    await ends(server, run, "completed");
+    expect(countMails(at)).toBe(1);
+    expect(await stream.text()).toContain('event: end\ndata: {"status":"completed"}');
+    expect(await (await fetch(url)).text()).toContain(run);
+    running.child.kill("SIGTERM");
+    expect((await running.ended).exit).toBe(0);
+  });
+
+  it("says so when its port is taken, and drives nothing", async () => {
+    const { url } = await served("serve");
+    const other = createCliFolder();
+    const { exit, err } = await spawnCairn(other, ["serve", "--port", new URL(url).port]).ended;
+    expect([exit, err]).toEqual([4, expect.stringContaining("error PortUnavailable:")]);
+  });
+});
+
+describe("dev", () => {
+  const clerkIn = ({ at }: Served): string => join(at.dir, "clerk.ts");
+
+  it("takes changed code, lets the beat under way end, and continues its run with the new code", async () => {
+    const server = await served("dev");
+    const { at, running } = server;
+    const run = await begin(server, "mail", "gate", "note");
+    await waitUntil(async () =>
+      expect(JSON.stringify(await get(`${server.url}/runs/${run}`))).toContain('"phase":"Ex'),
+    );
+    await waitUntil(async () =>
+      expect(JSON.stringify(await get(`${server.url}/runs/${run}/ledger`))).toContain('"tool":"gate"'),
+    );
+    const changed = readFileSync(clerkIn(server), "utf8")
+      .replace('"noted step "', '"NOTED step "')
+      .replace('version: "1"', 'version: "2"');
+    writeFileSync(clerkIn(server), changed);
+    await waitForOutput(running, "clerk.ts changed");
+    openGate(at);
+    await ends(server, run, "completed");
+    expect(await get(`${server.url}/runs/${run}`)).toMatchObject({ agentVersion: "2" });
+    expect(countMails(at)).toBe(1);
+    running.child.kill("SIGTERM");
+    expect((await running.ended).exit).toBe(0);
+  });
+
+  it("goes on with the earlier code while a file is broken, and takes it once it is fixed", async () => {
+    const server = await served("dev");
+    const { running, url } = server;
+    const code = readFileSync(clerkIn(server), "utf8");
+    writeFileSync(clerkIn(server), `${code}\nthrow new Error("half written");\n`);
+    await waitForOutput(running, /broken .*half written/);
+    expect((await get(`${url}/healthz`))["status"]).toBe("ok");
+    writeFileSync(clerkIn(server), code.replace('version: "1"', 'version: "3"'));
+    await waitForOutput(running, "the server restarts when its beats are done");
+    await waitUntil(() => expect(running.out().match(/status page/g)).toHaveLength(2));
+    const run = await begin(server, "note");
+    await ends(server, run, "completed");
+    expect(await get(`${url}/runs/${run}`)).toMatchObject({ agentVersion: "3" });
+  });
+
+  it("restarts a killed server, whose run goes on, and ends it when dev itself is killed", async () => {
+    const server = await served("dev");
+    const { at, running, url } = server;
+    const run = await begin(server, "mail", "gate");
+    const pidOf = (): number => Number(/pid (\d+) supervises/.exec(running.out())?.[1]);
+    process.kill(pidOf(), "SIGKILL");
+    await waitForOutput(running, "the server was killed and starts again");
+    openGate(at);
+    await ends(server, run, "completed");
+    expect(countMails(at)).toBe(1);
+    running.child.kill("SIGKILL");
+    await waitUntil(() => expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed"));
+  });
+});
