@@ -153,3 +153,37 @@ test("refuses an invalid input and an unknown kill point", async () => {
   const killAt = "after:lunch" as "after:claim";
   await expect(runAgent(clerk, { input: INPUT, killAt })).rejects.toThrow(/after:lunch is not a kill point: write/);
 });
+
+test("reaches nothing but the service through a replaced tool, also where it is probed or undone", async () => {
+  const reached: string[] = [];
+  const outside = (what: string) => (): never => {
+    reached.push(what);
+    throw new Error("outside");
+  };
+  const booker = defineAgent({
+    name: "booker",
+    version: "1",
+    instructions: "",
+    task: z.object({}),
+    model: scriptedModel({
+      name: "booker-model",
+      reply: () => ({ calls: [{ tool: "book", args: {} }] }),
+    }),
+    tools: {
+      book: tool({
+        ...{ input: z.object({}), effect: "probed", settleMs: 10 },
+        before: outside("before"),
+        run: outside("run"),
+        probe: outside("probe"),
+        undo: { effect: "probed", run: outside("undo"), probe: outside("undo probe") },
+      }),
+    },
+    ...{ budget: { beats: 1 }, saga: { onFailure: "undo" } },
+  });
+  const desk = fakeService({ name: "desk", reply: () => "booked" });
+  const killAt = ["after:effect:book", "after:undo:book"] as const;
+  const run = await runAgent(booker, { input: {}, tools: { book: desk }, killAt });
+  expect(run.killed).toEqual(["after:effect:book#1", "after:undo:book#1"]);
+  expect(run.effects).toMatchObject([{ service: "desk", undone: true }]);
+  expect(reached).toEqual([]);
+});

@@ -247,8 +247,24 @@ function replacedTools(agent: Agent, services: Readonly<Record<string, FakeServi
   const replaced = Object.entries(services).map(([name, service]): [string, Tool] => {
     const tool = agent.tools[name];
     if (tool === undefined) throw new Error(`agent ${agent.name} has no tool ${name} to replace`);
-    const { call, probe, undo } = service as FakeService<unknown>;
-    return [name, { ...tool, run: call, probe: tool.probe && probe, undo: tool.undo && { ...tool.undo, run: undo } }];
+    return [name, toolAt(service as FakeService<unknown>, tool)];
   });
   return { ...agent.tools, ...Object.fromEntries(replaced) };
+}
+
+/** The tool, none of whose functions reaches anything but the service. So it has no before-image. */
+function toolAt(service: FakeService<unknown>, { before: _, undo, ...tool }: Tool): Tool {
+  const remains = (key: string): boolean => service.effects.some((effect) => effect.key === key && !effect.undone);
+  return {
+    ...tool,
+    run: service.call,
+    probe: tool.probe && service.probe,
+    undo: undo && {
+      ...undo,
+      run: service.undo,
+      ...(undo.probe && {
+        probe: ({ of }) => (remains(of.key) ? { kind: "absent" } : { kind: "happened", result: null }),
+      }),
+    },
+  };
 }

@@ -43,7 +43,7 @@ export class TestProcess {
   readonly #runner: Runner;
   readonly #death = Promise.withResolvers<Performed>();
   #isDead = false;
-  /** How many calls of user code are at work. */
+  /** The number of calls of user code that are at work. */
   #atWork = 0;
 
   constructor(of: ProcessOptions) {
@@ -162,21 +162,22 @@ export class TestProcess {
   }
 
   #workingTool(tool: Tool): Tool {
-    const { probe, undo } = tool;
+    const { before, run, probe, undo } = tool;
     return {
       ...tool,
-      run: (context) => this.#work(async () => tool.run(context)),
-      probe: probe && ((context) => this.#work(async () => probe(context))),
+      ...(before && { before: this.#asWork(before) }),
+      run: this.#asWork(run),
+      probe: probe && this.#asWork(probe),
       undo: undo && {
         ...undo,
-        run: (context) => this.#work(async () => undo.run(context)),
-        ...(undo.probe && { probe: this.#probing(undo.probe) }),
+        run: this.#asWork(undo.run),
+        ...(undo.probe && { probe: this.#asWork(undo.probe) }),
       },
     };
   }
 
-  #probing<Context, Outcome>(probe: (context: Context) => Outcome | Promise<Outcome>) {
-    return (context: Context): Promise<Outcome> => this.#work(async () => probe(context));
+  #asWork<Given extends unknown[], Result>(work: (...given: Given) => Result | Promise<Result>) {
+    return (...given: Given): Promise<Result> => this.#work(async () => work(...given));
   }
 
   async #work<T>(work: () => Promise<T>): Promise<T> {
