@@ -45,6 +45,7 @@ async function main(): Promise<void> {
   writeTypes(sources);
   const imported = importedBy(chunks);
   writeFileSync(join(OUT, "package.json"), `${JSON.stringify(packed(manifest, imported), null, 2)}\n`);
+  cpSync(join(ROOT, "templates"), join(OUT, "templates"), { recursive: true, filter: (from) => !from.includes("/.") });
   for (const file of ["README.md", "LICENSE"]) cpSync(join(ROOT, file), join(OUT, file));
   const files = filesIn(OUT);
   const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
@@ -163,7 +164,7 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
         return [path, js.endsWith(".js") ? { types: js.replace(/\.js$/, ".d.ts"), default: js } : file];
       }),
     ),
-    files: ["dist"],
+    files: ["dist", "templates"],
     dependencies: Object.fromEntries(versions.filter(([each]) => !PEERS.has(each))),
     peerDependencies: Object.fromEntries(versions.filter(([each]) => PEERS.has(each))),
   };

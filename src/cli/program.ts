@@ -35,6 +35,7 @@ async function parse(shell: Shell, version: string): Promise<number> {
       exit = code;
     });
   const program = programOf(shell, version);
+  addProjects(program, { shell, ends });
   addRunning(program, { shell, ends });
   addSteering(program, { shell, ends });
   addLooking(program, { shell, ends });
@@ -89,6 +90,21 @@ Exit codes: 0 done, 1 the run or check failed, 2 usage, 3 not found, 4 refused o
 
 Begin with:
   npx cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;
+
+function addProjects(program: Command, { shell, ends }: Into): void {
+  program.commandsGroup("Projects:");
+  program
+    .command("init <dir>")
+    .description("write a new project with an agent, its tests and its config into an empty folder")
+    .addOption(
+      new Option("--template <name>", "what the agent shows: tools and an approval, or also a schedule")
+        .choices(["basic", "scheduled"])
+        .default("basic"),
+    )
+    .action(async (dir: string, _, command: Command) =>
+      ends((await import("./commands/init.ts")).init(shell, { dir, flags: command.optsWithGlobals() })),
+    );
+}
 
 function addRunning(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Runs:");

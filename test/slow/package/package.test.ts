@@ -3,10 +3,10 @@
  * Its agents are checked by the compiler, run on the oldest and on the present Node, killed, and resumed.
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 /** The packages named `node` contain a Node of that version. */
@@ -76,11 +76,13 @@ test("a service that ignores its keys fails the test", async () => {
 
 let dir: string;
 let main: string;
+/** The name of the packed package, in the same folder. */
+let tarball: string;
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "cairn-package-"));
   execFileSync(process.execPath, ["scripts/package.ts"], { cwd: ROOT });
-  const tarball = npm("pack", join(ROOT, "build", "cairn-run")).trim();
+  tarball = npm("pack", join(ROOT, "build", "cairn-run")).trim();
   write("package.json", JSON.stringify({ name: "my-agents", private: true, type: "module" }));
   write("agent.ts", AGENT);
   write("agent.test.ts", AGENT_TEST);
@@ -161,6 +163,60 @@ test.each([
   const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   const ran = spawnSync(nodeOfCase(), ["--test", "agent.test.ts"], { cwd: dir, encoding: "utf8", env });
   expect(ran).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(# |ℹ )pass 3$/m) });
+});
+
+const REFUND = { order: "A-2", complaint: "There was no lamp." };
+
+describe.each([
+  { template: "basic", agent: "refunds", input: REFUND, effects: ["refunds", "mails"] },
+  { template: "scheduled", agent: "digest", input: { team: "support" }, effects: ["handed-over", "posts"] },
+])("a project from the template $template", ({ template, agent, input, effects }) => {
+  const project = (): string => join(dir, `my ${template}`);
+  const run = (program: string, ...words: readonly string[]) => {
+    const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
+    return spawnSync(program, words, { cwd: project(), encoding: "utf8", env });
+  };
+  const typed = (...words: readonly string[]) => run("npx", "cairn", ...words);
+
+  beforeAll(() => {
+    const made = cairn(process.execPath, "init", `my ${template}`, "--template", template);
+    expect(made).toMatchObject({ status: 0, stderr: "" });
+    const installed = run("npm", "install", join(dir, tarball), "--no-audit", "--no-fund");
+    expect(installed).toMatchObject({ status: 0 });
+  });
+
+  test("is checked by the compiler, and its tests kill the agent", () => {
+    expect(run("npm", "run", "types")).toMatchObject({ status: 0 });
+    expect(run("npm", "test")).toMatchObject({ status: 0, stdout: expect.stringMatching(/pass 3$/m) });
+  });
+
+  test("waits for an approval while every process is killed, and acts once", async () => {
+    const started = typed("start", agent, "--input", JSON.stringify(input), "--json");
+    const { run: id } = JSON.parse(started.stdout) as { readonly run: string };
+    const status = (): unknown => (JSON.parse(typed("show", id, "--json").stdout) as { status: unknown }).status;
+    const worker = spawn("npx", ["cairn", "work"], { cwd: project(), detached: true, stdio: "ignore" });
+    await vi.waitUntil(() => status() === "waiting", { timeout: 60_000, interval: 500 });
+    process.kill(-(worker.pid ?? 0), "SIGKILL");
+    expect(typed("approvals").stdout).toContain(id.slice(0, 12));
+    expect(typed("approve", id)).toMatchObject({ status: 0 });
+    const second = spawn("npx", ["cairn", "work"], { cwd: project(), detached: true, stdio: "ignore" });
+    try {
+      await vi.waitUntil(() => status() === "completed", { timeout: 60_000, interval: 500 });
+    } finally {
+      process.kill(-(second.pid ?? 0), "SIGTERM");
+    }
+    for (const kind of effects) expect(readdirSync(join(project(), ".office", kind))).toHaveLength(1);
+  });
+});
+
+test("init replaces no file, and says what is there", () => {
+  write("notes.txt", "mine");
+  const { status, stderr } = cairn(process.execPath, "init", ".");
+  expect(status).toBe(4);
+  expect(stderr).toMatch(
+    /^error FolderNotEmpty: .+ is not empty: it has .+\nwhy: .+nothing was written\nnext: npx .+\n$/,
+  );
+  expect(readFileSync(join(dir, "notes.txt"), "utf8")).toBe("mine");
 });
 
 test("the package is clean by publint and by the types' wrongs", () => {

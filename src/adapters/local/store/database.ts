@@ -10,6 +10,8 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { sentenceOf } from "../../../codec/value.ts";
+import { makeFolder } from "../make-folder.ts";
 import { DatabaseSync } from "node:sqlite";
 import type { Durable } from "../../../core/policy/durability.ts";
 import { StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
@@ -188,10 +190,12 @@ function createFile(dir: string, file: string): void {
 /** Creates the directory so that only its owner may read it and git ignores its content. */
 function makeDir(dir: string): void {
   try {
-    mkdirSync(dirname(resolve(dir)), { recursive: true });
+    makeFolder(dirname(resolve(dir)));
   } catch (error) {
-    if (fileCode(error) !== "ENOTDIR" && fileCode(error) !== "EEXIST") throw error;
-    throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
+    if (fileCode(error) === "ENOTDIR")
+      throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
+    if (fileCode(error) === null) throw error;
+    throw new StoreInvalid(`${dir} cannot be made: ${sentenceOf(error)}; name another directory`);
   }
   try {
     mkdirSync(dir, { mode: 0o700 });

@@ -1,0 +1,127 @@
+/** `cairn init DIR`: writes a project with an agent, its tests and its config, from a template of the package. */
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { makeFolder } from "../../adapters/local/make-folder.ts";
+import { sentenceOf } from "../../codec/value.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { type Shell, printDocument } from "../shell.ts";
+
+export interface InitFlags {
+  readonly template: "basic" | "scheduled";
+}
+
+/** Files with this ending get their values filled in and lose the ending. */
+const FILLED = ".template";
+
+/** What may be in the folder already: a repository that was made first. */
+const MAY_BE_THERE = new Set([".git", ".DS_Store"]);
+
+interface Manifest {
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+export async function init(shell: Shell, of: { readonly dir: string; readonly flags: InitFlags }): Promise<number> {
+  const { template } = of.flags;
+  const dir = resolve(shell.cwd, of.dir);
+  refuseUnlessFree(dir, of);
+  const files = written(dir, template);
+  const next = [...(dir === shell.cwd ? [] : [`cd ${of.dir}`]), "npm install", "npm test"];
+  if (shell.json) printDocument(shell, { dir, template, files, next });
+  else {
+    const { terminal } = shell;
+    terminal.out(`${dir} has a new project, from the template ${template}:`);
+    for (const file of files) terminal.out(`  ${file}`);
+    terminal.out(`\nnext: ${terminal.paintOut("bold", next.join(" && "))}`);
+    terminal.out("README.md says what to type then.");
+  }
+  return EXIT.done;
+}
+
+function refuseUnlessFree(
+  dir: string,
+  { dir: typed, flags }: { readonly dir: string; readonly flags: InitFlags },
+): void {
+  if (!existsSync(dir)) return;
+  const found = statSync(dir).isDirectory() ? readdirSync(dir).filter((name) => !MAY_BE_THERE.has(name)) : null;
+  if (found?.length === 0) return;
+  const more = found !== null && found.length > 3 ? ` and ${found.length - 3} more` : "";
+  throw new CliError({
+    code: "FolderNotEmpty",
+    exit: EXIT.refused,
+    what: found === null ? `${dir} is a file` : `${dir} is not empty: it has ${found.slice(0, 3).join(", ")}${more}`,
+    why: "a project is written into a new or empty folder, so that no file is replaced; nothing was written",
+    next: `npx cairn-run init ${typed === "." ? "my-agents" : `${typed}-2`} --template ${flags.template}`,
+  });
+}
+
+function written(dir: string, template: string): readonly string[] {
+  const home = dirname(fileURLToPath(import.meta.resolve("#package")));
+  try {
+    return write(dir, { from: ["shared", template].map((name) => join(home, "templates", name)), home });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+    throw new CliError({
+      code: "FolderUnwritable",
+      exit: EXIT.usage,
+      what: `the project cannot be written to ${dir}`,
+      why: sentenceOf(error),
+      next: `npx cairn-run init my-agents --template ${template}`,
+    });
+  }
+}
+
+/** Writes into a folder beside the target, and moves the files when all are there. Returns their names. */
+function write(dir: string, of: { readonly from: readonly string[]; readonly home: string }): readonly string[] {
+  makeFolder(dirname(dir));
+  const draft = mkdtempSync(join(dirname(dir), ".cairn-init-"));
+  try {
+    for (const from of of.from) cpSync(from, draft, { recursive: true });
+    const names = readdirSync(draft, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name));
+    const values = valuesFor(dir, of.home);
+    for (const file of names.filter((name) => name.endsWith(FILLED))) fill(file, values);
+    makeFolder(dir);
+    for (const name of readdirSync(draft)) renameSync(join(draft, name), join(dir, name));
+    return names.map((file) => targetOf(relative(draft, file))).toSorted();
+  } finally {
+    rmSync(draft, { recursive: true, force: true });
+  }
+}
+
+/** `README.md.template` becomes `README.md`, and `gitignore.template` becomes `.gitignore`: npm packs no `.gitignore`. */
+const targetOf = (file: string): string =>
+  file.endsWith(FILLED) ? file.slice(0, -FILLED.length).replace(/^gitignore$/, ".gitignore") : file;
+
+function fill(file: string, values: Readonly<Record<string, string>>): void {
+  const text = readFileSync(file, "utf8").replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? "");
+  writeFileSync(join(dirname(file), targetOf(basename(file))), text);
+  rmSync(file);
+}
+
+function valuesFor(dir: string, home: string): Readonly<Record<string, string>> {
+  const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
+  const zod = { ...manifest.dependencies, ...manifest.peerDependencies }["zod"] ?? "";
+  return { name: nameFrom(basename(dir)), version: manifest.version, zod: zod.replace(/^\D+/, "") };
+}
+
+/** The name of the folder as npm allows it. */
+const nameFrom = (folder: string): string =>
+  folder
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, "-")
+    .replaceAll(/^[._-]+|[._-]+$/g, "")
+    .slice(0, 200) || "my-agents";
