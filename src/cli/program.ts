@@ -8,6 +8,7 @@ import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import type { DecisionFlags } from "./commands/approve.ts";
 import { GRANT_OPTIONS } from "./commands/budget.ts";
 import { addChecking } from "./program-checking.ts";
+import { addProjects } from "./program-projects.ts";
 import { addRecorded } from "./program-recorded.ts";
 import { addServing } from "./program-serving.ts";
 import { type Shell, printDocument } from "./shell.ts";
@@ -89,22 +90,7 @@ Exit codes: 0 done, 1 the run or check failed, 2 usage, 3 not found, 4 refused o
 130 and 143 if a waiting command was interrupted.
 
 Begin with:
-  npx cairn start travel --input '{"from":"Berlin","to":"Lisbon"}' --wait`;
-
-function addProjects(program: Command, { shell, ends }: Into): void {
-  program.commandsGroup("Projects:");
-  program
-    .command("init <dir>")
-    .description("write a new project with an agent, its tests and its config into an empty folder")
-    .addOption(
-      new Option("--template <name>", "what the agent shows: tools and an approval, or also a schedule")
-        .choices(["basic", "scheduled"])
-        .default("basic"),
-    )
-    .action(async (dir: string, _, command: Command) =>
-      ends((await import("./commands/init.ts")).init(shell, { dir, flags: command.optsWithGlobals() })),
-    );
-}
+  npx cairn-run init my-agents`;
 
 function addRunning(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Runs:");

@@ -2,6 +2,7 @@
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   readdirSync,
@@ -12,7 +13,6 @@ import {
 } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { makeFolder } from "../../adapters/local/make-folder.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { type Shell, printDocument } from "../shell.ts";
@@ -85,7 +85,6 @@ function written(dir: string, template: string): readonly string[] {
 
 /** Writes into a folder beside the target, and moves the files when all are there. Returns their names. */
 function write(dir: string, of: { readonly from: readonly string[]; readonly home: string }): readonly string[] {
-  makeFolder(dirname(dir));
   const draft = mkdtempSync(join(dirname(dir), ".cairn-init-"));
   try {
     for (const from of of.from) cpSync(from, draft, { recursive: true });
@@ -94,7 +93,7 @@ function write(dir: string, of: { readonly from: readonly string[]; readonly hom
       .map(({ parentPath, name }) => join(parentPath, name));
     const values = valuesFor(dir, of.home);
     for (const file of names.filter((name) => name.endsWith(FILLED))) fill(file, values);
-    makeFolder(dir);
+    if (!existsSync(dir)) mkdirSync(dir);
     for (const name of readdirSync(draft)) renameSync(join(draft, name), join(dir, name));
     return names.map((file) => targetOf(relative(draft, file))).toSorted();
   } finally {

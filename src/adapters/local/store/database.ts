@@ -191,18 +191,16 @@ function createFile(dir: string, file: string): void {
 function makeDir(dir: string): void {
   try {
     makeFolder(dirname(resolve(dir)));
-  } catch (error) {
-    if (fileCode(error) === "ENOTDIR")
-      throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
-    if (fileCode(error) === null) throw error;
-    throw new StoreInvalid(`${dir} cannot be made: ${sentenceOf(error)}; name another directory`);
-  }
-  try {
     mkdirSync(dir, { mode: 0o700 });
     writeFileSync(join(dir, ".gitignore"), "*\n");
   } catch (error) {
+    const code = fileCode(error);
     // It existed before, or another process has just created it.
-    if (fileCode(error) !== "EEXIST") throw error;
+    if (code === "EEXIST" && statSync(dir).isDirectory()) return;
+    if (code === "ENOTDIR" || code === "EEXIST")
+      throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
+    if (code === null || code === "ENOSPC") throw error;
+    throw new StoreInvalid(`${dir} cannot be made: ${sentenceOf(error)}; name another directory`);
   }
 }
 
