@@ -134,7 +134,7 @@ interface Wish {
 function addDecisions(program: Command, { shell, ends }: Into): void {
   program
     .command("approvals")
-    .description("list the calls that wait for a human's approval")
+    .description(HELP.approvals)
     .option("--tenant <name>", "the tenant of the runs", DEFAULT_TENANT)
     .action(async (_, command: Command) =>
       ends((await import("./commands/approve.ts")).listApprovals(shell, command.optsWithGlobals())),

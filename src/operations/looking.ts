@@ -4,6 +4,7 @@ import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";
 import { type Verified, verify } from "../history/verify.ts";
 import { HELP } from "./help.ts";
+import { listGates } from "./approvals.ts";
 import { type Finding, diagnose } from "./diagnose.ts";
 import { type Listed, listRuns } from "./list.ts";
 import { RESPONSES, runInput, operation, respond } from "./operation.ts";
@@ -95,6 +96,20 @@ export const READ_ROWS = {
     },
     outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
     http: { method: "get", path: "/runs/{run}/diagnosis" },
+  }),
+  approvals: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "approvals" }] },
+    help: HELP.approvals,
+    input: z.strictObject({
+      after: z.string().nullable().default(null),
+      bytesMax: z.int().positive().nullable().default(null),
+    }),
+    run: ({ world, tenant }, of) => listGates(world, { tenant, ...of }),
+    outcomes: { listed: respond.done("The open gates are listed.") },
+    http: {
+      ...{ method: "get", path: "/approvals" },
+      bounds: { bytesMax: z.int().min(1).max(EVENT_BYTES_MAX).default(EVENT_BYTES_MAX) },
+    },
   }),
   verify: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "verify" }] },

@@ -122,6 +122,27 @@ describe("a run that waits for approval", () => {
     expect(body).toMatchObject({ calls: [{ status: "succeeded", attempts: 1 }], next: null });
   });
 
+  test("is listed with the arguments of its call until it is decided", async () => {
+    const { harness, run, path } = await waiting();
+    await begin(harness);
+    const { body } = await harness.ask({ path: "/approvals" });
+    expect(body).toMatchObject({ gates: [{ run, agent: "actor", decided: false }], unreadable: [], next: null });
+    const { body: small } = await harness.ask({ path: "/approvals?bytesMax=1" });
+    expect(small).toMatchObject({ gates: [{ run, args: null, omitted: ["args"] }] });
+    await harness.ask({ path, json: { as: "deny", note: "no" } });
+    expect((await harness.ask({ path: "/approvals" })).body).toMatchObject({ gates: [], next: null });
+    const eve = { caller: { tenant: "other", actor: "eve" } };
+    expect((await harness.ask({ path: "/approvals" }, eve)).body["gates"]).toEqual([]);
+  });
+
+  test("does not hide behind a run whose data is damaged", async () => {
+    const { harness, run } = await waiting();
+    const { objects } = harness.world.store;
+    for (const key of objects.keys()) if (key.includes(run)) objects.set(key, Uint8Array.of(1));
+    const { body } = await harness.ask({ path: "/approvals" });
+    expect(body).toMatchObject({ gates: [], unreadable: [{ run }] });
+  });
+
   test("is cancelled with its effects compensated, once", async () => {
     const { harness, run } = await waiting();
     const cancel = { path: `/runs/${run}/cancel`, json: { compensate: true } };

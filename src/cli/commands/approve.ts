@@ -2,7 +2,6 @@
  * `cairn approvals`, `approve` and `deny`: a human decides about calls that wait at a gate, and about requests for more
  * budget.
  */
-import { Unreadable } from "../../codec/canonical.ts";
 import type { Grant } from "../../core/policy/budget.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { Json } from "../../core/json.ts";
@@ -12,6 +11,7 @@ import { callOf } from "../../core/calls/ignored-decisions.ts";
 import type { Accepted, Decided } from "../../operations/decision-fate.ts";
 import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
+import type { WaitingGate, WaitingPage } from "../../operations/approvals.ts";
 import { type OpenGate, type Shown, show } from "../../operations/views.ts";
 import { reportAccepted } from "../render/accepted.ts";
 import { type GrantFlags, grantOf, grantWords } from "./budget.ts";
@@ -86,56 +86,32 @@ async function agentOf({ settings, agentFiles }: Opened, { agent: name, agentVer
 export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly tenant: string }): Promise<number> {
   const opened = await openExisting(shell, flags);
   const { world, settings } = opened;
-  const open: (Pick<Shown, "run" | "agent" | "assigned"> & { readonly gate: OpenGate })[] = [];
+  const context = contextOf(shell, opened, { tenant: flags.tenant });
+  const open: WaitingGate[] = [];
   let after: string | null = null;
   do {
-    const query = { tenant: flags.tenant, status: null, limit: PAGE, after, now: world.clock.now() };
-    const page = await world.table.list(query);
-    for (const { run } of page.damaged) {
+    const page: WaitingPage = await performOperation(OPERATIONS.approvals, context, { after });
+    for (const { run, why } of page.unreadable) {
+      const next = settings.command("verify", run);
       shell.terminal.err(
-        `the row of ${run} is damaged, so cairn cannot tell whether it waits for approval: ${settings.command("verify", run)}`,
+        `run ${run} cannot be read (${why}), so cairn cannot tell whether it waits for approval: ${next}`,
       );
     }
-    for (const { run, agent, status } of page.rows) {
-      if (!MAY_WAIT.has(status)) continue;
-      const { gates = [], assigned = null } = (await readable(shell, run, () => show(world, run))) ?? {};
-      for (const gate of gates) if (!gate.decided) open.push({ run, agent, assigned, gate });
-    }
+    open.push(...page.gates);
     after = page.next;
   } while (after !== null);
   if (shell.json) {
-    const lines = open.map(({ gate, ...rest }) => ({ ...rest, ...gate }));
-    printLines(shell, lines);
+    printLines(shell, open);
     return EXIT.done;
   }
   const { paintOut: paint, width, out } = shell.terminal;
   const style = { now: world.clock.now(), paint, width, command: settings.command };
   if (open.length === 0) out("no call waits for approval");
-  for (const { run, agent, assigned, gate } of open) {
+  for (const { run, agent, assigned, ...gate } of open) {
     out(`${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}${renderGate(run, gate, style)}\n`);
   }
   return EXIT.done;
 }
-
-/** Skips a run that cannot be read, so that it does not hide the approvals of other runs. */
-async function readable<T>({ terminal }: Shell, run: string, look: () => Promise<T>): Promise<T | null> {
-  try {
-    return await look();
-  } catch (error) {
-    if (!(error instanceof Unreadable)) throw error;
-    terminal.err(
-      `run ${run} cannot be read (${error.code}), so cairn cannot tell whether it waits for approval: ${error.message}`,
-    );
-    return null;
-  }
-}
-
-const PAGE = 100;
-/**
- * The statuses in which a run may have an open gate. A gate may wait beside running or unknown calls, and in a paused
- * run.
- */
-const MAY_WAIT: ReadonlySet<string> = new Set(["running", "waiting", "blocked", "paused"]);
 
 function gateMeant({ settings }: Opened, of: { readonly shown: Shown; readonly typed: string | null }): OpenGate {
   const { shown, typed } = of;

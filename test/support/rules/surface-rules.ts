@@ -60,7 +60,7 @@ export const SURFACE_RULES: readonly Rule[] = [
   },
   {
     says: "a surface changes runs through the operation table",
-    where: /^src\/(api|cli\/(?!workers\/))/,
+    where: /^src\/(api|server|cli\/(?!workers\/))/,
     check: bypassingTable,
     bites: [
       ["src/cli/commands/x.ts", 'import { purge } from "../../operations/purge.ts";'],
