@@ -3,10 +3,14 @@
  */
 declare module "cairn-agents" {
   import type { Agent } from "../src/sdk/define.ts";
+  import type { ModelRates } from "../src/protocol/model-rate.ts";
   import type { Prices } from "../src/sdk/prices.ts";
 
   export const agents: Readonly<Record<string, (() => Promise<Agent>) | undefined>>;
 
   /** The prices of models from cairn.config.ts. */
   export const prices: Prices;
+
+  /** The rate limits of models from cairn.config.ts. */
+  export const modelRates: ModelRates;
 }

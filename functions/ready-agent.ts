@@ -1,5 +1,5 @@
 /** An agent with its model, checked against the limits of the functions that run it. */
-import { prices } from "cairn-agents";
+import { modelRates, prices } from "cairn-agents";
 import { checkAgent } from "../src/sdk/check.ts";
 import type { Agent } from "../src/ports/agent.ts";
 import { modelsOf } from "../src/providers/model.ts";
@@ -12,5 +12,5 @@ import type { LoadedAgent } from "../src/engine/context/runner.ts";
 export function ready(defined: Agent, world: World): LoadedAgent {
   const agent = pricedBy(defined, prices);
   checkAgent(agent, world.limits);
-  return { kind: "agent", agent, ...modelsOf(agent, readerIn(world)) };
+  return { kind: "agent", agent, ...modelsOf(agent, readerIn(world), modelRates) };
 }

@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { type Metafile, type Plugin, build } from "esbuild";
 import { checkMoney } from "../src/sdk/check.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
+import type { ModelRates } from "../src/protocol/model-rate.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
 import { type DeployedFunction, FUNCTIONS, type FunctionName, agentFunction } from "./names.ts";
 
@@ -37,6 +38,8 @@ export async function bundleFunctions(of: {
   readonly agentFiles: readonly string[];
   /** The prices in cairn.config.ts. */
   readonly prices?: Prices;
+  /** The rate limits of models in cairn.config.ts. */
+  readonly modelRates?: ModelRates;
   /**
    * The names of isolated agents. Each gets a beat function of its own. It contains this agent, and those of which it
    * dispatches child runs: their tasks and budgets are read, and no code of them runs.
@@ -46,11 +49,11 @@ export async function bundleFunctions(of: {
   readonly instead?: Instead;
 }): Promise<readonly Bundle[]> {
   rmSync(of.folder, { recursive: true, force: true });
-  const { isolated = [], prices = {} } = of;
+  const { isolated = [], prices = {}, modelRates = {} } = of;
   const agents = await agentLines(of.agentFiles, prices);
   const all = agentsModule(
     [...agents.values()].map(({ line }) => line),
-    prices,
+    { prices, modelRates },
   );
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? join(ROOT, "functions", `${name}.ts`);
   return Promise.all(
@@ -58,7 +61,7 @@ export async function bundleFunctions(of: {
       ...FUNCTIONS.map((name) => ({ name, entry: entryOf(name), agents: all })),
       ...isolated.map((agent) => ({
         ...{ name: agentFunction(agent), entry: entryOf("beat") },
-        agents: agentsModule(linesFor(agent, agents), prices),
+        agents: agentsModule(linesFor(agent, agents), { prices, modelRates }),
       })),
     ].map(({ name, ...wanted }) => bundle(name, { ...wanted, folder: join(of.folder, name) })),
   );
@@ -158,8 +161,11 @@ interface AgentLine {
   readonly children: readonly string[];
 }
 
-const agentsModule = (lines: readonly string[], prices: Prices): string =>
-  `export const prices = ${JSON.stringify(prices)};\nexport const agents = {\n${lines.join("\n")}\n};\n`;
+const agentsModule = (
+  lines: readonly string[],
+  { prices, modelRates }: { readonly prices: Prices; readonly modelRates: ModelRates },
+): string =>
+  `export const prices = ${JSON.stringify(prices)};\nexport const modelRates = ${JSON.stringify(modelRates)};\nexport const agents = {\n${lines.join("\n")}\n};\n`;
 
 const agentsPlugin = (contents: string): Plugin => ({
   name: "agents",

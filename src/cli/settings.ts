@@ -10,6 +10,7 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { type Config, limitsIn, loadConfig } from "../sdk/config.ts";
+import type { ModelRates } from "../protocol/model-rate.ts";
 import type { Prices } from "../sdk/prices.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import { type Limits, limitsFor } from "../protocol/limits.ts";
@@ -34,6 +35,8 @@ export interface Settings {
   readonly limits: Limits;
   /** Prices of models, from the config. */
   readonly prices: Prices;
+  /** The rate limits of models, from the config. */
+  readonly modelRates: ModelRates;
   /** Whether each agent is deployed to a function of its own, from the config. */
   readonly isolation: "agent" | "none";
   /** The number of worker processes. */
@@ -65,6 +68,7 @@ export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = B
     hasConfig: config !== null,
     limits: limitsOf(shell, { flags, config, beatSeconds }),
     prices: config?.prices ?? {},
+    modelRates: config?.modelRates ?? {},
     workers: flags.workers ?? config?.workers ?? Math.max(1, availableParallelism() - 1),
     beatsPerWorker: flags.beatsPerWorker ?? config?.beatsPerWorker ?? BEATS_PER_WORKER,
     concurrency: config?.concurrency ?? {},

@@ -3,6 +3,7 @@ import { getCompileCacheDir } from "node:module";
 import type { ScheduledAgent, Supervision, Supervisor } from "../ports/supervision.ts";
 import type { SupervisorEvent } from "../ports/supervisor-events.ts";
 import type { Prices } from "../sdk/prices.ts";
+import type { ModelRates } from "../protocol/model-rate.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { holdsIn } from "./workers/pause-at-fault-point.ts";
@@ -15,6 +16,7 @@ export interface WorkerSettings {
   readonly limits: Limits;
   readonly agentFiles: readonly string[];
   readonly prices: Prices;
+  readonly modelRates: ModelRates;
 }
 
 /** What a command passes to its supervisor. */
@@ -30,8 +32,8 @@ export interface SuperviseOptions {
 /** @throws StoreSupervised, StoreUnreachable */
 export function supervise(options: SuperviseOptions): Supervisor {
   const { shell, settings, supervision, schedules = () => [], onEvent } = options;
-  const { world, limits, agentFiles, prices, workers, beatsPerWorker, concurrency } = settings;
-  const told: WorkerSettings = { dir: world.place, limits, agentFiles, prices };
+  const { world, limits, agentFiles, prices, modelRates, workers, beatsPerWorker, concurrency } = settings;
+  const told: WorkerSettings = { dir: world.place, limits, agentFiles, prices, modelRates };
   const isOneHeld = isHeld(shell);
   const entry = isOneHeld ? "held-worker" : "worker";
   return supervision.start({

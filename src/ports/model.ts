@@ -3,6 +3,7 @@ import type { Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { TokenCounts } from "../core/policy/price.ts";
+import type { ModelRate } from "../protocol/model-rate.ts";
 import type { Tool } from "./agent.ts";
 import type { ModelOptions } from "./model-options.ts";
 
@@ -62,6 +63,8 @@ export type ModelOutcome = ModelReply | ModelFailed | { readonly kind: "aborted"
 export interface Model {
   /** `provider:model`, for the transcript and the accounts. */
   readonly name: string;
+  /** What its provider allows all runs together. Absent: calls leave at once. */
+  readonly rate?: ModelRate;
   /** Never rejects. A provider may ignore the signal and go on, so the caller must not wait for it. */
   ask(request: ModelRequest): Promise<ModelOutcome>;
 }

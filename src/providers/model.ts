@@ -11,6 +11,7 @@ import { promptOf } from "../engine/model/prompt.ts";
 import { replyOf } from "./reply.ts";
 import { MODEL_KEY } from "../ports/secrets.ts";
 import { describeTools } from "../engine/model/tool-schema.ts";
+import type { ModelRates } from "../protocol/model-rate.ts";
 import type { Model, ModelOutcome, ModelRequest } from "../ports/model.ts";
 
 /** Reads the current value of a secret; null if it has none. */
@@ -41,21 +42,27 @@ export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null
   };
 }
 
-/** The models of an agent: its own, its fallbacks, and those of its topology's roles. */
-export const modelsOf = (
+/** The models of an agent: its own, its fallbacks, and those of its topology's roles, with the rate limit of each. */
+export function modelsOf(
   agent: Pick<Agent, "model" | "fallbacks" | "models">,
   read?: ReadSecret,
+  rates: ModelRates = {},
 ): {
   readonly model: Model;
   readonly fallbacks: readonly Model[];
   readonly named: Readonly<Record<string, Model>>;
-} => ({
-  model: modelOf(agent.model, read),
-  fallbacks: agent.fallbacks.map(({ model }) => modelOf(model, read)),
-  named: Object.fromEntries(
-    Object.entries(agent.models ?? {}).map(([name, { model }]) => [name, modelOf(model, read)]),
-  ),
-});
+} {
+  const limited = (choice: ModelChoice): Model => {
+    const model = modelOf(choice, read);
+    const rate = Object.hasOwn(rates, model.name) ? rates[model.name] : undefined;
+    return rate === undefined ? model : { ...model, rate };
+  };
+  return {
+    model: limited(agent.model),
+    fallbacks: agent.fallbacks.map(({ model }) => limited(model)),
+    named: Object.fromEntries(Object.entries(agent.models ?? {}).map(([name, { model }]) => [name, limited(model)])),
+  };
+}
 
 const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;
 

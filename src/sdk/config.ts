@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import * as z from "zod";
 import { type Limits, TIMES } from "../protocol/limits.ts";
+import type { ModelRates } from "../protocol/model-rate.ts";
 import { importFile } from "./import-file.ts";
 import { PRICE, type Prices } from "./prices.ts";
 
@@ -38,6 +39,11 @@ export interface Config {
    * beats wait. On AWS the function of the agent reserves that concurrency, so the agent must have one of its own.
    */
   readonly concurrency?: Readonly<Record<string, number>>;
+  /**
+   * What the provider of a model allows all runs of this store or deployment together, by the name that the timeline
+   * shows, such as `anthropic:claude-opus-4-5`. Further calls wait. Default: no limit.
+   */
+  readonly modelRates?: ModelRates;
   /** Prices by model name. They override cairn's own list; the price of an agent overrides them. */
   readonly prices?: Prices;
   /** Options of the deployment to AWS. */
@@ -120,6 +126,15 @@ const schema: z.ZodType<Config> = z.strictObject({
   workers: z.int().min(1).max(1_000).exactOptional(),
   beatsPerWorker: z.int().min(1).max(1_000).exactOptional(),
   concurrency: z.record(z.string().min(1), z.int().min(1).max(1_000)).exactOptional(),
+  modelRates: z
+    .record(
+      z.string().min(1),
+      z.strictObject({
+        requestsPerMinute: z.number().positive().exactOptional(),
+        tokensPerMinute: z.number().positive().exactOptional(),
+      }),
+    )
+    .exactOptional(),
   prices: z
     .record(
       z.string().min(1),

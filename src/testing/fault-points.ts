@@ -53,7 +53,7 @@ function toolWithFaultPoints(tool: Tool, at: string, onFaultPoint: OnFaultPoint)
 }
 
 export const modelWithFaultPoints = (model: Model, onMoment: (moment: Moment) => Promise<void>): Model => ({
-  name: model.name,
+  ...model,
   ask: (request) => around(onMoment, { name: "model", at: "" }, () => model.ask(request)),
 });
 

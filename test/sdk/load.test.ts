@@ -44,7 +44,7 @@ describe("the config", () => {
       interface Config { readonly agents: readonly string[] }
       export const config = {
         agents: ["./a/agent.ts", "/b/agent.ts"], world: "local", store: ".cairn", beatSeconds: 2.5, workers: 4,
-        beatsPerWorker: 8, concurrency: { clerk: 2 },
+        beatsPerWorker: 8, concurrency: { clerk: 2 }, modelRates: { "a:b": { requestsPerMinute: 50 } },
         prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
       } satisfies Config & Record<string, unknown>;`;
     expect(await configOf("good", content)).toStrictEqual({
@@ -55,6 +55,7 @@ describe("the config", () => {
       workers: 4,
       beatsPerWorker: 8,
       concurrency: { clerk: 2 },
+      modelRates: { "a:b": { requestsPerMinute: 50 } },
       prices: { "our-own": { inUsd: 0.1, outUsd: 2, source: "contract 7", lookedAt: "2026-11-21" } },
     });
     expect(await configOf("small", "export const config = { agents: [] };")).toStrictEqual({ agents: [] });

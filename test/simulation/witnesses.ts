@@ -140,4 +140,6 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   147: "test/schedules/before-images.test.ts",
   // No tool of a history is idempotent by nature.
   148: "test/schedules/before-images.test.ts",
+  // No model of a history has a rate limit.
+  149: "test/schedules/model-rates.test.ts",
 };

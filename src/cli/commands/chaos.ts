@@ -137,7 +137,7 @@ function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
     env: { ...env, CAIRN_HOLD: undefined, NODE_COMPILE_CACHE: getCompileCacheDir() },
   });
   return {
-    worker: (settings) => start("chaos-worker", { ...settings, prices }),
+    worker: (settings) => start("chaos-worker", { ...settings, prices, modelRates: {} }),
     loop: (settings) => start("loop-worker", settings),
   };
 }

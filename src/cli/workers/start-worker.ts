@@ -76,13 +76,13 @@ function agentsOf(of: {
   readonly faults: Faults;
   onAbsent(): void;
 }): Runner["agentOf"] {
-  const { agentFiles, limits, prices } = of.settings;
+  const { agentFiles, limits, prices, modelRates } = of.settings;
   const loaded = new Map<string, Promise<LoadedAgent>>();
   const load = async (name: string): Promise<LoadedAgent> => {
     const located = await locateNamed(name, { agentFiles, remembered: agentFileOf(of.store, name) });
     const agent = pricedBy(located.agent, prices);
     checkAgent(agent, limits);
-    return { kind: "agent", ...of.faults.agent({ agent, ...modelsOf(agent, readerIn(of.world)) }) };
+    return { kind: "agent", ...of.faults.agent({ agent, ...modelsOf(agent, readerIn(of.world), modelRates) }) };
   };
   return async (name): Promise<Found> => {
     try {

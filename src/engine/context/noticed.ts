@@ -26,6 +26,8 @@ export class Noticed {
   #cannotAskChild = false;
   #price: Price | null = null;
   #routed: Routed | null = null;
+  #hasModelShare = false;
+  #modelFreeAt: number | null = null;
   #wakeCountRead: number;
   readonly #unanswered = new Set<string>();
   readonly #repeated = new Set<string>();
@@ -156,6 +158,28 @@ export class Noticed {
   /** Whether an agent of this run limits its time at work. From then on the time is debited. */
   get countsTime(): boolean {
     return this.#countsTime;
+  }
+
+  /** Whether this invocation has a share of its model's rate limit that no call has used. */
+  get hasModelShare(): boolean {
+    return this.#hasModelShare;
+  }
+
+  noteModelShare(): void {
+    this.#hasModelShare = true;
+  }
+
+  noteModelCallLeaves(): void {
+    this.#hasModelShare = false;
+  }
+
+  /** When the rate limit of the model allows the next call, epoch milliseconds; null: it does not hold this run back. */
+  get modelFreeAt(): number | null {
+    return this.#modelFreeAt;
+  }
+
+  noteModelFreeAt(at: number): void {
+    this.#modelFreeAt = at;
   }
 
   /** The row's wake-up counter as it was before the inbox was last read. The next commit stores it as seen. */

@@ -24,7 +24,7 @@ export class StoreTime {
   #until: number;
 
   constructor(world: World, { deadline }: Pick<Invocation, "deadline">) {
-    const { table, inbox, objects, chain, clock, limits } = world;
+    const { table, inbox, leases, objects, chain, clock, limits } = world;
     this.#clock = clock;
     this.#until = deadline - limits.drainMs / 2;
     this.#releaseUntil = deadline - limits.drainMs / 4;
@@ -32,6 +32,7 @@ export class StoreTime {
       ...world,
       table: this.#bounded(table, { store: "the table", writes: ROW_WRITES }),
       inbox: this.#bounded(inbox, { store: "the table", writes: INBOX_WRITES }),
+      leases: this.#bounded(leases, { store: "the table", writes: LEASE_WRITES }),
       objects: this.#bounded(objects, { store: "the objects", writes: OBJECT_WRITES }),
       chain: this.#bounded(chain, { store: "the chain", writes: NO_WRITES }),
     };
@@ -86,5 +87,6 @@ const ROW_WRITES: ReadonlySet<string> = new Set([
   ...["recordEndNotified", "redrive", "purge", "keepKey", "forgetKey"],
 ]);
 const INBOX_WRITES: ReadonlySet<string> = new Set(["deliver"]);
+const LEASE_WRITES: ReadonlySet<string> = new Set(["take"]);
 const OBJECT_WRITES: ReadonlySet<string> = new Set(["put"]);
 const NO_WRITES: ReadonlySet<string> = new Set();

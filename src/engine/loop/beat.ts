@@ -174,9 +174,13 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
     // An end may have more messages to absorb than one invocation can. The next invocations continue it.
     if (command.kind === "end" && run.leftMs <= 0 && run.moved) return release(run, { kind: "beat" });
     const next = await guarded(run, () => step(runner, run, command));
-    if (next === "release") return release(run, { kind: "beat" });
+    if (next === "release") return release(run, afterStep(run));
   }
 }
+
+/** A run whose model is busy waits for it without a process. */
+const afterStep = ({ noticed: { modelFreeAt } }: ActiveRun): LetGo =>
+  modelFreeAt === null ? { kind: "beat" } : { kind: "wait", until: modelFreeAt };
 
 /** Runs the work. If the state grew beyond its bound, nothing was written, and the run fails with that error. */
 async function guarded<T>(run: ActiveRun, work: () => Promise<T>): Promise<T | "continue"> {

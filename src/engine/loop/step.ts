@@ -27,6 +27,7 @@ import { probeCalls } from "../tools/probe.ts";
 import { checkCompletion } from "./completion-check.ts";
 import { withSecrets } from "../context/agent-secrets.ts";
 import type { Next } from "../context/next.ts";
+import { mayCallModel } from "../model/model-rate.ts";
 import { callModel } from "../model/call-model.ts";
 import { compensate, conclude, startOver, undo } from "../tools/compensation.ts";
 import { agentInRole, requestFor } from "../model/role.ts";
@@ -149,7 +150,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     case "conclude":
       return conclude(run, agent);
     case "close":
-      return makeClosingCall(run, agent, model);
+      return (await mayCallModel(run, model)) ? makeClosingCall(run, agent, model) : "release";
   }
 }
 
@@ -168,6 +169,7 @@ async function askInRole(
   const routed = routeModel(run, met, requestFor(run.state, met.agent).model);
   const agent = agentInRole(run.state, routed.agent);
   run.noticed.noteAgent(agent);
+  if (!(await mayCallModel(run, routed.model))) return "release";
   return command.kind === "compact" ? compactContext(run, agent, routed.model) : callModel(run, agent, routed.model);
 }
 

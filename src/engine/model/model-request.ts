@@ -35,6 +35,7 @@ export async function requestModel(
   const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
   const { instructions, tools } = agent;
   run.pending.modelCallLeaves();
+  run.noticed.noteModelCallLeaves();
   const format = responseFormatOf(agent);
   const settings = agent.modelOptions ?? {};
   const asked = model.ask({ instructions, tools, mayCall, messages, options: settings, format, signal });
