@@ -11,6 +11,7 @@ import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
+import type { AgentCatalogue } from "../operations/agents.ts";
 import { ROWS } from "../operations/table.ts";
 import { type Caller, messageOf, outcomeOf, runOf, startOf } from "./operations.ts";
 import * as problems from "./problem.ts";
@@ -21,6 +22,8 @@ export interface ApiOptions<From extends object> {
   readonly world: World;
   /** Finds an agent by name; null if there is none. The API does not run agents, so their models are not needed. */
   readonly agentOf: (name: string) => Promise<Agent | null>;
+  /** The agents that may be started; default: none is listed. */
+  readonly agents?: () => Promise<AgentCatalogue>;
   /**
    * Identifies the caller, from what the server knows about the request; null: unidentified, so the request is refused.
    */
@@ -99,7 +102,7 @@ function addRuns<From extends object>(app: Api<From>, { world, agentOf, baseOf }
 /** Adds the operations whose rows of the table describe their routes completely. */
 function addPlain<From extends object>(
   app: Api<From>,
-  { world, agentOf, rows }: ApiOptions<From> & { readonly rows: routes.Rows },
+  { world, agentOf, agents, rows }: ApiOptions<From> & { readonly rows: routes.Rows },
 ): Api<From> {
   for (const { operation, route } of routes.plainRoutes(rows)) {
     app.openapi(route, async (c) => {
@@ -109,7 +112,7 @@ function addPlain<From extends object>(
       const asked: unknown = request?.query === undefined ? {} : c.req.valid("query" as never);
       const given = { ...(said as object), ...(asked as object), ...c.req.param() };
       const ifMatch = c.req.header("if-match") ?? "";
-      const context = { world, agentOf, caller: c.get("caller") };
+      const context = { world, agentOf, ...(agents && { agents }), caller: c.get("caller") };
       const { status, outcome } = await outcomeOf(context, operation, { given, ifMatch });
       return Response.json(outcome, { status });
     });

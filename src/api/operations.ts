@@ -13,6 +13,7 @@ import { SIZES } from "../codec/limits.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
+import type { AgentCatalogue } from "../operations/agents.ts";
 import { type AnyOperation, type OperationContext, performOperation } from "../operations/operation.ts";
 import { OPERATIONS } from "../operations/table.ts";
 import { type Shown, summaryOf } from "../operations/views.ts";
@@ -42,9 +43,11 @@ export interface Asked {
   readonly world: World;
   readonly caller: Caller;
   readonly agentOf: (name: string) => Promise<Agent | null>;
+  readonly agents?: () => Promise<AgentCatalogue>;
 }
 
-const contextOf = ({ world, caller, agentOf }: Asked, row: Row | null): OperationContext => ({
+const contextOf = ({ world, caller, agentOf, agents }: Asked, row: Row | null): OperationContext => ({
+  ...(agents !== undefined && { agents: () => agents().catch(asInvalid) }),
   ...{ world, by: caller.actor, tenant: caller.tenant },
   agentOf: async (name) => (isName(name) ? agentOf(name).catch(asInvalid) : null),
   ...(row !== null && { row }),

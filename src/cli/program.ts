@@ -239,6 +239,12 @@ function addLooking(program: Command, { shell, ends }: Into): void {
       ends((await import("./commands/show.ts")).list(shell, command.optsWithGlobals())),
     );
   program
+    .command("agents")
+    .description(HELP.agents)
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/agent-list.ts")).listConfigured(shell, command.optsWithGlobals())),
+    );
+  program
     .command("schedules")
     .description("list the scheduled agents: when each fires next, and the result of its last firing")
     .action(async (_, command: Command) =>

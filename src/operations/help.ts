@@ -12,6 +12,7 @@ export const HELP = {
   export: "write a run to one file that needs no store, for replay and for the record; a live run as it is now",
   pin: "write an ended run as a regression test of its agent, with its ledger as the expectation",
   send: "send a message to the model of a run",
+  agents: "list the agents that may be started, with the tools and the topology of each",
   approvals: "list the calls that wait for a human's approval",
   decide: "approve or deny a call that waits for approval",
   approve: "approve a call, or more budget, that a run waits for; name the gate or its call if there are several",

@@ -4,6 +4,7 @@ import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";
 import { type Verified, verify } from "../history/verify.ts";
 import { HELP } from "./help.ts";
+import { type AgentList, listAgents } from "./agents.ts";
 import { listGates } from "./approvals.ts";
 import { type Finding, diagnose } from "./diagnose.ts";
 import { type Listed, listRuns } from "./list.ts";
@@ -110,6 +111,14 @@ export const READ_ROWS = {
       ...{ method: "get", path: "/approvals" },
       bounds: { bytesMax: z.int().min(1).max(EVENT_BYTES_MAX).default(EVENT_BYTES_MAX) },
     },
+  }),
+  agents: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "agents" }] },
+    help: HELP.agents,
+    input: z.strictObject({}),
+    run: async ({ agents }): Promise<AgentList> => listAgents((await agents?.()) ?? { agents: [], broken: [] }),
+    outcomes: { listed: respond.done("The agents are listed.") },
+    http: { method: "get", path: "/agents" },
   }),
   verify: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "verify" }] },

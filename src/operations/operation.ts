@@ -8,6 +8,7 @@ import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import type { Row } from "../protocol/row.ts";
 import type { OnStep } from "../history/reader.ts";
+import type { AgentCatalogue } from "./agents.ts";
 
 /**
  * The permission that a caller needs. `read`: views. `operate`: start and steer runs, and send them messages.
@@ -26,6 +27,8 @@ export interface OperationContext {
   readonly tenant: string;
   /** Loads the code of the agent with this name; null where it is not available. */
   readonly agentOf: (name: string) => Promise<Agent | null>;
+  /** The agents that may be started; absent: none is known. */
+  readonly agents?: () => Promise<AgentCatalogue>;
   /** The row of the run, if the caller has just read it. */
   readonly row?: Row;
   /** Reports the progress of a long read. */

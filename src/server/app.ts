@@ -8,6 +8,7 @@ import type { World } from "../ports/world.ts";
 import { createApi } from "../api/app.ts";
 import type { Caller } from "../api/operations.ts";
 import * as problems from "../api/problem.ts";
+import type { AgentCatalogue } from "../operations/agents.ts";
 import { listRuns } from "../operations/list.ts";
 import { OpenStreams, streamEvents } from "./event-stream.ts";
 import { onlyLocal } from "./local-requests.ts";
@@ -16,6 +17,7 @@ import { PAGE_POLICY, statusPage } from "./status-page.ts";
 export interface LocalServerOptions {
   readonly world: World;
   readonly agentOf: (name: string) => Promise<Agent | null>;
+  readonly agents: () => Promise<AgentCatalogue>;
   /** The operator of this machine. */
   readonly caller: Caller;
   /** Where the runs are stored, for the status page. */
@@ -31,8 +33,8 @@ export interface LocalServer {
 const STREAMS_MAX = 256;
 const RUNS_SHOWN = 100;
 
-export function createLocalServer({ world, agentOf, caller, place }: LocalServerOptions): LocalServer {
-  const api = createApi<object>({ world, agentOf, callerOf: () => caller, baseOf: () => "" });
+export function createLocalServer({ world, agentOf, agents, caller, place }: LocalServerOptions): LocalServer {
+  const api = createApi<object>({ world, agentOf, agents, callerOf: () => caller, baseOf: () => "" });
   const streams = new OpenStreams(STREAMS_MAX);
   const app = new Hono();
   app.onError((error) => problems.answerOf(problems.asProblem(error), null));

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { PLAIN_ROUTES, answeringWith, requestFor } from "../support/harness/plain-routes.ts";
+import { PLAIN_ROUTES, performing, requestFor } from "../support/harness/plain-routes.ts";
 import {
   type ApiRequest,
   DOCUMENTED_RESPONSES,
@@ -94,16 +94,12 @@ async function walked(): Promise<Walk> {
 /** The store says no, in words that are nobody's business. */
 const away = (world: World): World => {
   const refuse = () => Promise.reject(new StoreUnreachable(SECRET));
-  return { ...world, table: { ...world.table, read: refuse, create: refuse, list: refuse } };
+  return { ...world, table: { ...world.table, read: refuse, create: refuse } };
 };
 
 const mistaken = (world: World): World => ({
   ...world,
-  table: {
-    ...world.table,
-    read: () => Promise.reject(new TypeError(SECRET)),
-    list: () => Promise.reject(new TypeError(SECRET)),
-  },
+  table: { ...world.table, read: () => Promise.reject(new TypeError(SECRET)) },
 });
 
 /** What the routes that the table describes answer: to wrong requests, and for each outcome of their operations. */
@@ -123,8 +119,22 @@ async function plainAnswers({ harness, run, token }: Walk): Promise<ReadonlySet<
   }
   const seen = new Set(harness.seen);
   for (const each of PLAIN_ROUTES) {
+    for (const error of [new StoreUnreachable(SECRET), new TypeError(SECRET)]) {
+      const failing = createApiHarness(
+        {},
+        undefined,
+        performing(each, () => Promise.reject(error)),
+      );
+      const { body } = await failing.ask({ path: "/runs", json: { agent: "actor" } });
+      expect((await failing.ask(requestFor(each, String(body["run"])))).text).not.toContain("SECRET");
+      for (const name of failing.seen) seen.add(name);
+    }
     for (const [kind, { status, code }] of Object.entries(each.operation.outcomes)) {
-      const stubbed = createApiHarness({}, undefined, answeringWith(each, kind));
+      const stubbed = createApiHarness(
+        {},
+        undefined,
+        performing(each, async () => ({ kind })),
+      );
       const { body } = await stubbed.ask({ path: "/runs", json: { agent: "actor" } });
       const answered = await stubbed.ask(requestFor(each, String(body["run"])));
       expect([each.name, kind, answered.status, answered.body["code"] ?? null]).toEqual([
@@ -160,7 +170,6 @@ describe("every documented answer", () => {
       await harness.ask({ path: "/runs", json: { agent: "actor" } });
       await harness.ask({ path: `/runs/${run}` });
       await harness.ask({ path: `/runs/${run}/messages`, json: { text: "a" } });
-      for (const each of PLAIN_ROUTES) await harness.ask(requestFor(each, run));
       for (const each of harness.seen) seen.add(each);
     }
     for (const each of await plainAnswers(walk)) seen.add(each);

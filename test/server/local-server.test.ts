@@ -17,8 +17,9 @@ function local(place = "/store") {
   const harness = createHarness();
   const agent = scriptedAgent({ reply: callsThenFinal(1) });
   const agentOf = async (name: string) => (name === agent.name ? agent : null);
+  const agents = async () => ({ agents: [agent], broken: ["half.ts does not parse"] });
   const caller = { tenant: "local", actor: "ann@host" };
-  const server = createLocalServer({ world: harness.world, agentOf, caller, place });
+  const server = createLocalServer({ world: harness.world, agentOf, agents, caller, place });
   const ask = async (path: string, init: RequestInit & { readonly headers?: Record<string, string> } = {}) =>
     server.fetch(new Request(`http://${HOST}${path}`, { ...init, headers: { host: HOST, ...init.headers } }));
   const begin = async (): Promise<string> => {
@@ -76,6 +77,14 @@ test("the server's own page and programs of this machine steer runs as the opera
   expect((await ask("/runs", start())).status).toBe(202);
   const [run = ""] = harness.world.store.rows.keys();
   expect(await (await ask(`/runs/${run}`)).json()).toMatchObject({ startedBy: "ann@host" });
+});
+
+test("the agents are listed with their tools, schemas and what is broken", async () => {
+  const { ask } = local();
+  expect(await (await ask("/agents")).json()).toMatchObject({
+    agents: [{ name: "actor", topology: "react", task: { type: "object" }, schedule: null }],
+    broken: ["half.ts does not parse"],
+  });
 });
 
 describe("the status page", () => {

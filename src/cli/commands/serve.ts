@@ -10,6 +10,7 @@ import { registerResolution } from "../../sdk/resolution.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { createLocalServer } from "../../server/app.ts";
 import { type Listening, listen } from "../../server/listen.ts";
+import { catalogueOf } from "./agent-list.ts";
 import { readCatalogue } from "./agents.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
@@ -32,6 +33,7 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
   const { world, settings } = opened;
   const server = createLocalServer({
     ...{ world, place: settings.world.place, agentOf: (name) => agentOf(shell, opened, name) },
+    agents: () => catalogueOf(settings),
     caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}` },
   });
   const listening = await listen(server, { ...flags, clock: world.clock }).catch((cause: unknown) => {

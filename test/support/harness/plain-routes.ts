@@ -46,8 +46,8 @@ export const requestFor = ({ name, method, path, hasBody }: PlainRoute, run: str
   ...(hasBody && { json: BODIES[name as OperationName] ?? {} }),
 });
 
-/** The operation table, whose operation of this route does nothing and has this outcome. */
-export const answeringWith = ({ name, operation }: PlainRoute, kind: string): Rows => ({
+/** The operation table, whose operation of this route does this instead. */
+export const performing = ({ name, operation }: PlainRoute, run: AnyOperation["run"]): Rows => ({
   ...ROWS,
-  [name]: { ...operation, run: async () => ({ kind }) },
+  [name]: { ...operation, run },
 });

@@ -1,0 +1,44 @@
+/** Describes the agents that may be started: what their task is, which tools they have, and when they start themselves. */
+import * as z from "zod";
+import type { Effect } from "../core/calls/effects.ts";
+import type { Json } from "../core/json.ts";
+import type { Agent } from "../ports/agent.ts";
+
+/** The agents of a deployment or a project. */
+export interface AgentCatalogue {
+  readonly agents: readonly Agent[];
+  /** Why agent files cannot be loaded, one sentence each. */
+  readonly broken: readonly string[];
+}
+
+export interface DescribedAgent {
+  readonly name: string;
+  readonly version: string;
+  readonly topology: string;
+  /** The JSON schema of its task. */
+  readonly task: Json;
+  readonly tools: readonly { readonly tool: string; readonly effect: Effect }[];
+  readonly schedule: { readonly every: string; readonly timezone: string } | null;
+}
+
+export interface AgentList {
+  readonly kind: "listed";
+  readonly agents: readonly DescribedAgent[];
+  readonly broken: AgentCatalogue["broken"];
+}
+
+/** Lists the agents in the order of their names. */
+export function listAgents({ agents, broken }: AgentCatalogue): AgentList {
+  const named = new Map(agents.map((agent) => [agent.name, agent]));
+  const inOrder = [...named.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+  return { kind: "listed", agents: inOrder.map(described), broken };
+}
+
+function described({ name, version, topology, task, tools, schedule }: Agent): DescribedAgent {
+  return {
+    ...{ name, version, topology: topology.kind },
+    task: z.toJSONSchema(task, { unrepresentable: "any", io: "input" }) as Json,
+    tools: Object.entries(tools).map(([tool, { effect }]) => ({ tool, effect })),
+    schedule: schedule === null ? null : { every: schedule.every, timezone: schedule.timezone },
+  };
+}
