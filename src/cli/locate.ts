@@ -19,7 +19,7 @@ import { type Opened, openSettled } from "./open.ts";
 import { CliError, EXIT } from "./errors.ts";
 import type { Settings } from "./settings.ts";
 import type { Shell } from "./shell.ts";
-import { commandLine } from "./render/words.ts";
+import { retryAfter } from "./render/words.ts";
 
 /** Finds the agent that the user wants to start, by its name or by its file. */
 export async function locateTyped(
@@ -64,7 +64,7 @@ function notDeployed({ argv }: Shell, { agent, file }: Located, why: string): Cl
     exit: EXIT.refused,
     what,
     why,
-    next: commandLine(argv),
+    next: retryAfter(argv, "name the file there and deploy it"),
     facts: { agent: agent.name },
   });
 }

@@ -18,7 +18,7 @@ import type { ConfiguredWorld, WorldProvider } from "../ports/world-provider.ts"
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
 import type { BeatFlags, Shell } from "./shell.ts";
-import { commandLine } from "./render/words.ts";
+import { commandLine, retryAfter } from "./render/words.ts";
 import { configuredIn, optionsIn, providerOf } from "./worlds.ts";
 
 /** The settings of one command, from flags, environment, config and defaults. */
@@ -100,7 +100,11 @@ function limitsOf(
     return limitsFor(Math.round(seconds * 1_000), { ...limitsIn(of.config ?? {}), ...changesOf(shell) });
   } catch (error) {
     if (!(error instanceof InvariantViolated)) throw error;
-    throw usage({ what: "the limits do not fit together", why: error.message, next: commandLine(shell.argv) });
+    throw usage({
+      what: "the limits do not fit together",
+      why: error.message,
+      next: retryAfter(shell.argv, "correct them"),
+    });
   }
 }
 

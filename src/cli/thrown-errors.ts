@@ -12,7 +12,7 @@ import { RowNewer, RowUnreadable } from "../codec/row.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import { StoreUnreachable } from "../ports/world.ts";
 import { CliError, EXIT, type Trouble } from "./errors.ts";
-import { commandLine } from "./render/words.ts";
+import { commandLine, retryAfter } from "./render/words.ts";
 
 /** Turns any thrown value into a `CliError`. `argv` is the command that the user typed. */
 export function asCliError(error: unknown, argv: readonly string[]): CliError {
@@ -23,7 +23,6 @@ export function asCliError(error: unknown, argv: readonly string[]): CliError {
 
 function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   if (!(error instanceof Error)) return unexpected(new Error(String(error)));
-  const again = commandLine(argv);
   if (error instanceof StoreTooNew || error instanceof StoreInvalid) {
     const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
@@ -33,7 +32,7 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
   }
   if (error instanceof StoreUnreachable || error instanceof StoreUnusable) {
-    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next: again };
+    return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next: diagnosis(argv) };
   }
   if (error instanceof StoreSupervised) {
     const { pid, since } = error;
@@ -42,7 +41,7 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   }
   if (error instanceof WorkersUnbootable) {
     const [what, why] = [error.message, error.why];
-    return { code: error.code, exit: EXIT.failed, what, why, next: again };
+    return { code: error.code, exit: EXIT.failed, what, why, next: diagnosis(argv) };
   }
   if (error instanceof RowNewer) {
     const why =
@@ -57,7 +56,7 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   }
   if (error instanceof Unreadable) {
     const why = `nothing was changed; what is stored cannot be read or verified (${error.code})`;
-    return { code: error.code, exit: EXIT.store, what: error.message, why, next: again };
+    return { code: error.code, exit: EXIT.store, what: error.message, why, next: diagnosis(argv) };
   }
   if (error instanceof SealKeyInvalid) {
     const why = "without the right seal keys cairn cannot seal or verify runs; nothing was started";
@@ -65,7 +64,8 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   }
   if (error instanceof AgentInvalid || error instanceof ConfigInvalid) {
     const why = error instanceof ConfigInvalid ? "the config is checked before anything starts" : AGENT_CHECKED;
-    return { code: error.code, exit: EXIT.usage, what: error.message, why, next: again };
+    const file = error instanceof ConfigInvalid ? "cairn.config.ts" : "the agent's file";
+    return { code: error.code, exit: EXIT.usage, what: error.message, why, next: retryAfter(argv, `correct ${file}`) };
   }
   return unexpected(error);
 }
@@ -88,6 +88,10 @@ function clausesOf(message: string): { readonly what: string; readonly why: stri
   } = /^(?<what>.*?)(?:: (?<why>.*?))?(?:; (?<advice>.*))?$/s.exec(message)?.groups ?? {};
   return { what, why: [why ?? "", advice].filter((clause) => clause !== "").join("; ") || message };
 }
+
+/** The command that finds out why a store or a worker fails. If that command is the one that failed: its options. */
+const diagnosis = (argv: readonly string[]): string =>
+  commandLine(argv[0] === "doctor" ? ["doctor", "--help"] : ["doctor", ...storeOf(argv)]);
 
 /** The words of a command that select its store or world. */
 const storeOf = (argv: readonly string[]): string[] =>

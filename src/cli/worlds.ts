@@ -6,7 +6,7 @@ import type { Capability, ConfiguredWorld, WorldEntry, WorldProvider } from "../
 import type { Config } from "../sdk/config.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
-import { commandLine } from "./render/words.ts";
+import { retryAfter } from "./render/words.ts";
 import type { Shell, StoreFlags } from "./shell.ts";
 
 const STORE = "the directory of the store (default: CAIRN_STORE, then the config file, then .cairn)";
@@ -44,7 +44,7 @@ export function configuredIn(shell: Shell, provider: WorldProvider, { flags, con
   const configured = provider.configure({ env, cwd, options: optionsIn(flags), config: optionsIn(config ?? {}) });
   if (configured.kind === "configured") return configured.world;
   const { trouble } = configured;
-  throw new CliError({ ...trouble, exit: EXIT.usage, next: trouble.next ?? commandLine(argv) });
+  throw new CliError({ ...trouble, exit: EXIT.usage, next: trouble.next ?? retryAfter(argv, "correct that") });
 }
 
 /** The name of the first world with that capability, for a hint in an error. */

@@ -58,6 +58,8 @@ export interface LedgerEntry {
   readonly externalId: string | null;
   readonly evidence: string;
   readonly intendedAt: number | null;
+  /** When it was first released, after any decision of a human; absent in archives of older versions. */
+  readonly releasedAt?: number;
   readonly settledAt: number | null;
 }
 
@@ -153,6 +155,7 @@ const ledgerEntry: z.ZodType<LedgerEntry> = z.object({
   externalId: z.string().nullable(),
   evidence: z.string(),
   intendedAt: count.nullable(),
+  releasedAt: count.exactOptional(),
   settledAt: count.nullable(),
 });
 

@@ -155,7 +155,8 @@ export interface ToolAudit {
 /** How a call is recovered after the death of its process. */
 export interface Recovery {
   /** What the next invocation does with a call that was released and has no outcome. */
-  readonly onCrash: EffectRow["onCrash"];
+  /** `wait`: it runs again without a probe, when its earlier request can no longer take effect. */
+  readonly onCrash: EffectRow["onCrash"] | "wait";
   /** What happens if its outcome stays unknown. */
   readonly unknown: OnUnknown;
   readonly inWords: string;

@@ -97,7 +97,8 @@ const UNKNOWN: { readonly [P in OnUnknown]: string } = {
 
 /** How calls of the tool are recovered, from its effect class and its `onUnknown`. */
 export function recoveryOf(tool: Tool): Recovery {
-  const { onCrash, afterLastTry, inWords: before } = EFFECTS[tool.effect];
+  const { afterLastTry, hasProbe, inWords: before, ...row } = EFFECTS[tool.effect];
+  const onCrash = row.onCrash === "probe" && !hasProbe ? "wait" : row.onCrash;
   const unknown = tool.onUnknown ?? afterLastTry;
   if (tool.child !== undefined) return { onCrash, unknown, inWords: childInWords(tool.child) };
   const undone = hasUndo(tool) ? "; undone in reverse order if its run fails" : "";
@@ -105,7 +106,7 @@ export function recoveryOf(tool: Tool): Recovery {
   if (onCrash === "ask")
     return { onCrash, unknown, inWords: `never runs again by itself: ${UNKNOWN[unknown]}${undone}` };
   const after =
-    onCrash === "probe" || tool.onUnknown !== null ? `; if the outcome stays unknown, ${UNKNOWN[unknown]}` : "";
+    row.onCrash === "probe" || tool.onUnknown !== null ? `; if the outcome stays unknown, ${UNKNOWN[unknown]}` : "";
   return { onCrash, unknown, inWords: `${before}${after}${undone}` };
 }
 

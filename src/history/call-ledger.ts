@@ -100,6 +100,10 @@ const proposed = (call: string, tool: string): LedgerEntry => ({
   ...{ evidence: "the model asked for it", intendedAt: null, settledAt: null },
 });
 
+/** The first of the releases that follow each other without a decision of an operator between them. */
+const releasedAt = (entry: LedgerEntry, at: number): number =>
+  entry.status === "started" ? (entry.releasedAt ?? at) : at;
+
 type CallEvent = Extract<Event, { readonly call: string }>;
 
 function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
@@ -120,11 +124,14 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
         ...entry,
         status: "started",
         attempts: entry.attempts + 1,
+        releasedAt: releasedAt(entry, event.at),
         evidence: `released in epoch ${event.epoch}`,
       };
     case "ChildDispatched": {
       const evidence = `dispatched child run ${event.child} in epoch ${event.epoch}`;
-      return { ...entry, status: "started", attempts: event.try, externalId: event.child, evidence, settledAt: null };
+      const { child: externalId, try: attempts, at } = event;
+      const released = { attempts, releasedAt: releasedAt(entry, at), externalId, evidence };
+      return { ...entry, ...released, status: "started", settledAt: null };
     }
     case "ChildSuperseded":
       return { ...entry, evidence: `child run ${event.child} was too late: ${event.why}` };

@@ -2,7 +2,9 @@
 import { BOUNDS } from "../core/limits.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
-import type { State, TopologyState } from "../core/state.ts";
+import { EFFECTS } from "../core/calls/effects.ts";
+import { effectOf } from "../core/calls/ledger.ts";
+import type { OpenCall, State, TopologyState } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 
@@ -24,7 +26,18 @@ export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
+  const awaited = awaitedLabel(state);
+  if (awaited !== null) return awaited;
   return nextCompensationStep(state) === null ? label : `${label}, to undo its effects`;
+}
+
+/** What a run waits for whose open calls all wait until their earlier requests can no longer take effect; or null. */
+function awaitedLabel({ phase, open }: State): string | null {
+  const waiting = open.filter(({ probeAt }) => probeAt !== null);
+  if (phase !== "ExecutingTools" || open.length === 0 || waiting.length < open.length) return null;
+  const then = (call: OpenCall): string => (EFFECTS[effectOf(call)].hasProbe ? "is probed" : "runs again");
+  const calls = waiting.map((call) => `${call.tool} (${call.call}) ${then(call)}`).join(", ");
+  return `waiting until no earlier request can take effect: then ${calls}`;
 }
 
 /** The label as far as the row alone determines it. */

@@ -94,3 +94,30 @@ test("the timeline shows what the external service reports by itself, and what f
     "✔ external service reconciled book (c1): succeeded as R7 (409)",
   ]);
 });
+
+test("says that a call of a class without a probe only waits before it runs again", () => {
+  const lineFor = (effect: string): string | undefined => {
+    const action = { kind: "probe", call: "c1", at: NOW + 12_000, tried: false };
+    const events = [
+      { kind: "ToolIntended", call: "c1", effect, key: "K" },
+      { kind: "RecoveryDecided", rule: "died", why: "x", action },
+    ].map((event) => ({ version: 1, epoch: 1, at: NOW, ...event }) as TimelineEntry);
+    return tell(UNTOLD, events, PAGE).lines.at(-1);
+  };
+  expect(lineFor("idempotent")).toMatch(
+    /c1 runs again in 12s, when its earlier request can no longer take effect \(died\): x$/,
+  );
+  expect(lineFor("probed")).toMatch(/c1 is probed in 12s \(died\): x$/);
+});
+
+test("counts in the ledger only the time in which a call ran, not that of an approval or reconciliation", () => {
+  const entry: LedgerEntry = {
+    ...{ call: "c1", tool: "pay", effect: "keyed", key: null, status: "succeeded", attempts: 1 },
+    ...{ externalId: null, evidence: "-", intendedAt: NOW - 3_600_000, releasedAt: NOW - 2_000, settledAt: NOW },
+  };
+  const took = (changed: Partial<LedgerEntry>): string | undefined =>
+    /pay +keyed +\w+ +\d+ +(?<took>\S+)/.exec(renderLedger([{ ...entry, ...changed }], PAGE))?.groups?.["took"];
+  expect(took({})).toBe("2.0s");
+  expect(took({ status: "reconciled" })).toBe("-");
+  expect(took({ status: "failed", attempts: 0 })).toBe("-");
+});

@@ -158,7 +158,7 @@ describe("the timeline", () => {
       UNTOLD,
       committed(
         { kind: "RunStarted", agentVersion: "1" },
-        ...[asks, debited, { kind: "ToolIntended", call: "c1" }, invoked],
+        ...[asks, debited, { kind: "ToolIntended", call: "c1", effect: "keyed" }, invoked],
         { kind: "ToolResultRecorded", call: "c1", ...recorded, epoch: 2 },
         { kind: "RunEnded", status: "completed", result: inline({ ok: true }), epoch: 3 },
       ),

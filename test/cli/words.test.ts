@@ -1,7 +1,9 @@
 /** What people type and what they are told: numbers, times, JSON with its errors, names of runs and agents. */
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/adapters/local/clock.ts";
-import { StoreSupervised } from "../../src/ports/supervision.ts";
+import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
+import { StoreSupervised, WorkersUnbootable } from "../../src/ports/supervision.ts";
+import { ConfigInvalid } from "../../src/sdk/config.ts";
 import { StoreInvalid } from "../../src/ports/store-errors.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { agentNamed, isFileName, nearest } from "../../src/cli/commands/agents.ts";
@@ -147,7 +149,7 @@ describe("errors", () => {
     expect(renderError(asCliError(full, typed), plain)).toBe(
       "error StoreUnreachable: the store at /x cannot be used\n" +
         "why: the disk is full (SQLITE_FULL); free some space\n" +
-        "next: npx cairn list --store 'a b' --json",
+        "next: npx cairn doctor --store 'a b'",
     );
     const invalid = new StoreInvalid(
       "/x/cairn.sqlite is not a cairn store: it is not a database; it was left as it is",
@@ -173,6 +175,14 @@ describe("errors", () => {
     expect(untold).toMatchObject({ what: "the store at /x is supervised by process 42, and only one can" });
     expect(untold.facts).toEqual({ pid: 42 });
     expect(asCliError(new StoreUnreachable("x"), []).trouble).toMatchObject({ exit: 5, what: "x", why: "x" });
+  });
+
+  it("never suggest the failed command as it is", () => {
+    const next = (error: Error, argv = typed): string => asCliError(error, argv).trouble.next;
+    expect(next(new WorkersUnbootable("no worker starts"))).toBe("npx cairn doctor --store 'a b'");
+    expect(next(new StoreUnreachable("x"), ["doctor"])).toBe("npx cairn doctor --help");
+    expect(next(new AgentInvalid("x"), ["start", "a"])).toBe("npx cairn start a  # after you correct the agent's file");
+    expect(next(new ConfigInvalid("x"), ["start", "a"])).toBe("npx cairn start a  # after you correct cairn.config.ts");
   });
 
   it("that are internal show their stack", () => {

@@ -1,6 +1,10 @@
-/** `cairn audit AGENT`: prints the recovery audit (seed 4). With `--strict` it exits 1 if a declaration is missing. */
+/**
+ * `cairn audit AGENT`: prints the recovery audit (seed 4). It refuses an agent that `start` would refuse. With `--strict`
+ * it exits 1 if a declaration is missing.
+ */
 import { registerResolution } from "../../sdk/resolution.ts";
-import { checkTopology } from "../../sdk/topology.ts";
+import { checkAgent } from "../../sdk/check.ts";
+import { pricedBy } from "../../sdk/prices.ts";
 import { audit } from "../../doctor/audit.ts";
 import { EXIT } from "../errors.ts";
 import { locateTyped } from "../locate.ts";
@@ -24,8 +28,9 @@ export async function auditAgent(
   registerResolution();
   // For a mistyped agent name, the suggested command is `audit` again, not `start`.
   const command: typeof settings.command = (_, ...words) => settings.command("audit", ...words);
-  const { agent } = await locateTyped(shell, { name: of.agent, settings: { ...settings, command } });
-  checkTopology(agent.name, agent);
+  const located = await locateTyped(shell, { name: of.agent, settings: { ...settings, command } });
+  const agent = pricedBy(located.agent, settings.prices);
+  checkAgent(agent, settings.limits);
   const found = audit(agent, settings.limits);
   terminal.waitFor(null);
   if (shell.json) printLines(shell, [...found.tools, found.checkpoint, ...found.cracks, ...found.missing]);

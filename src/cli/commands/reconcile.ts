@@ -36,7 +36,7 @@ export async function reconcileCall(
     note,
   });
   if (outcome.kind === "stale") throw await stale(opened, { run, call, unknown: outcome.unknown });
-  if (outcome.kind !== "accepted") throw refusal(shell, { opened, run, call, outcome });
+  if (outcome.kind !== "accepted") throw refusal({ opened, run, call, outcome });
   report(shell, { opened, run, call, as });
   return EXIT.done;
 }
@@ -62,7 +62,7 @@ interface Refusal {
   readonly outcome: Exclude<Reconciled, { readonly kind: "accepted" | "stale" }>;
 }
 
-function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliError {
+function refusal({ opened, run, call, outcome }: Refusal): CliError {
   const now = opened.world.clock.now();
   const look = opened.settings.command("show", run);
   const refused = (words: Parameters<typeof refusedAs>[2]): CliError =>
@@ -73,7 +73,7 @@ function refusal(shell: Shell, { opened, run, call, outcome }: Refusal): CliErro
       return refused({
         what: `it is too early to say that ${call} did not happen`,
         why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) its request may still take effect; only --as succeeded is accepted before`,
-        next: commandLine(shell.argv),
+        next: look,
         facts: { askFrom },
       });
     }

@@ -22,13 +22,23 @@ export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): s
     entry.effect ?? "-",
     { text: entry.status, ink: inkOf(entry) },
     String(entry.attempts),
-    entry.intendedAt === null || entry.settledAt === null ? "-" : duration(entry.settledAt - entry.intendedAt),
+    tookWords(entry),
     entry.externalId ?? "-",
     entry.key ?? "-",
     entry.key === null ? "-" : entry.business ? "business" : "intent",
     short(entry.evidence, 100),
   ]);
   return table(columns, rows, paint).join("\n");
+}
+
+/**
+ * How long the call ran, from its first release to its result. The time that a human took to approve it, to reconcile it
+ * or to have it undone is no part of that.
+ */
+function tookWords({ status, attempts, releasedAt, intendedAt, settledAt }: LedgerEntry): string {
+  const from = releasedAt ?? intendedAt;
+  const hasRun = attempts > 0 && (status === "succeeded" || status === "failed");
+  return !hasRun || from === null || settledAt === null ? "-" : duration(settledAt - from);
 }
 
 /** The colour of a ledger entry. */

@@ -9,24 +9,28 @@ import type { TimelineEntry } from "../../operations/views.ts";
 import { grantWords } from "../commands/budget.ts";
 import type { Style } from "../terminal/paint.ts";
 import { childLine } from "./children.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
 import { decisionWords, messageWords } from "./message.ts";
-import { dueBy, routeWords, count, crackWords, dollars, duration, relative, short, shortValue } from "./words.ts";
+import { type KnownCalls, callName, recoveryWords } from "./recovery.ts";
+import { dueBy, routeWords, count, crackWords, dollars, duration, short, shortValue } from "./words.ts";
 
 /** The state of the fold: what the rendered lines have said so far. */
-export interface Story {
+export interface Story extends KnownCalls {
   readonly startedAt: number | null;
   readonly beats: number;
   readonly microUsd: number;
   /** The run is about to be stopped: the next reply of its model is the closing call. */
   readonly stops: boolean;
-  /** The tool of each proposed call, in order. */
-  readonly tools: readonly string[];
   /** The first and the last release of each call. */
   readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 }
 
 /** The state of the fold before the first event. */
-export const UNTOLD: Story = { startedAt: null, beats: 0, microUsd: 0, stops: false, tools: [], releases: new Map() };
+export const UNTOLD: Story = {
+  ...{ startedAt: null, beats: 0, microUsd: 0, stops: false, tools: [] },
+  ...{ releases: new Map(), unprobed: new Set() },
+};
+
 /** Whether to colour, and the number of columns of a line. */
 export type Page = Pick<Style, "paint" | "width">;
 
@@ -49,7 +53,7 @@ export function tell(story: Story, entries: readonly TimelineEntry[], page: Page
 }
 
 function after(story: Story, entry: TimelineEntry): Story {
-  const { startedAt, beats, tools, releases } = story;
+  const { startedAt, beats, tools, releases, unprobed } = story;
   if (startedAt === null) return after({ ...story, startedAt: entry.at }, entry);
   switch (entry.kind) {
     case "ModelCallCompleted":
@@ -58,6 +62,8 @@ function after(story: Story, entry: TimelineEntry): Story {
       return entry.action.kind === "stop" ? { ...story, stops: true } : story;
     case "BudgetDebited":
       return { ...story, microUsd: story.microUsd + (entry.debit.microUsd ?? 0) };
+    case "ToolIntended":
+      return EFFECTS[entry.effect].hasProbe ? story : { ...story, unprobed: new Set(unprobed).add(entry.call) };
     case "ToolInvoked": {
       const first = releases.get(entry.call)?.first ?? entry.at;
       return { ...story, releases: new Map(releases).set(entry.call, { first, last: entry.at }) };
@@ -246,53 +252,5 @@ const AFTER = {
   ...{ ask: "an operator can reconcile it", tell: "the model is told", fail: "the run fails" },
   compensate: "all effects are undone",
 } as const;
-
-function recoveryWords({ story, entry, page }: Context<Entry<"RecoveryDecided">>): string {
-  const { action, rule, at, epoch } = entry;
-  const { paint } = page;
-  const again = paint("yellow", "↻");
-  const why = short(entry.why, WORDS_MAX);
-  switch (action.kind) {
-    case "takeover":
-      return paint("yellow", `⚡ epoch ${epoch} took over: the process that held the run is gone`);
-    case "retry":
-      return `${again} the model is asked again ${relative(action.at, at)} (${rule}): ${why}`;
-    case "compact":
-      return `${again} its context is compacted next (${rule}): ${why}`;
-    case "nudge":
-      return `${again} the model is told (${rule}): ${why}`;
-    case "again":
-      return `${again} ${callName(story, action.call)} ${rule.startsWith("call failed") ? "failed and is tried again" : "gave no answer"}: ${why}`;
-    case "probe":
-      return `${again} ${callName(story, action.call)} is probed ${relative(action.at, at)} (${rule}): ${why}`;
-    case "hold":
-      return paint("yellow", `‖ waits for ${action.to === null ? "its agent" : "an upgrade"} (${rule}): ${why}`);
-    case "toolBack":
-      return `${again} ${callName(story, action.call)} continues (${rule})`;
-    case "tell":
-      return `${again} the model is told that the outcome of ${callName(story, action.call)} is unknown (${rule})`;
-    case "compensate":
-      return paint("yellow", `${again} its effects are undone, the newest first: ${why}`);
-    case "undo":
-      return `${again} ${callName(story, action.call)} is undone next`;
-    case "restart":
-      return paint("yellow", `${again} begins again from its task: ${why}`);
-    case "cancel":
-      return paint("yellow", `${again} the run will end: ${why}`);
-    case "stop":
-      return `${paint("red", "✖")} has to stop (${rule}): ${why}`;
-    case "abort":
-    case "force":
-      return `${paint("red", "✖")} gives up (${rule}): ${why}`;
-  }
-}
-
-/** Formats a call, such as `bookFlight (c4)`. Call IDs are numbered in the order of the proposals. */
-function callName({ tools }: Story, call: string): string {
-  const undoes = call.startsWith("undo-");
-  const tool = tools[Number((undoes ? call.slice(5) : call).slice(1)) - 1];
-  if (tool === undefined) return call;
-  return undoes ? `undo of ${tool} (${call.slice(5)})` : `${tool} (${call})`;
-}
 
 const callsIn = (parts: readonly ReplyPart[]) => parts.filter((part) => part.kind === "call");

@@ -78,6 +78,10 @@ export function shortRun(run: string, among: readonly string[] = []): string {
  */
 export const commandLine = (words: readonly string[]): string => ["npx", "cairn", ...words].map(quoted).join(" ");
 
+/** The command that failed, for an error that the user has to correct first. The shell ignores the comment. */
+export const retryAfter = (argv: readonly string[], correction: string): string =>
+  `${commandLine(argv)}  # after you ${correction}`;
+
 const quoted = (word: string): string =>
   /^[\w@%+=:,./-][\w@%+=:,./#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
