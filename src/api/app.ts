@@ -107,8 +107,9 @@ function addPlain<From extends object>(
   for (const { operation, route } of routes.plainRoutes(rows)) {
     app.openapi(route, async (c) => {
       const { request } = route;
-      const said: unknown = request?.body === undefined ? {} : await c.req.json();
-      // Absent parameters take the defaults of their bounds, which only the checked query has.
+      // Absent fields take the defaults of their bounds, which only what was checked has. A request without a body is
+      // one without fields.
+      const said: unknown = request?.body === undefined ? {} : c.req.valid("json" as never);
       const asked: unknown = request?.query === undefined ? {} : c.req.valid("query" as never);
       const given = { ...(said as object), ...(asked as object), ...c.req.param() };
       const ifMatch = c.req.header("if-match") ?? "";

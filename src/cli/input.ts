@@ -129,7 +129,7 @@ function placeIn(text: string, position: number): string {
 }
 
 /** The command that the user typed, with another value for that option. */
-export function retyped({ argv }: Shell, option: string, value: string): string {
+export function retyped({ argv }: Pick<Shell, "argv">, option: string, value: string): string {
   const at = argv.findIndex((word) => word === option || word.startsWith(`${option}=`));
   if (at < 0) return commandLine([...argv, option, value]);
   const after = argv[at] === option ? at + 2 : at + 1;

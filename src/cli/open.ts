@@ -4,7 +4,7 @@ import type { OpenWorldOptions, OpenedWorld } from "../ports/world-provider.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { type Settings, settingsOf } from "./settings.ts";
-import type { BeatFlags, Shell } from "./shell.ts";
+import type { BeatFlags, Shell, Surroundings } from "./shell.ts";
 
 /** An open world, with the settings of the command that opened it. */
 export interface Opened extends OpenedWorld {
@@ -50,7 +50,7 @@ export async function openToRead(shell: Shell, flags: BeatFlags): Promise<Opened
 }
 
 /** Opens the world of settings that the caller has already. With `how.create`, it creates a missing store. */
-export async function openSettled(shell: Shell, settings: Settings, how: How): Promise<Opened> {
+export async function openSettled(shell: Surroundings, settings: Settings, how: How): Promise<Opened> {
   const { provider, world, limits } = settings;
   const sealKeys = await sealKeysOf(shell, provider);
   return { ...(await world.open({ ...how, limits, sealKeys })), settings };

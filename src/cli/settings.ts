@@ -17,7 +17,7 @@ import { type Limits, limitsFor } from "../protocol/limits.ts";
 import type { ConfiguredWorld, WorldProvider } from "../ports/world-provider.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
-import type { BeatFlags, Shell } from "./shell.ts";
+import type { BeatFlags, Surroundings } from "./shell.ts";
 import { commandLine, retryAfter } from "./render/words.ts";
 import { configuredIn, optionsIn, providerOf } from "./worlds.ts";
 
@@ -54,7 +54,7 @@ const BEAT_SECONDS = 60;
 const BEATS_PER_WORKER = 16;
 
 /** `beatSeconds`: the maximum duration of a beat if no source sets it. */
-export async function settingsOf(shell: Shell, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
+export async function settingsOf(shell: Surroundings, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
   const config = await loadConfig(shell.cwd);
   const examples = config === null ? await loadConfig(OWN_PACKAGE) : null;
   const provider = await providerOf(shell, { flags, config });
@@ -86,7 +86,7 @@ const typed = (option: string, value: string | undefined): readonly string[] =>
   value === undefined ? [] : [option, value];
 
 function limitsOf(
-  shell: Shell,
+  shell: Surroundings,
   of: { readonly flags: BeatFlags; readonly config: Config | null; readonly beatSeconds: number },
 ): Limits {
   const { env } = shell;
@@ -112,7 +112,7 @@ const names = Object.keys(limitsFor(BEAT_SECONDS * 1_000)) as (keyof Limits)[];
 const change = z.partialRecord(z.enum(names), z.number());
 
 /** Reads single limits from `CAIRN_LIMITS`, for tests and trials. */
-function changesOf(shell: Shell): Partial<Limits> {
+function changesOf(shell: Surroundings): Partial<Limits> {
   const text = shell.env["CAIRN_LIMITS"];
   if (text === undefined || text === "") return {};
   try {

@@ -27,6 +27,9 @@ export interface Shell {
   readonly stopSignal: () => AbortSignal;
 }
 
+/** What the settings of a command come from. */
+export type Surroundings = Pick<Shell, "argv" | "env" | "cwd" | "worlds">;
+
 /** Options that every command takes. */
 export interface StoreFlags {
   readonly store?: string;

@@ -7,7 +7,7 @@ import type { Config } from "../sdk/config.ts";
 import { CliError, EXIT } from "./errors.ts";
 import { retyped } from "./input.ts";
 import { retryAfter } from "./render/words.ts";
-import type { Shell, StoreFlags } from "./shell.ts";
+import type { Shell, StoreFlags, Surroundings } from "./shell.ts";
 
 const STORE = "the directory of the store (default: CAIRN_STORE, then the config file, then .cairn)";
 
@@ -27,7 +27,7 @@ interface Chosen {
 }
 
 /** The world that the user selected. Throws a `CliError` if no world has that name. */
-export async function providerOf(shell: Shell, { flags, config }: Chosen): Promise<WorldProvider> {
+export async function providerOf(shell: Surroundings, { flags, config }: Chosen): Promise<WorldProvider> {
   const { env, worlds } = shell;
   const said = flags.world ?? (env["CAIRN_WORLD"] || config?.world) ?? worlds[0]?.name;
   const known = worlds.find(({ name }) => name === said);
@@ -39,7 +39,7 @@ export async function providerOf(shell: Shell, { flags, config }: Chosen): Promi
 }
 
 /** The stores of that world that the user selected. Opens nothing. */
-export function configuredIn(shell: Shell, provider: WorldProvider, { flags, config }: Chosen): ConfiguredWorld {
+export function configuredIn(shell: Surroundings, provider: WorldProvider, { flags, config }: Chosen): ConfiguredWorld {
   const { env, cwd, argv } = shell;
   const configured = provider.configure({ env, cwd, options: optionsIn(flags), config: optionsIn(config ?? {}) });
   if (configured.kind === "configured") return configured.world;

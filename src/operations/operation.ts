@@ -87,10 +87,28 @@ export interface AnyOperation extends Omit<Operation<z.ZodObject, { readonly kin
   readonly outcomes: Readonly<Record<string, OutcomeReport>>;
 }
 
-/** Checks the types of a row, so that no outcome lacks its report. */
-export const operation = <Input extends z.ZodObject, Outcome extends { readonly kind: string }>(
-  row: Operation<Input, Outcome>,
-): Operation<Input, Outcome> => row;
+/** A report of an outcome that is no error. */
+type Done = OutcomeReport & { readonly code: null };
+
+/** Checks the types of a row, so that no outcome lacks its report. The type knows which outcomes are errors. */
+export const operation = <
+  Input extends z.ZodObject,
+  Outcome extends { readonly kind: string },
+  Outcomes extends Operation<Input, Outcome>["outcomes"],
+>(
+  row: Operation<Input, Outcome> & { readonly outcomes: Outcomes },
+): Operation<Input, Outcome> & { readonly outcomes: Outcomes } => row;
+
+/** The outcomes of an operation that are no errors. */
+export type SuccessOf<Row> =
+  Row extends Operation<infer _, infer Outcome>
+    ? Row extends { readonly outcomes: infer Outcomes }
+      ? Extract<
+          Outcome,
+          { readonly kind: { [K in keyof Outcomes]: Outcomes[K] extends Done ? K : never }[keyof Outcomes] }
+        >
+      : never
+    : never;
 
 /** Runs the operation. Throws if `given` does not fit the input: the CLI and the API check their input before. */
 export const performOperation = <Input extends z.ZodObject, Outcome extends { readonly kind: string }>(
@@ -102,7 +120,7 @@ export const performOperation = <Input extends z.ZodObject, Outcome extends { re
 /** The input of an operation on one run. Operations that need more extend it. */
 export const runInput = z.strictObject({ run: z.string() });
 
-const done = (says: string, status: 200 | 202 = 200): OutcomeReport => ({ exit: "done", status, code: null, says });
+const done = (says: string, status: 200 | 202 = 200): Done => ({ exit: "done", status, code: null, says });
 const refused = (code: string, says: string): OutcomeReport => ({ exit: "refused", status: 409, code, says });
 const invalid = (code: string, says: string): OutcomeReport => ({ exit: "usage", status: 422, code, says });
 

@@ -51,6 +51,13 @@ describe("GET /runs", () => {
   });
 });
 
+test("a request whose fields may all be absent needs no body", async () => {
+  const harness = createApiHarness();
+  const run = await begin(harness);
+  const { status, body } = await harness.ask({ method: "POST", path: `/runs/${run}/cancel` });
+  expect([status, body["kind"]]).toEqual([202, "requested"]);
+});
+
 describe("GET /runs/{run}/events", () => {
   test("waits until the run commits, and continues after its cursor", async () => {
     const harness = createApiHarness({ reply: callsThenFinal(1) });

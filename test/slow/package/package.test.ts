@@ -5,7 +5,7 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -215,6 +215,20 @@ test("init replaces no file, and says what is there", () => {
     /^error FolderNotEmpty: .+ is not empty: it has .+\nwhy: .+nothing was written\nnext: npx .+\n$/,
   );
   expect(readFileSync(join(dir, "notes.txt"), "utf8")).toBe("mine");
+});
+
+test("what a browser loads of the client imports nothing of Node", () => {
+  const dist = join(ROOT, "build", "cairn-run", "dist");
+  const loaded = new Set([join(dist, "client", "index.js")]);
+  const packages: string[] = [];
+  for (const file of loaded) {
+    for (const [, from = ""] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*["']([^"']+)["']/g)) {
+      if (from.startsWith(".")) loaded.add(join(dirname(file), from));
+      else packages.push(from);
+    }
+  }
+  expect(packages).toEqual([]);
+  expect(loaded.size).toBeGreaterThan(1);
 });
 
 test("the package is clean by publint and by the types' wrongs", () => {

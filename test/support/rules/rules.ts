@@ -79,6 +79,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^node:.+$/,
   },
   "src/cli": { ours: /^src\//, packages: /^(commander|zod|node:.+)$/ },
+  "src/client": {
+    ours: /^src\/(core|ports|operations|codec|api|cli)\//,
+    packages: /^(zod|node:os)$/,
+  },
   "src/index.ts": { ours: /^src\/(sdk|ports|core)\//, packages: /^$/ },
   "cairn.config.ts": { ours: /^src\/sdk\/config\.ts$/, packages: /^$/ },
   "vitest.config.ts": { ours: /^$/, packages: /^vitest$/ },
@@ -104,7 +108,8 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   test: {
     ours: /^(src|agents|scripts|functions|infra|localstack)\/|^[^/]+$/,
-    packages: /^(vitest|fast-check|asl-validator|@secretlint\/.+|cairn-run|zod|@ai-sdk\/.+|node:.+)$/,
+    packages:
+      /^(vitest|fast-check|asl-validator|@hono\/node-server|@secretlint\/.+|cairn-run|zod|@ai-sdk\/.+|node:.+)$/,
   },
 };
 

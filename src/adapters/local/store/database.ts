@@ -199,7 +199,7 @@ function makeDir(dir: string): void {
     if (code === "EEXIST" && statSync(dir).isDirectory()) return;
     if (code === "ENOTDIR" || code === "EEXIST")
       throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
-    if (code === null || code === "ENOSPC") throw error;
+    if (code !== "ENOENT") throw error;
     throw new StoreInvalid(`${dir} cannot be made: ${sentenceOf(error)}; name another directory`);
   }
 }

@@ -1,0 +1,183 @@
+/**
+ * The client: every operation of the API as a method. Where runs are stored makes no difference to it. Its types are
+ * those of the operation table and of the API's documents.
+ */
+import type * as z from "zod";
+import type { messageDocument, runDocument, startedDocument } from "../api/schemas.ts";
+import type { Json } from "../core/json.ts";
+import type { Operation, SuccessOf } from "../operations/operation.ts";
+import type { OPERATIONS, OperationName } from "../operations/table.ts";
+import type { LedgerEntry, TimelineEntry } from "../operations/views.ts";
+import type { Agent } from "../ports/agent.ts";
+import { type Asked, type Given, type Place, type Steering, performAt } from "./perform.ts";
+import type { Endpoint } from "./request.ts";
+
+/** Agents by their names, as a module exports them. */
+export type Agents = Readonly<Record<string, Agent>>;
+
+type InputOf<A> = A extends Agent<infer Task> ? z.input<Task> : Json;
+type ResultOf<A> = A extends Agent<z.ZodType, infer Output> ? z.output<Output> : Json;
+
+/** The document of a run, as `GET /runs/{run}` gives it. `result` is null until the run has completed. */
+export type RunDocument<Result = Json> = Omit<z.output<typeof runDocument>, "result"> & {
+  readonly result: Result | null;
+};
+
+/** The answer to a start. `started` is false if an earlier request with the same key started the run. */
+export type StartedRun = z.output<typeof startedDocument>;
+export type SentMessage = z.output<typeof messageDocument>;
+
+/** An event of a run. `cursor` continues after it: pass it as `after`. */
+export type RunEvent = TimelineEntry & { readonly cursor: number };
+
+type Rows = typeof OPERATIONS;
+type InputTo<N extends OperationName> = Rows[N] extends Operation<infer Input, infer _> ? z.input<Input> : never;
+type Options<N extends OperationName, Named extends string> = Omit<InputTo<N>, Named> & Asked;
+
+/** Each method throws a `CairnError` with the code that the operation table gives the outcome. */
+export interface Client<Known extends Agents = Agents> {
+  /**
+   * Starts a run. The same `key` gives the same run. Without one the client makes a key, so a request that it sends
+   * again starts no second run.
+   */
+  start<Name extends keyof Known & string>(
+    agent: Name,
+    input: InputOf<Known[Name]>,
+    options?: Asked & { readonly key?: string },
+  ): Promise<StartedRun>;
+  get<Name extends keyof Known & string>(run: string, options?: Asked): Promise<RunDocument<ResultOf<Known[Name]>>>;
+  list(options?: InputTo<"list"> & Asked): Promise<SuccessOf<Rows["list"]>>;
+  /** The events of the run, those to come included, until it has ended. It survives lost connections. */
+  events(run: string, options?: Asked & { readonly after?: number }): AsyncGenerator<RunEvent, void, undefined>;
+  /** Waits until the run has ended or needs a person: an approval, an outcome, an upgrade, a resume. */
+  wait<Name extends keyof Known & string>(run: string, options?: Asked): Promise<RunDocument<ResultOf<Known[Name]>>>;
+  ledger(run: string, options?: Asked): Promise<readonly LedgerEntry[]>;
+  diagnose(run: string, options?: Asked): Promise<SuccessOf<Rows["diagnose"]>>;
+  verify(run: string, options?: Asked): Promise<SuccessOf<Rows["verify"]>>;
+  /** The calls that wait for an approval, page by page. */
+  approvals(options?: InputTo<"approvals"> & Asked): Promise<SuccessOf<Rows["approvals"]>>;
+  agents(options?: Asked): Promise<SuccessOf<Rows["agents"]>>;
+  /** Sends the model a message. The same `id` is one message; without one the client makes an ID. */
+  send(run: string, text: string, options?: Steering & { readonly id?: string }): Promise<SentMessage>;
+  approve(run: string, gate: string, options?: Decision): Promise<SuccessOf<Rows["decide"]>>;
+  deny(run: string, gate: string, options?: Decision): Promise<SuccessOf<Rows["decide"]>>;
+  /** Says what became of a call with an unknown outcome. */
+  reconcile(
+    run: string,
+    call: string,
+    options: Options<"reconcile", "run" | "call"> & Steering,
+  ): Promise<SuccessOf<Rows["reconcile"]>>;
+  assign(run: string, to: string, options?: Steering): Promise<SuccessOf<Rows["assign"]>>;
+  upgrade(run: string, options?: Steering): Promise<SuccessOf<Rows["upgrade"]>>;
+  pause(run: string, options?: Steering): Promise<SuccessOf<Rows["pause"]>>;
+  resume(run: string, options?: Steering): Promise<SuccessOf<Rows["resume"]>>;
+  cancel(run: string, options?: Options<"cancel", "run"> & Steering): Promise<SuccessOf<Rows["cancel"]>>;
+  restart(run: string, options?: Options<"restart", "run"> & Steering): Promise<SuccessOf<Rows["restart"]>>;
+  redrive(run: string, options?: Options<"redrive", "run"> & Steering): Promise<SuccessOf<Rows["redrive"]>>;
+  purge(run: string, options?: Options<"purge", "run"> & Steering): Promise<SuccessOf<Rows["purge"]>>;
+  /** Closes a store that the client opened. */
+  close(): Promise<void>;
+}
+
+/** `args`: other arguments for the call. `more`: what a gate of the budget grants. */
+export type Decision = Partial<Omit<InputTo<"decide">, "run" | "gate" | "as">> & Steering;
+
+/** How long one request waits for events, in seconds. */
+const POLL_SECONDS = 20;
+
+export function createClient<Known extends Agents>(
+  endpoint: Endpoint,
+  close: () => Promise<void> = async () => {},
+): Client<Known> {
+  const perform = performAt(endpoint);
+  /** An operation on a run whose answer is its outcome. */
+  const steer =
+    <N extends Place>(name: N) =>
+    async (run: string, options: Given & Steering = {}): Promise<SuccessOf<Rows[N]>> =>
+      (await perform(name, { run, ...options })) as SuccessOf<Rows[N]>;
+  const decide =
+    (as: "approve" | "deny") =>
+    (run: string, gate: string, options: Decision = {}) =>
+      steer("decide")(run, { gate, as: as === "approve" && options.args !== undefined ? "edit" : as, ...options });
+  const { get, events, wait } = readersOf(perform);
+  return {
+    start: async (agent, input, { key = crypto.randomUUID(), ...options } = {}) =>
+      (await perform(
+        "start",
+        { agent, input, ...options },
+        { headers: { "idempotency-key": key }, repeatable: true },
+      )) as StartedRun,
+    get,
+    list: async (options = {}) => (await perform("list", { ...options })) as SuccessOf<Rows["list"]>,
+    events,
+    wait,
+    ledger: async (run, options = {}) => {
+      const all: LedgerEntry[] = [];
+      for (let after: number | null = 0; after !== null;) {
+        const found = (await perform("ledger", { run, after, ...options })) as SuccessOf<Rows["ledger"]>;
+        all.push(...found.calls);
+        after = found.next;
+      }
+      return all;
+    },
+    diagnose: steer("diagnose"),
+    verify: steer("verify"),
+    approvals: async (options = {}) => (await perform("approvals", { ...options })) as SuccessOf<Rows["approvals"]>,
+    agents: async (options = {}) => (await perform("agents", { ...options })) as SuccessOf<Rows["agents"]>,
+    send: async (run, text, { id = crypto.randomUUID(), ...options } = {}) =>
+      (await perform("send", { run, text, id, ...options }, { repeatable: true })) as SentMessage,
+    approve: decide("approve"),
+    deny: decide("deny"),
+    reconcile: (run, call, options) => steer("reconcile")(run, { call, ...options }),
+    assign: (run, to, options = {}) => steer("assign")(run, { to, ...options }),
+    upgrade: steer("upgrade"),
+    pause: steer("pause"),
+    resume: steer("resume"),
+    cancel: steer("cancel"),
+    restart: steer("restart"),
+    redrive: steer("redrive"),
+    purge: steer("purge"),
+    close,
+  };
+}
+
+type Perform = ReturnType<typeof performAt>;
+
+/** The methods that follow a run. */
+function readersOf(perform: Perform): Pick<Client, "events"> & {
+  readonly get: (run: string, options?: Asked) => Promise<RunDocument<never>>;
+  readonly wait: (run: string, options?: Asked) => Promise<RunDocument<never>>;
+} {
+  const get = async (run: string, options: Asked = {}): Promise<RunDocument<never>> =>
+    (await perform("show", { run, ...options })) as RunDocument<never>;
+  const page = async (run: string, given: Given & Asked) =>
+    (await perform("timeline", { run, wait: POLL_SECONDS, ...given })) as SuccessOf<Rows["timeline"]>;
+  return {
+    get,
+    async *events(run, { after = 0, ...options } = {}) {
+      for (let cursor = after; ;) {
+        const { entries, next, more, inProgress } = await page(run, { after: cursor, ...options });
+        for (const [index, entry] of entries.entries()) {
+          // An event in the middle of a commit continues with that whole commit.
+          const isLast = entries[index + 1]?.version !== entry.version;
+          yield { ...entry, cursor: isLast ? entry.version : entry.version - 1 };
+        }
+        cursor = next;
+        if (!inProgress && !more) return;
+      }
+    },
+    wait: async (run, options = {}) => {
+      for (;;) {
+        const document = await get(run, options);
+        if (!document.inProgress || needsPerson(document)) return document;
+        await page(run, { after: document.version, ...options });
+      }
+    },
+  };
+}
+
+/** Nothing but a person or another program continues the run. */
+function needsPerson({ status, gates, unknown, waitsFor }: RunDocument<never>): boolean {
+  if (status === "paused" || waitsFor?.kind === "upgrade") return true;
+  return gates.some(({ decided }) => !decided) || (status === "blocked" && unknown.some(({ answered }) => !answered));
+}

@@ -1,0 +1,29 @@
+/** `connect`: a client for an API, or for a store that it opens itself. */
+import type { Agents, Client } from "./client.ts";
+import { createClient } from "./client.ts";
+import type { Endpoint } from "./request.ts";
+import type { ApiTarget, StoreTarget } from "./targets.ts";
+
+/**
+ * Connects to an API, or opens a store. The types of the agents flow through: `connect<typeof agents>({ api })`, or
+ * `connect({ store, agents })`.
+ *
+ * @throws CairnError with the code of the world's error if the store cannot be opened
+ */
+export async function connect<Known extends Agents = Agents>(
+  target: ApiTarget | StoreTarget<Known>,
+): Promise<Client<Known>> {
+  if ("api" in target) return createClient<Known>(endpointOf(target));
+  // A browser never comes here, and loads nothing of a store.
+  const { openEndpoint } = await import("./open-endpoint.ts");
+  const { endpoint, close } = await openEndpoint(target);
+  return createClient<Known>(endpoint, close);
+}
+
+function endpointOf({ api, token, fetch: send = (request) => fetch(request) }: ApiTarget): Endpoint {
+  const headers = async (): Promise<Record<string, string>> => {
+    const said = typeof token === "function" ? await token() : token;
+    return said === undefined ? {} : { authorization: `Bearer ${said}` };
+  };
+  return { url: api, send, headers };
+}

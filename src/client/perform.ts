@@ -1,0 +1,57 @@
+/** Performs an operation of the API by its name. */
+import type { OperationName } from "../operations/table.ts";
+import { type Asking, type Endpoint, ask } from "./request.ts";
+
+/** What every method takes besides. */
+export interface Asked {
+  readonly signal?: AbortSignal;
+}
+
+/** A precondition: the resume token of the run as the caller saw it. A run of a later epoch refuses with `Stale`. */
+export interface Steering extends Asked {
+  readonly ifMatch?: string;
+}
+
+/** Where the operations are. A test compares it with the operation table, which this file must not load. */
+export const PLACES = {
+  start: ["post", "/runs"],
+  list: ["get", "/runs"],
+  show: ["get", "/runs/{run}"],
+  timeline: ["get", "/runs/{run}/events"],
+  ledger: ["get", "/runs/{run}/ledger"],
+  diagnose: ["get", "/runs/{run}/diagnosis"],
+  approvals: ["get", "/approvals"],
+  agents: ["get", "/agents"],
+  verify: ["get", "/runs/{run}/verification"],
+  send: ["post", "/runs/{run}/messages"],
+  decide: ["post", "/runs/{run}/approvals/{gate}"],
+  reconcile: ["post", "/runs/{run}/reconcile/{call}"],
+  assign: ["post", "/runs/{run}/assignment"],
+  upgrade: ["post", "/runs/{run}/upgrade"],
+  pause: ["post", "/runs/{run}/pause"],
+  resume: ["post", "/runs/{run}/resume"],
+  cancel: ["post", "/runs/{run}/cancel"],
+  restart: ["post", "/runs/{run}/restart"],
+  redrive: ["post", "/runs/{run}/redrive"],
+  purge: ["delete", "/runs/{run}"],
+} as const satisfies { readonly [N in OperationName]?: readonly [Asking["method"], string] };
+
+export type Place = keyof typeof PLACES;
+export type Given = Readonly<Record<string, unknown>>;
+
+/** Performs operations at that endpoint, by name. Fields of the path are taken out of `given`. */
+export const performAt =
+  (endpoint: Endpoint) =>
+  async (name: Place, given: Given & Steering, how: Partial<Asking> = {}): Promise<unknown> => {
+    const [method, template] = PLACES[name];
+    const { signal, ifMatch, ...all } = given;
+    const rest = { ...all };
+    const path = template.replaceAll(/\{(\w+)\}/g, (_, field: string) => {
+      const value = String(all[field]);
+      delete rest[field];
+      return encodeURIComponent(value);
+    });
+    const headers = { ...(ifMatch === undefined ? {} : { "if-match": ifMatch }), ...how.headers };
+    const carried = method === "post" ? { body: rest } : { query: rest as NonNullable<Asking["query"]> };
+    return ask(endpoint, { method, path, signal, repeatable: method === "get", ...carried, ...how, headers });
+  };

@@ -1,0 +1,122 @@
+/**
+ * One request to the API, sent again where that is safe. It uses nothing but `fetch`, so it works in Node, Bun, Deno and
+ * browsers.
+ */
+import { CairnError } from "./errors.ts";
+
+/** Sends a request: `fetch`, or an API in this process. */
+export type Send = (request: Request) => Promise<Response>;
+
+export interface Endpoint {
+  /** The URL of the API, such as `http://127.0.0.1:7420` or `https://ID.execute-api.REGION.amazonaws.com/prod`. */
+  readonly url: string;
+  readonly send: Send;
+  readonly headers: () => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>;
+}
+
+export interface Asking {
+  readonly method: "get" | "post" | "delete";
+  /** Below the URL of the API, with its parameters filled in. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | boolean | null | undefined>>;
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+  /** Whether the same request twice has the effect of one: it is then sent again if no answer comes. */
+  readonly repeatable: boolean;
+}
+
+const TRIES_MAX = 5;
+const PAUSE_MS = 200;
+const PAUSE_MS_MAX = 5_000;
+/** The answers of a server, or of what stands before it, that could not handle the request. */
+const BUSY = new Set([429, 502, 503, 504]);
+
+/** The document of the answer. Throws a `CairnError` for an answer that is a problem, and where no answer comes. */
+export async function ask(endpoint: Endpoint, asking: Asking): Promise<unknown> {
+  for (let tried = 1; ; tried += 1) {
+    const answer = await sentOnce(endpoint, asking);
+    const isLast = !asking.repeatable || tried === TRIES_MAX;
+    if (answer instanceof CairnError) {
+      if (isLast) throw answer;
+    } else if (answer.ok) return answer.document;
+    else if (isLast || !BUSY.has(answer.status)) throw problemIn(answer);
+    const asked = answer instanceof CairnError ? 0 : answer.retryAfterMs;
+    const pause = PAUSE_MS * 2 ** (tried - 1) * (0.5 + Math.random());
+    await elapse(Math.min(PAUSE_MS_MAX, Math.max(pause, asked)), asking.signal);
+  }
+}
+
+interface Answer {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly retryAfterMs: number;
+  /** Null where the body is no JSON. */
+  readonly document: unknown;
+}
+
+/** The whole answer, or the error that none came. */
+async function sentOnce({ url, send, headers }: Endpoint, asking: Asking): Promise<Answer | CairnError> {
+  const { method, path, query = {}, body, signal } = asking;
+  const target = new URL(`${url.replace(/\/+$/, "")}${path}`);
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) target.searchParams.set(name, String(value));
+  }
+  const request = new Request(target, {
+    method: method.toUpperCase(),
+    headers: {
+      ...(await headers()),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...asking.headers,
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
+  });
+  try {
+    const response = await send(request);
+    const text = await response.text();
+    const { ok, status } = response;
+    return {
+      ok,
+      status,
+      retryAfterMs: Number(response.headers.get("retry-after") ?? 0) * 1_000 || 0,
+      document: jsonIn(text),
+    };
+  } catch (cause) {
+    signal?.throwIfAborted();
+    return new CairnError(`${target.origin} does not answer: it is not known whether the request arrived`, {
+      ...{ code: "Unreachable", status: null, cause },
+    });
+  }
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function problemIn({ status, document }: Answer): CairnError {
+  const facts = (document ?? {}) as Readonly<Record<string, unknown>>;
+  const { code, detail } = facts;
+  if (typeof code === "string" && typeof detail === "string") return new CairnError(detail, { code, status, facts });
+  return new CairnError(`the server answered ${status} without saying why`, { code: "Unexplained", status, facts });
+}
+
+/** Waits. Rejects when the signal fires. */
+function elapse(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => {
+      clearTimeout(timer);
+      reject(signal?.reason as Error);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, ms);
+    if (signal?.aborted === true) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

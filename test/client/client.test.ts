@@ -1,0 +1,207 @@
+/** The client, over a store in this process and over a real server. */
+import { serve } from "@hono/node-server";
+import { expectTypeOf, describe, expect, onTestFinished, test, vi } from "vitest";
+import { z } from "zod";
+import { createApi } from "../../src/api/app.ts";
+import type { Client } from "../../src/client/client.ts";
+import { CairnError, connect } from "../../src/client/index.ts";
+import { PLACES } from "../../src/client/perform.ts";
+import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { World } from "../../src/ports/world.ts";
+import { createLocalHarness, drive, runnerOf } from "../support/harness/drive.ts";
+
+const clerk = defineAgent({
+  name: "clerk",
+  version: "1",
+  instructions: "",
+  task: z.object({ to: z.string() }),
+  output: z.object({ sent: z.string() }),
+  model: scriptedModel({
+    name: "clerk-model",
+    reply: ({ turn }) =>
+      turn === 0 ? { calls: [{ tool: "send", args: { to: "Ada" } }] } : { text: JSON.stringify({ sent: "Ada" }) },
+  }),
+  tools: {
+    send: tool({ input: z.object({ to: z.string() }), effect: "keyed", approval: "always", run: () => "sent" }),
+  },
+});
+const agents = { clerk };
+const INPUT = { to: "Ada" };
+
+interface Place {
+  readonly client: Client<typeof agents>;
+  readonly world: World;
+}
+
+/** Requests that the server refuses or loses before it handles them. */
+type Trouble = (request: Request) => Response | "lost" | null;
+
+async function overServer(trouble: Trouble = () => null): Promise<Place & { readonly requests: readonly Request[] }> {
+  const { world } = createLocalHarness();
+  const api = createApi<object>({
+    ...{ world, baseOf: () => "", callerOf: () => ({ tenant: "local", actor: "ann" }) },
+    agentOf: async (name) => (name === "clerk" ? (clerk as Agent) : null),
+  });
+  const requests: Request[] = [];
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const server = serve(
+    {
+      fetch: async (request, { outgoing }) => {
+        requests.push(request.clone());
+        const met = trouble(request);
+        // The answer is lost after the request was handled.
+        if (met !== "lost") return met ?? api.fetch(request, {});
+        await api.fetch(request, {});
+        outgoing.destroy();
+        return new Response(null);
+      },
+      ...{ port: 0, hostname: "127.0.0.1" },
+    },
+    ({ port }) => resolve(port),
+  );
+  onTestFinished(() => void server.close());
+  const client = await connect<typeof agents>({ api: `http://127.0.0.1:${await promise}`, token: "secret" });
+  return { client, world, requests };
+}
+
+async function overStore(): Promise<Place> {
+  const { dir, world } = createLocalHarness();
+  const client = await connect({ store: dir, agents, by: "ann" });
+  onTestFinished(() => client.close());
+  return { client, world };
+}
+
+/** Drives the run as its supervisor would. */
+async function advance(world: World, run: string): Promise<void> {
+  const row = await world.table.read(run, Date.now());
+  if (row === null) throw new Error(`there is no run ${run}`);
+  const { born, chain, epoch } = row;
+  await drive(runnerOf(world, clerk as Agent), { run, born, chain, epoch, agent: "clerk" });
+}
+
+describe.each<[string, () => Promise<Place>]>([
+  ["a store", overStore],
+  ["a server", overServer],
+])("over %s", (_, open) => {
+  test("starts, follows, approves and waits for a run", async () => {
+    const { client, world } = await open();
+    const started = await client.start("clerk", INPUT, { key: "one" });
+    expect(started).toMatchObject({ agent: "clerk", status: "queued", started: true });
+    const { run } = started;
+    expect(await client.start("clerk", INPUT, { key: "one" })).toMatchObject({ run, started: false });
+    await advance(world, run);
+    const waiting = await client.wait<"clerk">(run);
+    expect(waiting).toMatchObject({ status: "waiting", result: null });
+    const [gate] = waiting.gates;
+    await client.send(run, "Be polite.", { id: "m1" });
+    expect(await client.send(run, "Be polite.", { id: "m1" })).toMatchObject({ message: "m1", delivered: false });
+    expect(await client.approve(run, gate?.gate ?? "", { note: "fine" })).toMatchObject({ kind: "accepted" });
+    await advance(world, run);
+    const ended = await client.wait<"clerk">(run);
+    expect(ended).toMatchObject({ status: "completed", result: { sent: "Ada" } });
+    expect(await client.ledger(run)).toMatchObject([{ tool: "send", status: "succeeded" }]);
+    expect(await client.list({ agent: "clerk" })).toMatchObject({ runs: [{ run, status: "completed" }] });
+    expect(await client.verify(run)).toMatchObject({ kind: "whole" });
+    const kinds: string[] = [];
+    for await (const { kind } of client.events(run)) kinds.push(kind);
+    expect([kinds[0], kinds.at(-1)]).toEqual(["RunStarted", "RunEnded"]);
+  });
+
+  test("throws the code of the operation table, and its facts", async () => {
+    const { client } = await open();
+    const refusalOf = async (asked: Promise<unknown>): Promise<unknown> =>
+      asked.catch((error: unknown) => (error instanceof CairnError ? [error.code, error.status] : error));
+    expect(await refusalOf(client.get("local-aaaaaaaaaaaaaaaaaaaaaaaaaa"))).toEqual(["RunUnknown", 404]);
+    expect(await refusalOf(client.start("clark" as "clerk", INPUT))).toEqual(["AgentUnknown", 404]);
+    expect(await refusalOf(client.start("clerk", { to: 1 } as never))).toEqual(["InputInvalid", 422]);
+    const { run } = await client.start("clerk", INPUT, { key: "two" });
+    expect(await refusalOf(client.start("clerk", { to: "Ben" }, { key: "two" }))).toEqual(["KeyConflict", 409]);
+    await client.cancel(run);
+    expect(await refusalOf(client.approve(run, "c1-none"))).toEqual(["Stale", 409]);
+    const stale = client.pause(run, { ifMatch: '"not a token"' });
+    await expect(stale).rejects.toMatchObject({ code: "Stale", status: 412, facts: { run } });
+  });
+
+  test("continues events after a cursor, and never in the middle of a commit", async () => {
+    const { client, world } = await open();
+    const { run } = await client.start("clerk", INPUT);
+    await advance(world, run);
+    const stop = new AbortController();
+    const all: { readonly kind: string; readonly cursor: number; readonly version: number }[] = [];
+    const reading = (async () => {
+      for await (const event of client.events(run, { signal: stop.signal })) all.push(event);
+    })();
+    await vi.waitUntil(() => all.some(({ kind }) => kind === "ApprovalRequested"), { timeout: 10_000 });
+    stop.abort(new Error("enough"));
+    await expect(reading).rejects.toThrow("enough");
+    const [{ cursor } = { cursor: -1 }] = all;
+    const again: number[] = [];
+    const events = client.events(run, { after: cursor });
+    const { value } = await events.next();
+    again.push(value?.version ?? -1);
+    await events.return();
+    expect(again).toEqual([cursor + 1]);
+    expect(all.every((event) => event.cursor === event.version || event.cursor === event.version - 1)).toBe(true);
+  });
+});
+
+describe("a request whose answer is lost", () => {
+  test("is sent again with the same key, so that one run starts and one message is sent", async () => {
+    let lost = 2;
+    const { client, requests, world } = await overServer(({ method }) =>
+      method === "POST" && lost-- > 0 ? "lost" : null,
+    );
+    const { run, started } = await client.start("clerk", INPUT);
+    expect(started).toBe(false);
+    expect(new Set(requests.map(({ headers }) => headers.get("idempotency-key"))).size).toBe(1);
+    expect(requests[0]?.headers.get("authorization")).toBe("Bearer secret");
+    expect((await client.list()).runs).toHaveLength(1);
+    lost = 1;
+    expect(await client.send(run, "Hello.")).toMatchObject({ delivered: false });
+    const row = await world.table.read(run, Date.now());
+    expect(row === null ? [] : await world.inbox.unread({ ...row, limit: 10, now: Date.now() })).toHaveLength(1);
+  });
+
+  test("is not sent again if twice would differ from once", async () => {
+    let lost = false;
+    const { client, requests } = await overServer(() => (lost ? "lost" : null));
+    const { run } = await client.start("clerk", INPUT);
+    lost = true;
+    await expect(client.restart(run)).rejects.toMatchObject({ code: "Unreachable", status: null });
+    expect(requests.filter(({ url }) => url.endsWith("/restart"))).toHaveLength(1);
+  });
+
+  test("is sent again while the server is busy, and at last the error says so", async () => {
+    let busy = 2;
+    const answer = () => Response.json({ code: "Busy", detail: "try later" }, { status: 503 });
+    const { client, requests } = await overServer(() => (busy-- > 0 ? answer() : null));
+    expect(await client.list()).toMatchObject({ runs: [] });
+    busy = 100;
+    await expect(client.list()).rejects.toMatchObject({ code: "Busy", status: 503, message: "try later" });
+    expect(requests).toHaveLength(3 + 5);
+  });
+});
+
+test("it knows the places of the operation table, all of them", () => {
+  const places = Object.entries(ROWS).flatMap(([name, { http }]) =>
+    http === undefined ? [] : [[name, [http.method, http.path]] as const],
+  );
+  expect(PLACES).toEqual(Object.fromEntries(places));
+});
+
+test("agents' types flow through", () => {
+  type Typed = Client<typeof agents>;
+  expectTypeOf<Parameters<Typed["start"]>[0]>().toEqualTypeOf<"clerk">();
+  const call = (client: Typed) => client.start("clerk", { to: "Ada" });
+  expectTypeOf(call).returns.resolves.toHaveProperty("run");
+  const typed = (client: Typed) => client.get<"clerk">("run");
+  expectTypeOf(typed).returns.resolves.toHaveProperty("result").toEqualTypeOf<{ sent: string } | null>();
+  expect(Object.keys(OPERATIONS)).toContain("start");
+});
+
+test("a store that cannot be opened is an error with its code", async () => {
+  await expect(connect({ store: "/proc/cairn/below" })).rejects.toMatchObject({ code: "StoreInvalid" });
+  await expect(connect({ world: "moon" })).rejects.toMatchObject({ name: "CairnError", code: "Usage" });
+});
