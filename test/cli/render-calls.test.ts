@@ -121,3 +121,20 @@ test("counts in the ledger only the time in which a call ran, not that of an app
   expect(took({ status: "reconciled" })).toBe("-");
   expect(took({ status: "failed", attempts: 0 })).toBe("-");
 });
+
+test("shows the ledger as a list of its calls on 40 columns, where rows of the table would wrap", () => {
+  const entry: LedgerEntry = {
+    ...{ call: "c1", tool: "pay", effect: "keyed", key: null, status: "proposed", attempts: 0 },
+    ...{ externalId: null, evidence: "it waits", intendedAt: null, settledAt: null },
+  };
+  const lines = renderLedger([entry, { ...entry, call: "c2" }], { ...PAGE, width: 40 }).split("\n");
+  expect(lines.slice(0, 4)).toEqual([
+    "CALL         c1",
+    "TOOL         pay",
+    "EFFECT       keyed",
+    "STATUS       proposed",
+  ]);
+  expect(lines.indexOf("")).toBe(10);
+  expect(lines[11]).toBe("CALL         c2");
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(40);
+});

@@ -3,7 +3,7 @@ import type { ChildEvents } from "../../core/child.ts";
 import type { EventOf } from "../../core/event.ts";
 import type { Shown } from "../../operations/views.ts";
 import { grantWords } from "../commands/budget.ts";
-import { type Paint, type Style, table } from "../terminal/paint.ts";
+import { type Paint, type Style, fittedTable } from "../terminal/paint.ts";
 import { relative } from "./words.ts";
 
 /** The line of an event about a child run; null if another line already says it. */
@@ -33,7 +33,8 @@ export function childLine(
 }
 
 /** The child runs that a run waits for, with the call and the deadline of each. */
-export function renderChildren({ children }: Pick<Shown, "children">, { now, paint }: Style): string[] {
+export function renderChildren({ children }: Pick<Shown, "children">, page: Style): string[] {
+  const { now, paint } = page;
   if (children.length === 0) return [];
   const columns = [
     { title: "CHILD RUN" },
@@ -55,5 +56,5 @@ export function renderChildren({ children }: Pick<Shown, "children">, { now, pai
           : relative(deadline, now),
     grantWords(grant) || "-",
   ]);
-  return ["", paint("dim", "waits for"), ...table(columns, rows, paint)];
+  return ["", paint("dim", "waits for"), ...fittedTable(columns, rows, page)];
 }

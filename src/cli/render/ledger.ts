@@ -1,9 +1,9 @@
 /** Renders the ledger of a run: its calls with their effects, outcomes and idempotency keys. */
 import type { LedgerEntry } from "../../operations/views.ts";
-import { type Cell, type Ink, type Style, table } from "../terminal/paint.ts";
+import { type Cell, type Ink, type Style, fittedTable } from "../terminal/paint.ts";
 import { duration, short } from "./words.ts";
 
-export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): string {
+export function renderLedger(calls: readonly LedgerEntry[], page: Style): string {
   const columns = [
     { title: "CALL" },
     { title: "TOOL" },
@@ -28,7 +28,7 @@ export function renderLedger(calls: readonly LedgerEntry[], { paint }: Style): s
     entry.key === null ? "-" : entry.business ? "business" : "intent",
     short(entry.evidence, 100),
   ]);
-  return table(columns, rows, paint).join("\n");
+  return fittedTable(columns, rows, page).join("\n");
 }
 
 /**

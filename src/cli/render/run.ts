@@ -6,7 +6,7 @@ import type { Status } from "../../core/phases.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import type { OpenGate, Shown, Summary, UnknownCall } from "../../operations/views.ts";
 import { askedFor, grantWords } from "../commands/budget.ts";
-import { type Cell, type Ink, type Paint, type Style, pairs, table } from "../terminal/paint.ts";
+import { type Cell, type Ink, type Paint, type Style, fittedTable, pairs } from "../terminal/paint.ts";
 import { labelWords, noteWords } from "./outage.ts";
 import { renderChildren } from "./children.ts";
 import { waits } from "./waits.ts";
@@ -36,7 +36,8 @@ const INKS: { readonly [S in Status]: Ink } = {
 
 export const inked = (status: Status, paint: Paint): string => paint(INKS[status], status);
 
-export function renderList(runs: readonly Summary[], { now, paint }: Style): string {
+export function renderList(runs: readonly Summary[], page: Style): string {
+  const { now } = page;
   const ids = runs.map(({ run }) => run).toSorted();
   // The IDs are sorted, so only neighbours can share a prefix.
   const nameOf = new Map(ids.map((run, index) => [run, shortRun(run, ids.slice(Math.max(0, index - 1), index + 2))]));
@@ -62,7 +63,7 @@ export function renderList(runs: readonly Summary[], { now, paint }: Style): str
     relative(run.lastCheckpointAt, now),
     ...(hasNotes ? [noteWords(run, now) ?? ""] : []),
   ]);
-  return table(hasNotes ? [...columns, { title: "NOTE" }] : columns, rows, paint).join("\n");
+  return fittedTable(hasNotes ? [...columns, { title: "NOTE" }] : columns, rows, page).join("\n");
 }
 
 function statusCell({ status, storeOutage, needsNewer }: Summary): Cell {

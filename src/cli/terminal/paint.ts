@@ -25,6 +25,26 @@ export interface Column {
 /** A cell: its text, and the colour that it gets after padding. */
 export type Cell = string | { readonly text: string; readonly ink: Ink };
 
+/** A page with fewer columns shows a table that does not fit as a list of its rows, because wrapped rows cannot be read. */
+const TABLE_PAGE_MIN = 72;
+
+/** A table for a page of `width` columns: on a narrow page that it does not fit, each row becomes a block of pairs. */
+export function fittedTable(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  { paint, width }: Pick<Style, "paint" | "width">,
+): string[] {
+  const wide = Math.max(...table(columns, rows, plain).map(widthOf));
+  if (width >= TABLE_PAGE_MIN || wide <= width) return table(columns, rows, paint);
+  return rows.flatMap((row, index) => {
+    const named = columns.map(({ title }, column) => [title, row[column] ?? ""] as const);
+    const lines = named
+      .filter(([, cell]) => textOf(cell) !== "")
+      .map(([title, cell]) => [title, inkedText(cell, paint)] as const);
+    return [...(index === 0 ? [] : [""]), ...pairs(lines, paint)];
+  });
+}
+
 /** A table with titles. Each column is as wide as its widest cell, and no line ends in blanks. */
 export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[], paint: Paint): string[] {
   const widths = columns.map(({ title }, index) =>
@@ -35,7 +55,7 @@ export function table(columns: readonly Column[], rows: readonly (readonly Cell[
     const padded = columns.slice(0, last + 1).map(({ align }, index) => {
       const cell = cells[index] ?? "";
       const blanks = " ".repeat((widths[index] ?? 0) - widthOf(textOf(cell)));
-      const inked = typeof cell === "string" ? cell : paint(cell.ink, cell.text);
+      const inked = inkedText(cell, paint);
       if (align === "right") return blanks + inked;
       return index === last ? inked : inked + blanks;
     });
@@ -50,6 +70,8 @@ export function pairs(rows: readonly (readonly [string, string])[], paint: Paint
   const width = Math.max(...rows.map(([name]) => widthOf(name)));
   return rows.map(([name, text]) => `${paint("dim", name.padEnd(width))}  ${text}`);
 }
+
+const inkedText = (cell: Cell, paint: Paint): string => (typeof cell === "string" ? cell : paint(cell.ink, cell.text));
 
 const textOf = (cell: Cell): string => (typeof cell === "string" ? cell : cell.text);
 
