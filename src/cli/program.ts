@@ -254,6 +254,7 @@ function addLooking(program: Command, { shell, ends }: Into): void {
     ["show", HELP.show, async () => (await import("./commands/show.ts")).showRun],
     ["timeline", HELP.timeline, async () => (await import("./commands/show.ts")).showTimeline],
     ["ledger", HELP.ledger, async () => (await import("./commands/show.ts")).showLedger],
+    ["cost", HELP.cost, async () => (await import("./commands/show.ts")).showCost],
     ["diagnose", HELP.diagnose, async () => (await import("./commands/diagnose.ts")).diagnoseRun],
     ["verify", HELP.verify, async () => (await import("./commands/verify.ts")).verifyTyped],
     [

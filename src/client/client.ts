@@ -52,6 +52,7 @@ export interface Client<Known extends Agents = Agents> {
   /** Waits until the run has ended or needs a person: an approval, an outcome, an upgrade, a resume. */
   wait<Name extends keyof Known & string>(run: string, options?: Asked): Promise<RunDocument<ResultOf<Known[Name]>>>;
   ledger(run: string, options?: Asked): Promise<readonly LedgerEntry[]>;
+  cost(run: string, options?: Asked): Promise<SuccessOf<Rows["cost"]>>;
   diagnose(run: string, options?: Asked): Promise<SuccessOf<Rows["diagnose"]>>;
   verify(run: string, options?: Asked): Promise<SuccessOf<Rows["verify"]>>;
   /** The calls that wait for an approval, page by page. */
@@ -120,6 +121,7 @@ export function createClient<Known extends Agents>(
       }
       return all;
     },
+    cost: steer("cost"),
     diagnose: steer("diagnose"),
     verify: steer("verify"),
     approvals: async (options = {}) => (await perform("approvals", { ...options })) as SuccessOf<Rows["approvals"]>,

@@ -19,6 +19,7 @@ export const PLACES = {
   show: ["get", "/runs/{run}"],
   timeline: ["get", "/runs/{run}/events"],
   ledger: ["get", "/runs/{run}/ledger"],
+  cost: ["get", "/runs/{run}/cost"],
   diagnose: ["get", "/runs/{run}/diagnosis"],
   approvals: ["get", "/approvals"],
   agents: ["get", "/agents"],

@@ -6,6 +6,7 @@ export const HELP = {
   list: "list runs, newest first",
   show: "show the status of a run, its cost, and what it needs",
   timeline: "show everything that happened in a run: beats, cost, process deaths and takeovers",
+  cost: "show what a run spent on each model, and what its recoveries spared",
   ledger: "list every tool call of a run: its key, attempts, outcome and evidence",
   diagnose: "which typical failure a run shows, the evidence, and what to do first",
   verify: "check that all data of a run or an export is unchanged and complete since its start",

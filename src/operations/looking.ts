@@ -3,6 +3,7 @@ import * as z from "zod";
 import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";
 import { type Verified, verify } from "../history/verify.ts";
+import { type Receipt, receiptOf } from "../history/receipt.ts";
 import { HELP } from "./help.ts";
 import { type AgentList, listAgents } from "./agents.ts";
 import { listGates } from "./approvals.ts";
@@ -10,7 +11,7 @@ import { type Finding, diagnose } from "./diagnose.ts";
 import { type Listed, listRuns } from "./list.ts";
 import { RESPONSES, runInput, operation, respond } from "./operation.ts";
 import { EVENT_BYTES_MAX, type EventPage, POLL_SECONDS_MAX, pollEvents } from "./event-page.ts";
-import { type LedgerEntry, type Shown, ledger, showRow } from "./views.ts";
+import { type LedgerEntry, type Shown, ledger, showRow, timeline } from "./views.ts";
 
 const statuses: readonly Status[] = ["queued", ...new Set(PHASE_NAMES.map((name) => PHASES[name].status))];
 
@@ -83,6 +84,17 @@ export const READ_ROWS = {
       ...{ method: "get", path: "/runs/{run}/ledger" },
       bounds: { limit: z.int().min(1).max(LISTED_MAX).default(LISTED_MAX) },
     },
+  }),
+  cost: operation({
+    ...{ scope: "read", writes: false, typed: [{ command: "cost" }] },
+    help: HELP.cost,
+    input: runInput,
+    run: async ({ world }, of): Promise<Missing | { readonly kind: "shown"; readonly receipt: Receipt }> => {
+      const events = await timeline(world, { run: of.run, after: 0 });
+      return events === null ? { kind: "missing" } : { kind: "shown", receipt: receiptOf(events) };
+    },
+    outcomes: { shown: RESPONSES.shown, missing: RESPONSES.missing },
+    http: { method: "get", path: "/runs/{run}/cost" },
   }),
   diagnose: operation({
     ...{ scope: "read", writes: false, typed: [{ command: "diagnose" }] },

@@ -102,6 +102,9 @@ describe.each<[string, () => Promise<Place>]>([
     const ended = await client.wait<"clerk">(run);
     expect(ended).toMatchObject({ status: "completed", result: { sent: "Ada" } });
     expect(await client.ledger(run)).toMatchObject([{ tool: "send", status: "succeeded" }]);
+    expect(await client.cost(run)).toMatchObject({
+      receipt: { takeovers: 0, lines: [{ for: "scripted:clerk-model" }, {}] },
+    });
     expect(await client.list({ agent: "clerk" })).toMatchObject({ runs: [{ run, status: "completed" }] });
     expect(await client.verify(run)).toMatchObject({ kind: "whole" });
     const kinds: string[] = [];

@@ -11,6 +11,7 @@ import { contextOf, unlessGone } from "../perform.ts";
 import type { Style } from "../terminal/paint.ts";
 import { renderDamaged, renderList, renderRun } from "../render/run.ts";
 import { renderLedger } from "../render/ledger.ts";
+import { renderReceipt } from "../render/receipt.ts";
 import { UNTOLD, tell } from "../render/timeline.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument, printLines } from "../shell.ts";
@@ -74,6 +75,16 @@ export async function showLedger(shell: Shell, of: RunOf): Promise<number> {
   if (shell.json) printLines(shell, calls);
   else if (calls.length === 0) shell.terminal.out("the model has not called a tool yet");
   else shell.terminal.out(renderLedger(calls, styleOf(shell, opened)));
+  return EXIT.done;
+}
+
+/** `cairn cost RUN`: prints what the run spent on what. */
+export async function showCost(shell: Shell, of: RunOf): Promise<number> {
+  const { opened, run } = await find(shell, of);
+  const outcome = await performOperation(OPERATIONS.cost, contextOf(shell, opened), { run });
+  const { receipt } = unlessGone(opened, { run, outcome });
+  if (shell.json) printDocument(shell, receipt);
+  else shell.terminal.out(renderReceipt(receipt, styleOf(shell, opened)));
   return EXIT.done;
 }
 

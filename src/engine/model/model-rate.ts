@@ -14,6 +14,7 @@ import type { MutexLease, MutexLeaseOutcome } from "../../protocol/mutex-lease.t
 import type { Model } from "../../ports/model.ts";
 import { patient, resolveAmbiguousWrite, unitFrom } from "../../history/resolve-ambiguous-write.ts";
 import type { ActiveRun } from "../context/active-run.ts";
+import { waitUnlessDrained } from "../tools/tool-retry.ts";
 
 /** How long a process may hold the lease; it needs two writes. */
 const HOLD_MS = 1_000;
@@ -35,8 +36,7 @@ export async function mayCallModel(run: ActiveRun, model: Model): Promise<boolea
     run.noticed.noteModelFreeAt(share.at + Math.ceil(SPREAD_MS * unitFrom(random.hex())));
     return false;
   }
-  await pause(run, share.at - clock.now());
-  if (run.invocation.drain.aborted) return false;
+  if (!(await waitUnlessDrained(run, Math.max(0, share.at - clock.now())))) return false;
   run.noticed.noteModelShare();
   return true;
 }
@@ -65,7 +65,7 @@ async function takeShare(
     }
     // Another process has the limit in its hands.
     if (clock.now() >= until || run.invocation.drain.aborted) return { kind: "later", at: clock.now() };
-    await pause(run, PAUSE_MS * (1 + unitFrom(random.hex())));
+    await waitUnlessDrained(run, PAUSE_MS * (1 + unitFrom(random.hex())));
   }
 }
 
@@ -92,20 +92,4 @@ function usedIn(cursor: string | null): UsedUntil | null {
   } catch {
     return null;
   }
-}
-
-/** Waits, unless the process is asked to end. */
-async function pause({ world, invocation }: ActiveRun, ms: number): Promise<void> {
-  if (ms <= 0) return;
-  await new Promise<void>((resolve) => {
-    const forget = world.clock.after(ms, resolve);
-    invocation.drain.addEventListener(
-      "abort",
-      () => {
-        forget();
-        resolve();
-      },
-      { once: true },
-    );
-  });
 }
