@@ -9,6 +9,7 @@ import { createApi } from "../api/app.ts";
 import type { Caller } from "../api/operations.ts";
 import * as problems from "../api/problem.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
+import { listGates } from "../operations/approvals.ts";
 import { listRuns } from "../operations/list.ts";
 import { OpenStreams, streamEvents } from "./event-stream.ts";
 import { onlyLocal } from "./local-requests.ts";
@@ -32,6 +33,8 @@ export interface LocalServer {
 
 const STREAMS_MAX = 256;
 const RUNS_SHOWN = 100;
+/** The most bytes of open gates on the status page. */
+const GATES_BYTES = 64 * 1024;
 
 export function createLocalServer({ world, agentOf, agents, caller, place }: LocalServerOptions): LocalServer {
   const api = createApi<object>({ world, agentOf, agents, callerOf: () => caller, baseOf: () => "" });
@@ -41,7 +44,8 @@ export function createLocalServer({ world, agentOf, agents, caller, place }: Loc
   app.use(onlyLocal);
   app.get("/", async (c) => {
     const filters = { tenant: caller.tenant, status: null, agent: null, limit: RUNS_SHOWN, after: null };
-    const page = statusPage(await listRuns(world, filters), { place, now: world.clock.now() });
+    const { gates } = await listGates(world, { tenant: caller.tenant, after: null, bytesMax: GATES_BYTES });
+    const page = statusPage(await listRuns(world, filters), { place, now: world.clock.now(), gates });
     return c.html(page, 200, {
       "content-security-policy": PAGE_POLICY,
       "referrer-policy": "no-referrer",

@@ -1,8 +1,10 @@
 /**
- * The status page: the newest runs with their status, and links to their documents. It has no script, so the text of a
+ * The status page: the calls that wait for a decision, with the commands to type, and the newest runs with links to
+ * their documents. It has no script, so the text of a
  * run, which is escaped, could do nothing even if it were not.
  */
 import { createHash } from "node:crypto";
+import type { WaitingGate } from "../operations/approvals.ts";
 import type { Listed } from "../operations/list.ts";
 import type { Summary } from "../operations/views.ts";
 
@@ -12,15 +14,18 @@ const STYLE = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, CanvasText 15%, Canvas); }
 body { margin: 0 auto; max-width: 60rem; padding: 1rem; font: 15px/1.5 system-ui, sans-serif; }
 h1 { font-size: 1.2rem; margin: 0 0 .5rem; }
+h2 { font-size: 1rem; margin: 1.2rem 0 0; }
 p { margin: .3rem 0; }
 ul { list-style: none; padding: 0; margin: 1rem 0; }
 li { border-top: 1px solid var(--line); padding: .6rem 0; display: flex; flex-wrap: wrap; gap: .2rem .8rem; }
 code { overflow-wrap: anywhere; }
+.wide { flex-basis: 100%; }
+.quiet { opacity: .75; }
 .status { min-width: 5.5rem; font-weight: 600; }
 .completed { color: light-dark(#17692f, #6fd08c); }
 .failed, .damaged { color: light-dark(#a3122a, #ff8a97); }
 .blocked, .waiting, .paused { color: light-dark(#7a4d00, #f0b95a); }
-nav { flex-basis: 100%; display: flex; gap: .8rem; }
+nav { flex-basis: 100%; display: flex; flex-wrap: wrap; gap: .8rem; }
 `;
 
 /** The policy of the page: its own style, and nothing else. */
@@ -32,12 +37,17 @@ export const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
+/** More gates than this are only counted. */
+const GATES_SHOWN = 20;
+const ARGS_SHOWN = 400;
+
 /** The page as HTML. `place`: where the runs are stored. */
 export function statusPage(
   listed: Omit<Listed, "kind">,
-  { place, now }: { readonly place: string; readonly now: number },
+  { place, now, gates }: { readonly place: string; readonly now: number; readonly gates: readonly WaitingGate[] },
 ): string {
   const { runs, damaged, more } = listed;
+  const open = gates.filter(({ decided }) => !decided);
   const items = [
     ...runs.map((run) => itemOf(run, now)),
     ...damaged.map(
@@ -58,7 +68,7 @@ export function statusPage(
 <body>
 <h1>cairn</h1>
 <p>The runs of <code>${escaped(place)}</code>, newest first. <a href="/openapi.json">The API</a> steers them.</p>
-<ul>
+${waitingSection(open)}<ul>
 ${items.length === 0 ? none : items.join("\n")}
 </ul>
 ${more ? `<p>There are more runs: <a href="/runs?limit=500">all as JSON</a>.</p>` : ""}
@@ -69,10 +79,42 @@ ${more ? `<p>There are more runs: <a href="/runs?limit=500">all as JSON</a>.</p>
 
 function itemOf({ run, agent, status, phase, statusSince, spent }: Summary, now: number): string {
   const path = `/runs/${encodeURIComponent(run)}`;
-  const links = ["events", "ledger", "diagnosis"].map((part) => `<a href="${path}/${part}">${part}</a>`).join(" ");
-  const seconds = Math.max(0, Math.round((now - statusSince) / 1_000));
+  const links = ["events", "ledger", "cost", "diagnosis"]
+    .map((part) => `<a href="${path}/${part}">${part}</a>`)
+    .join(" ");
   return `<li><span class="status ${status}">${status}</span> <a href="${path}"><code>${escaped(run)}</code></a> ${escaped(agent)}
-<span>${escaped(phase)}, ${seconds} s, $${spent.usd}</span> <nav>${links}</nav></li>`;
+<span class="quiet">${escaped(phase)} for ${durationWords(now - statusSince)}, $${spent.usd}</span> <nav>${links}</nav></li>`;
+}
+
+function waitingSection(open: readonly WaitingGate[]): string {
+  if (open.length === 0) return "";
+  const more =
+    open.length > GATES_SHOWN ? `<p>And ${open.length - GATES_SHOWN} more: <code>npx cairn approvals</code></p>` : "";
+  return `<h2>Waiting for you</h2>
+<ul>
+${open.slice(0, GATES_SHOWN).map(gateOf).join("\n")}
+</ul>
+${more}<h2>Runs</h2>
+`;
+}
+
+function gateOf({ run, agent, call, tool, reason, args }: WaitingGate): string {
+  const text = JSON.stringify(args);
+  const shown = text.length > ARGS_SHOWN ? `${text.slice(0, ARGS_SHOWN)}…` : text;
+  const commands = ["approve", "deny"].map(
+    (as) => `<code class="wide">npx cairn ${as} ${escaped(run)} ${escaped(call)}</code>`,
+  );
+  return `<li><span class="status waiting">${escaped(tool)}</span> <span>${escaped(agent)}: ${escaped(reason)}</span>
+<code class="wide quiet">${escaped(shown)}</code>
+${commands.join("\n")}</li>`;
+}
+
+/** `45 s`, `37 min`, `5 h`, `6 days`. */
+function durationWords(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  if (seconds < 90) return `${seconds} s`;
+  if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
+  return seconds < 36 * 3_600 ? `${Math.round(seconds / 3_600)} h` : `${Math.round(seconds / 86_400)} days`;
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {

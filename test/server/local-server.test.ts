@@ -4,6 +4,7 @@ import { createLocalServer } from "../../src/server/app.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
 import {
+  type ScriptedAgentOptions,
   advanceUntilSettled,
   callsThenFinal,
   createHarness,
@@ -13,9 +14,9 @@ import {
 
 const HOST = "127.0.0.1:7420";
 
-function local(place = "/store") {
+function local(place = "/store", part: ScriptedAgentOptions = { reply: callsThenFinal(1) }) {
   const harness = createHarness();
-  const agent = scriptedAgent({ reply: callsThenFinal(1) });
+  const agent = scriptedAgent(part);
   const agentOf = async (name: string) => (name === agent.name ? agent : null);
   const agents = async () => ({ agents: [agent], broken: ["half.ts does not parse"] });
   const caller = { tenant: "local", actor: "ann@host" };
@@ -98,6 +99,22 @@ describe("the status page", () => {
     expect(page).not.toContain("<script");
     expect(page).toContain("&lt;script&gt;");
     expect(answered.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
+    expect(page).not.toContain("Waiting for you");
+  });
+
+  test("shows what waits for a decision, as text, with the commands to type", async () => {
+    const { ask, begin, play, harness } = local("/store", {
+      approval: () => "<b>large</b>",
+      reply: ({ calls }) => (calls.length === 0 ? { calls: [{ tool: "act", args: {} }] } : { text: "over" }),
+    });
+    const run = await begin();
+    await play(run);
+    harness.clock.moveTo(harness.clock.now() + 40 * 60_000);
+    const page = await (await ask("/")).text();
+    expect(page).toContain("Waiting for you");
+    expect(page).toContain("actor: &lt;b&gt;large&lt;/b&gt;");
+    expect(page).toContain(`npx cairn approve ${run} c1`);
+    expect(page).toContain("AwaitingApproval for 40 min");
   });
 });
 
