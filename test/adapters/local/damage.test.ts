@@ -253,6 +253,6 @@ describe("commands", () => {
     const { dir, poison } = await damagedStore();
     const { exit, out, err } = await runCli(dir, "approvals");
     expect([exit, out]).toEqual([0, "no call waits for approval\n"]);
-    expect(err).toContain(`the row of ${poison} is damaged`);
+    expect(err).toContain(`run ${poison} cannot be read`);
   });
 });

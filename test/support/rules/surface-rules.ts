@@ -7,7 +7,7 @@ const knowingAdapter: Check = ({ imports }) =>
   imports.flatMap(({ from, ours }) => (ours && from.startsWith("src/adapters/") ? [`imports ${from}`] : []));
 
 /** Modules that only read, and the table itself. */
-const LOOKING = /^src\/operations\/(operation|table|help|views|labels|list|replay-against)\.ts$/;
+const LOOKING = /^src\/operations\/(operation|table|help|views|labels|list|approvals|replay-against)\.ts$/;
 const READING = /^(read|readKey|list|alive|unread|cursorOf)$/;
 
 /** A surface that changes a run without the operation table: it would have a scope, words and codes of its own. */
