@@ -253,7 +253,13 @@ describe("the table", () => {
   } as const;
 
   it("shows counts, failures, where the stores are and how to repeat the run", () => {
-    const text = renderChaos(report, { ok: false, dir: "/tmp/x", again: "npx cairn chaos payer", paint: plain });
+    const text = renderChaos(report, {
+      ok: false,
+      dir: "/tmp/x",
+      again: "npx cairn chaos payer",
+      paint: plain,
+      width: 100,
+    });
     expect(text).toMatch(/runs surviving +0\/1 +1\/1\n/);
     expect(text).toMatch(/duplicate effects +n\/a +1\n/);
     expect(text).toContain("Whether the external service honours keys is not checked");
@@ -263,7 +269,7 @@ describe("the table", () => {
   });
 
   it("says why there is no plain loop for another topology than ReAct", () => {
-    const style = { ok: true, dir: null, again: "", paint: plain };
+    const style = { ok: true, dir: null, again: "", paint: plain, width: 100 };
     expect(renderChaos(report, style)).not.toContain("no plain loop");
     const alone = renderChaos({ ...report, figures: [twice], leftOut: ["in-process", "act-then-save"] }, style);
     expect(alone).toContain("There is no plain loop to compare with: it knows ReAct only");

@@ -7,7 +7,7 @@ import type { FiringOutcome } from "../../src/protocol/firing.ts";
 
 /** Eight in the evening, wherever the reader is. */
 const NOW = new Date(2026, 4, 14, 20, 0, 0).getTime();
-const PAGE = { now: NOW, paint: plain };
+const PAGE = { now: NOW, paint: plain, width: 100 };
 const RUN = "local-abcdefghijklmnopqrstuvwxyz";
 
 const daily: Scheduled = {
@@ -27,6 +27,12 @@ travel   rate(1 day)              UTC       20:05:00 (in 5m00s)  19:00:00 starte
 skipped  rate(1 day)              UTC       20:05:00 (in 5m00s)  19:00:00 started nothing
 once     at(2026-01-01T08:00:00)  UTC       never`.trimStart(),
     );
+  });
+
+  it("are blocks on a terminal that is too narrow for a table", () => {
+    const lines = renderSchedules([daily], { ...PAGE, width: 40 }).split("\n");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(45);
+    expect(lines[0]).toMatch(/^AGENT +travel$/);
   });
 
   it("show how to declare one when there are none", () => {

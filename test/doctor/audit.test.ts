@@ -167,7 +167,7 @@ test("an agent with child tools is watched for the cracks of an orchestrator, wh
 });
 
 test("the report equals its reference text", () => {
-  expect(renderAudit(audit(careful, LIMITS), { agent: careful, paint: plain })).toBe(
+  expect(renderAudit(audit(careful, LIMITS), { agent: careful, paint: plain, width: 120 })).toBe(
     `
 careful, version 2  react, 4 tools
 

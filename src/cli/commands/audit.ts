@@ -35,6 +35,6 @@ export async function auditAgent(
   terminal.waitFor(null);
   if (shell.json) printLines(shell, [...found.tools, found.checkpoint, ...found.cracks, ...found.missing]);
   else if (flags.markdown === true) terminal.out(renderAuditMarkdown(found));
-  else terminal.out(renderAudit(found, { agent, paint: terminal.paintOut }));
+  else terminal.out(renderAudit(found, { agent, paint: terminal.paintOut, width: terminal.width }));
   return flags.strict === true && found.missing.length > 0 ? EXIT.failed : EXIT.done;
 }

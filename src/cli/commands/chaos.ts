@@ -172,7 +172,7 @@ function print(
     };
     printDocument(shell, { ...document, dir, repeat: ok ? null : again });
   } else if (flags.markdown === true) shell.terminal.out(renderMarkdown(report));
-  else shell.terminal.out(renderChaos(report, { ...of, paint: shell.terminal.paintOut }));
+  else shell.terminal.out(renderChaos(report, { ...of, paint: shell.terminal.paintOut, width: shell.terminal.width }));
 }
 
 function notOurs(shell: Shell, fit: string): CliError {

@@ -28,7 +28,10 @@ export async function showSchedules(shell: Shell, flags: StoreFlags): Promise<nu
   const scheduled: Scheduled[] = [];
   for (const agent of scheduledIn(catalogue)) scheduled.push(await lineOf(agent, { world, now }));
   if (shell.json) printLines(shell, [...scheduled, ...catalogue.broken]);
-  else shell.terminal.out(renderSchedules(scheduled, { now, paint: shell.terminal.paintOut }));
+  else
+    shell.terminal.out(
+      renderSchedules(scheduled, { now, paint: shell.terminal.paintOut, width: shell.terminal.width }),
+    );
   for (const { why } of shell.json ? [] : catalogue.broken) shell.terminal.err(why);
   return EXIT.done;
 }

@@ -2,13 +2,14 @@
 import type { Agent } from "../../ports/agent.ts";
 import type { Audit } from "../../doctor/audit.ts";
 import type { CrackAudit, ToolAudit } from "../../doctor/audit-missing.ts";
-import { type Cell, type Ink, type Paint, pairs, table } from "../terminal/paint.ts";
+import { type Cell, type Ink, type Paint, type Style, fittedTable, pairs } from "../terminal/paint.ts";
 import { count, duration } from "./words.ts";
 
 export function renderAudit(
   { tools, cracks, checkpoint, missing }: Audit,
-  { agent, paint }: { readonly agent: Pick<Agent, "name" | "version" | "topology">; readonly paint: Paint },
+  page: Pick<Style, "paint" | "width"> & { readonly agent: Pick<Agent, "name" | "version" | "topology"> },
 ): string {
+  const { agent, paint } = page;
   const { name, version, topology } = agent;
   const flagged = missing.flatMap(({ what, why, mend }) => [
     `${paint("yellow", "!")} ${what.padEnd(WHAT_COLUMNS)}  ${why}`,
@@ -17,7 +18,7 @@ export function renderAudit(
   return [
     `${paint("bold", name)}, version ${version}${paint("dim", `  ${topology.kind}, ${count(tools.length, "tool")}`)}`,
     "",
-    ...table(COLUMNS, tools.map(rowOf), paint),
+    ...fittedTable(COLUMNS, tools.map(rowOf), page),
     ...section(
       paint,
       "when its process dies during the call",

@@ -3,16 +3,15 @@ import type { Report } from "../../chaos/compare.ts";
 import type { Difference } from "../../chaos/effects.ts";
 import type { Figures } from "../../chaos/figures.ts";
 import type { Strategy } from "../../chaos/strategy.ts";
-import { type Cell, type Paint, table } from "../terminal/paint.ts";
+import { type Cell, type Style, fittedTable } from "../terminal/paint.ts";
 import { commandLine, count, duration } from "./words.ts";
 
-export interface ChaosStyle {
+export interface ChaosStyle extends Pick<Style, "paint" | "width"> {
   readonly ok: boolean;
   /** The directory that was kept, or null. */
   readonly dir: string | null;
   /** The command that repeats the comparison. */
   readonly again: string;
-  readonly paint: Paint;
 }
 
 const TITLES: { readonly [S in Strategy]: string } = {
@@ -21,10 +20,11 @@ const TITLES: { readonly [S in Strategy]: string } = {
   cairn: "cairn",
 };
 
-export function renderChaos(report: Report, { ok, dir, again, paint }: ChaosStyle): string {
+export function renderChaos(report: Report, page: ChaosStyle): string {
+  const { ok, dir, again, paint } = page;
   const columns = [{ title: "" }, ...report.figures.map(({ strategy }) => ({ title: TITLES[strategy] }))];
   const rows = rowsOf(report).map(([name, ...cells]): Cell[] => [{ text: name, ink: "dim" }, ...cells]);
-  const lines = [headline(report), "", ...table(columns, rows, paint), "", paint("dim", countedWords(report))];
+  const lines = [headline(report), "", ...fittedTable(columns, rows, page), "", paint("dim", countedWords(report))];
   const shown = report.failures.slice(0, FAILURES_SHOWN).map(({ task, killed, what, run }) => {
     const where = task === null ? "" : `task ${task}${killed === null ? "" : `, killed ${killed}`}: `;
     const look = run === null ? "" : `\n  ${commandLine(["timeline", run, "--store", report.store])}`;

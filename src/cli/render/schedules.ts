@@ -1,11 +1,10 @@
 /** Renders schedules. */
-import { type Style, table } from "../terminal/paint.ts";
+import { type Style, fittedTable } from "../terminal/paint.ts";
 import { relative, shortRun, timeOfDay } from "./words.ts";
 import type { LastFiring } from "../../protocol/firing.ts";
 
-type Page = Pick<Style, "now" | "paint">;
-
-export function renderSchedules(schedules: readonly Scheduled[], { now, paint }: Page): string {
+export function renderSchedules(schedules: readonly Scheduled[], page: Style): string {
+  const { now } = page;
   if (schedules.length === 0)
     return 'no agent of cairn.config.ts has a schedule: write schedule: { every: "rate(1 day)" }';
   const columns = ["AGENT", "EVERY", "TIMEZONE", "NEXT", "LAST"].map((title) => ({ title }));
@@ -14,7 +13,7 @@ export function renderSchedules(schedules: readonly Scheduled[], { now, paint }:
     next === undefined ? "never" : nextTime(next, now),
     last === null ? "" : `${timeOfDay(last.at, now)} ${becameOf(last)}`,
   ]);
-  return table(columns, rows, paint).join("\n");
+  return fittedTable(columns, rows, page).join("\n");
 }
 
 /** Formats a time, such as `18:30:00 (in 5m00s)`. */
