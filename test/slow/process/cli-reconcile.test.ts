@@ -74,7 +74,7 @@ describe.concurrent("a call with an unknown outcome", () => {
     const words = ["reconcile", run.slice(6, 14), "c1", "--as", "failed"];
     const early = await runCairn(at, words);
     expect([early.exit, early.err]).toEqual([4, expect.stringContaining("error TooEarly:")]);
-    expect(early.err).toContain(`next: npx cairn ${words.join(" ")} --store ${at.store}`);
+    expect(early.err).toContain(`next: npx cairn show ${run} --store ${at.store}`);
     expect(countMails(at)).toBe(1);
   });
 

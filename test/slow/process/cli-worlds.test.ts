@@ -52,11 +52,11 @@ describe("the world aws", () => {
     expect(err).toContain("arn:aws:states:REGION:ACCOUNT:stateMachine:NAME");
   });
 
-  test("that does not respond is reported, with the command to repeat", async () => {
+  test("that does not respond is reported, with a command that looks for the cause", async () => {
     const { exit, err } = await runCairn(createCliFolder(NAMED), ["list", "--world", "aws"], { bare: true });
     expect(exit).toBe(5);
     expect(err).toContain("the table cairn cannot be used");
-    expect(err).toContain("next: npx cairn list --world aws");
+    expect(err).toContain("next: npx cairn doctor --world aws");
   });
 
   test("needs no supervisor, and accepts only deployed agents", async () => {
