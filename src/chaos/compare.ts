@@ -7,7 +7,6 @@
  */
 import { join } from "node:path";
 import type { Chaos, OutsideEffect } from "../sdk/chaos.ts";
-import { effectsSeen } from "../sdk/chaos-file.ts";
 import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { asJson } from "../codec/value.ts";
@@ -16,7 +15,8 @@ import type { Limits } from "../protocol/limits.ts";
 import { cairnPass } from "./cairn.ts";
 import { effectsIn } from "./effects.ts";
 import { type Figures, figuresOf } from "./figures.ts";
-import { type Kill, type Moment, chanceFrom, numbered, randomKill, wordsOf } from "./kills.ts";
+import { type Kill, type Moment, canJudge, chanceFrom, numbered, randomKill, wordsOf } from "./kills.ts";
+import { type Landed, countKilled, countReference, longestSettleMs, settleMsOf } from "./landing.ts";
 import { plainPass } from "./plain.ts";
 import type { Outcome, Pass, Starting, Strategy } from "./strategy.ts";
 
@@ -26,6 +26,8 @@ export interface Trial {
   readonly agent: Agent;
   readonly file: string;
   readonly limits: Limits;
+  /** The settle time of the world. `limits` may have a shorter one. */
+  readonly worldSettleMs: number;
   readonly strategies: readonly Strategy[];
   /** Strategies that were asked for and cannot run this agent. */
   readonly leftOut: readonly Strategy[];
@@ -56,6 +58,8 @@ export interface Report {
   readonly seed: string;
   /** Where the counted effects come from: the records of the external service, or the trace of calls. */
   readonly countedBy: "other side" | "calls";
+  /** Tools during whose calls no process was killed, because their outcome could not be judged. */
+  readonly notDuring: readonly string[];
   readonly figures: readonly Figures[];
   readonly failures: readonly Failure[];
   /** Strategies without a column: the plain loops know no other topology than ReAct. */
@@ -85,26 +89,35 @@ export async function compareAll(trial: Trial): Promise<Report> {
   const found = await runPass(trial, { name: "reference", strategy: "cairn", count, kills: new Map() });
   const dir = join(trial.dir, "reference");
   const reference = new Map(found.map((each) => [each.task, complete(each, dir)]));
-  const referenceEffects = await effectsOf(trial, dir, found);
+  const landed = await referenceEffectsOf(trial, dir, found);
   const normalise = chaos?.normalise ?? ((result: Json) => result);
 
   const columns: Column[] = [];
   for (const strategy of strategies) {
     const kills = killsOf(trial, { edges: edgesOf?.get(strategy) ?? null, reference });
     const outcomes = await runPass(trial, { name: strategy, strategy, count, kills });
-    const effects = await effectsOf(trial, join(trial.dir, strategy), outcomes);
+    const effects = await effectsOf(trial, { dir: join(trial.dir, strategy), outcomes, lateMs: landed.lateMs });
+    const referenceEffects = landed.effects;
     const figures = figuresOf({ strategy, outcomes, effects, reference, referenceEffects, normalise });
     columns.push({ figures, outcomes, kills });
   }
   const own = columns.find(({ figures }) => figures.strategy === "cairn");
   return {
     ...{ agent: trial.agent.name, everyEdge: trial.everyEdge, seed: trial.seed, store: join(trial.dir, "cairn") },
-    countedBy: chaos?.effects == null ? "calls" : "other side",
+    countedBy: isCounted(trial) ? "other side" : "calls",
+    notDuring: notDuring(trial),
     figures: columns.map(({ figures }) => figures),
     leftOut: trial.leftOut,
     failures: own === undefined ? [] : failuresIn(own),
   };
 }
+
+const isCounted = ({ chaos }: Trial): boolean => chaos?.effects != null;
+
+const judged = (trial: Trial): ((moment: Moment) => boolean) => canJudge(trial.agent, isCounted(trial));
+
+const notDuring = (trial: Trial): readonly string[] =>
+  Object.keys(trial.agent.tools).filter((at) => !judged(trial)({ when: "during", name: "effect", at }));
 
 interface Column {
   readonly figures: Figures;
@@ -118,14 +131,26 @@ async function edgesOfEach(trial: Trial): Promise<ReadonlyMap<Strategy, readonly
   for (const strategy of trial.strategies) {
     const name = `first-${strategy}`;
     const [first] = await runPass(trial, { name, strategy, count: 1, kills: new Map() });
-    edges.set(strategy, numbered(momentsIn(complete(first, join(trial.dir, name)))));
+    edges.set(strategy, everyKill(complete(first, join(trial.dir, name)), judged(trial)));
   }
   return edges;
 }
 
+/** One kill for each moment. A kill during a call comes in the middle of it. */
+const everyKill = (outcome: Outcome, isJudged: (moment: Moment) => boolean): readonly Kill[] =>
+  numbered(momentsIn(outcome))
+    .filter(isJudged)
+    .map((kill) => (kill.when === "during" ? { ...kill, afterMs: Math.floor(tookMsIn(outcome)(kill) / 2) } : kill));
+
+/** How long each call of an uninterrupted task took. */
+function tookMsIn({ lines }: Outcome): (kill: Kill) => number {
+  const took = lines.filter((line) => line.kind === "took");
+  return ({ name, nth }) => took.find((line) => line.name === name && line.nth === nth)?.ms ?? 0;
+}
+
 /** Chooses one kill for each task. If there are more tasks than moments, the moments repeat. */
 function killsOf(
-  { seed }: Trial,
+  trial: Trial,
   of: { readonly edges: readonly Kill[] | null; readonly reference: ReadonlyMap<number, Outcome> },
 ): ReadonlyMap<number, Kill> {
   const { edges, reference } = of;
@@ -133,7 +158,10 @@ function killsOf(
   for (const [task, outcome] of reference) {
     const kill =
       edges === null
-        ? randomKill(momentsIn(outcome), chanceFrom(`${seed}/${task}`))
+        ? randomKill(momentsIn(outcome), chanceFrom(`${trial.seed}/${task}`), {
+            tookMs: tookMsIn(outcome),
+            canJudge: judged(trial),
+          })
         : (edges[(task - 1) % edges.length] ?? null);
     if (kill !== null) kills.set(task, kill);
   }
@@ -162,8 +190,9 @@ async function runPass(
     readonly kills: ReadonlyMap<number, Kill>;
   },
 ): Promise<readonly Outcome[]> {
-  const { agent, file, limits, chaos, stop, starting } = trial;
+  const { agent, file, chaos, stop, starting } = trial;
   const { name, strategy, count, kills } = of;
+  const limits = { ...trial.limits, settleMs: settleMsOf(kills.values(), trial) };
   const tasks = new Map<number, Json>();
   for (let task = 1; task <= count; task += 1) tasks.set(task, inputFor(trial, task));
   const title = kills.size === 0 ? "uninterrupted" : TITLES[strategy];
@@ -181,14 +210,23 @@ function inputFor({ inputOf, chaos }: Trial, task: number): Json {
   throw new AgentInvalid(`${whose} of task ${task} is not JSON: ${input.why}`);
 }
 
-async function effectsOf(
-  { chaos }: Trial,
-  dir: string,
-  outcomes: readonly Outcome[],
-): Promise<readonly OutsideEffect[]> {
-  if (chaos?.effects != null) return effectsSeen(chaos, dir);
-  return outcomes.flatMap(({ task, lines }) => effectsIn(lines, task));
+async function referenceEffectsOf(trial: Trial, dir: string, outcomes: readonly Outcome[]): Promise<Landed> {
+  const { chaos, stop, agent } = trial;
+  if (chaos === null || !isCounted(trial)) return { effects: effectsAtCalls(outcomes), lateMs: 0 };
+  return countReference({ chaos, dir, outcomes, stop, settleMs: longestSettleMs(agent) });
 }
+
+async function effectsOf(
+  trial: Trial,
+  of: { readonly dir: string; readonly outcomes: readonly Outcome[]; readonly lateMs: number },
+): Promise<readonly OutsideEffect[]> {
+  const { chaos, stop } = trial;
+  if (chaos === null || !isCounted(trial)) return effectsAtCalls(of.outcomes);
+  return countKilled({ ...of, chaos, stop });
+}
+
+const effectsAtCalls = (outcomes: readonly Outcome[]): readonly OutsideEffect[] =>
+  outcomes.flatMap(({ task, lines }) => effectsIn(lines, task));
 
 function failuresIn({ figures, outcomes, kills }: Column): readonly Failure[] {
   const failed = (task: number, what: string): Failure => {

@@ -4,10 +4,11 @@ import { canonical } from "../codec/canonical.ts";
 import type { Json } from "../core/json.ts";
 import { type Difference, compareEffects } from "./effects.ts";
 import type { Answers, Outcome, Strategy } from "./strategy.ts";
-import type { Line } from "./trace.ts";
+import type { CallLine, Line } from "./trace.ts";
 
 /**
- * The work that was lost with a killed process and had to be repeated, per killed task: model replies and tool calls.
+ * The work that was lost with a killed process and had to be repeated, per killed task: model calls and tool calls.
+ * Retries after a timeout are no such work.
  */
 export interface Lost {
   readonly repliesMean: number;
@@ -32,6 +33,8 @@ export interface Figures {
   readonly duplicates: readonly Difference[] | null;
   readonly missing: readonly Difference[];
   readonly work: Lost;
+  /** Tool calls that ran again because an earlier attempt had not answered in time, in all tasks. */
+  readonly retries: number;
   /** The time from the kill until another process continued the task, in milliseconds; null if no process did. */
   readonly resumeMs: { readonly p50: number; readonly max: number } | null;
   readonly answers: Answers;
@@ -70,6 +73,7 @@ export function figuresOf(of: Compared): Figures {
     duplicates: isForgetful ? null : duplicates,
     missing: isForgetful ? [] : missing,
     work: lostWork(killed, reference),
+    retries: outcomes.reduce((sum, { lines, killed: by }) => sum + retriesIn(lines, by?.pid ?? null), 0),
     resumeMs: resumes.length === 0 ? null : { p50: middle(resumes), max: resumes.at(-1) ?? 0 },
     answers: sumOf(outcomes.map(({ answers }) => answers)),
   };
@@ -95,18 +99,37 @@ interface Work {
   readonly calls: number;
 }
 
-const workIn = (lines: readonly Line[]): Work => ({
-  replies: lines.filter((line) => line.kind === "moment" && line.name === "model" && line.when === "after").length,
-  calls: lines.filter((line) => line.kind === "call" && line.what === "begun").length,
+/** The model calls and tool calls that a task made, without retries after timeouts. An interrupted call is paid too. */
+const workIn = ({ lines, killed }: Pick<Outcome, "lines" | "killed">): Work => ({
+  replies: lines.filter((line) => line.kind === "moment" && line.name === "model" && line.when === "during").length,
+  calls:
+    lines.filter((line) => line.kind === "call" && line.what === "begun").length -
+    retriesIn(lines, killed?.pid ?? null),
 });
+
+/**
+ * Attempts after an attempt of the same call whose outcome stayed unknown. An attempt without any end counts as such,
+ * unless it ran in the killed process: its own process ended because the attempt outlived its timeout.
+ */
+function retriesIn(lines: readonly Line[], killedPid: number | null): number {
+  const calls = lines.filter((line) => line.kind === "call");
+  const attempts = Map.groupBy(calls, ({ tool, key, undoes }) => JSON.stringify([tool, key, undoes]));
+  const isRetry = (line: CallLine, index: number, all: readonly CallLine[]): boolean => {
+    const before = all[index - 1];
+    if (line.what !== "begun" || before === undefined) return false;
+    return before.what === "unsure" || (before.what === "begun" && before.pid !== killedPid);
+  };
+  return [...attempts.values()].reduce((sum, all) => sum + all.filter(isRetry).length, 0);
+}
 
 /**
  * Lost work. For a task that ended: the work beyond that of the uninterrupted task. For a task that did not: all of its
  * work.
  */
 function lostWork(killed: readonly Outcome[], reference: ReadonlyMap<number, Outcome>): Lost {
-  const lost = killed.map(({ task, end, lines }): Work => {
-    const [done, due] = [workIn(lines), workIn(reference.get(task)?.lines ?? [])];
+  const lost = killed.map((outcome): Work => {
+    const { task, end } = outcome;
+    const [done, due] = [workIn(outcome), workIn(reference.get(task) ?? { lines: [], killed: null })];
     if (end === null) return done;
     return { replies: Math.max(0, done.replies - due.replies), calls: Math.max(0, done.calls - due.calls) };
   });

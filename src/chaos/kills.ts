@@ -2,10 +2,14 @@
  * Decides when to kill. Moments are counted in the same way for every strategy, so "after the fourth tool" means the
  * same for all. The choice depends only on the seed and the uninterrupted tasks, so a failure can be repeated.
  */
+import { EFFECTS } from "../core/calls/effects.ts";
+import type { Agent } from "../ports/agent.ts";
 import type { Moment as ProtocolMoment } from "../testing/fault-points.ts";
 
 /** A moment of a task. `model` and `effect` exist in every strategy; the other names are specific to one. */
-export interface Moment extends Pick<ProtocolMoment, "when"> {
+export interface Moment {
+  /** `during`: the call has started, and has not returned to its caller. */
+  readonly when: ProtocolMoment["when"] | "during";
   readonly name: ProtocolMoment["name"] | "save";
   /** For humans: the tool, the version or the epoch. */
   readonly at: string;
@@ -14,7 +18,24 @@ export interface Moment extends Pick<ProtocolMoment, "when"> {
 /** The `nth` moment of that name, counted from 1. */
 export interface Kill extends Moment {
   readonly nth: number;
+  /** For a kill during a call: how long after its start, in milliseconds. */
+  readonly afterMs?: number;
 }
+
+/**
+ * Whether a kill at this moment leaves something that the comparison can judge.
+ *
+ * Only the external service knows whether an interrupted call took effect. So kills during tool calls need its records
+ * (`isCounted`). The outcome of an `unsafe` call would have to come from a human, whom chaos cannot replace.
+ */
+export const canJudge =
+  (agent: Pick<Agent, "tools">, isCounted: boolean) =>
+  ({ when, name, at }: Moment): boolean => {
+    if (when !== "during" || name === "model") return true;
+    const tool = agent.tools[at];
+    const effect = name === "undo" ? tool?.undo?.effect : tool?.effect;
+    return isCounted && effect !== undefined && EFFECTS[effect].onCrash !== "ask";
+  };
 
 /** A kill in words, such as `after effect 4 (bookFlight)`. */
 export const wordsOf = ({ when, name, nth, at }: Kill): string =>
@@ -34,15 +55,23 @@ export function numbered(moments: readonly Moment[]): readonly Kill[] {
 /** Whether every strategy has moments of this name. */
 const isShared = ({ name }: Moment): boolean => name === "model" || name === "effect";
 
-/** A random moment of a random beat; null if the model was never called. A beat begins with its model call. */
-export function randomKill(moments: readonly Moment[], chance: () => number): Kill | null {
+/**
+ * A random moment of a random beat; null if the model was never called. A beat begins with its model call. A kill
+ * during a call comes at a random time of it: `tookMs` is how long that call took without interruption.
+ */
+export function randomKill(
+  moments: readonly Moment[],
+  chance: () => number,
+  of: { readonly tookMs: (kill: Kill) => number; readonly canJudge: (moment: Moment) => boolean },
+): Kill | null {
   const beats: Kill[][] = [];
-  for (const kill of numbered(moments).filter(isShared)) {
+  for (const kill of numbered(moments).filter((each) => isShared(each) && of.canJudge(each))) {
     if (kill.name === "model" && kill.when === "before") beats.push([]);
     beats.at(-1)?.push(kill);
   }
   const beat = beats[Math.floor(chance() * beats.length)] ?? [];
-  return beat[Math.floor(chance() * beat.length)] ?? null;
+  const kill = beat[Math.floor(chance() * beat.length)] ?? null;
+  return kill?.when === "during" ? { ...kill, afterMs: Math.floor(chance() * of.tookMs(kill)) } : kill;
 }
 
 /**

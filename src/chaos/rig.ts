@@ -2,9 +2,13 @@
  * Instruments an agent inside the processes that are killed. It records moments and calls, and pauses the process at
  * the moment chosen for its task, so that the process can be killed exactly there. Each task is paused once: a process
  * that finds the mark passes.
+ *
+ * A process that is paused during a call freezes as a whole. What it has sent may still take effect, and nothing that
+ * comes back is read: the state that a power loss leaves.
  */
 import { existsSync, linkSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as elapse } from "node:timers/promises";
 import type { Agent, Tool, ToolContext } from "../ports/agent.ts";
 import type { Model } from "../ports/model.ts";
 import { asJson, isErrorNamed } from "../codec/value.ts";
@@ -37,16 +41,41 @@ export interface Rig {
 export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHand(): number | null }): Rig {
   const { dir, plan } = of;
   const counts = new Map<number, MomentCount>();
-  const onMoment = async ({ when, name, at }: Moment): Promise<void> => {
-    const task = of.taskInHand();
-    if (task === null) return;
+  const pass = (task: number, { when, name, at }: Moment): Kill => {
     const count = counts.get(task) ?? new MomentCount(dir, task);
     counts.set(task, count);
     const nth = count.of({ when, name }) + 1;
     append(dir, task, { kind: "moment", when, name, where: at });
+    return { when, name, at, nth };
+  };
+  const plannedFor = (task: number, reached: Kill): Kill | null => {
     const kill = plan.killOf[task];
-    const isMeant = kill?.when === when && kill.name === name && kill.nth === nth;
-    if (isMeant && leaveMark(dir, task)) await new Promise<never>(() => void setInterval(() => {}, FOR_EVER_MS));
+    const isMeant = kill?.when === reached.when && kill.name === reached.name && kill.nth === reached.nth;
+    return isMeant ? kill : null;
+  };
+  const onMoment = async (moment: Moment): Promise<void> => {
+    const task = of.taskInHand();
+    if (task === null || plannedFor(task, pass(task, moment)) === null || !leaveMark(dir, task)) return;
+    await new Promise<never>(() => void setInterval(() => {}, FOR_EVER_MS));
+  };
+  const during: During = async (moment, call) => {
+    const task = of.taskInHand();
+    if (task === null) return call();
+    const reached = pass(task, { when: "during", ...moment });
+    const kill = plannedFor(task, reached);
+    const begunAt = performance.now();
+    const called = call();
+    if (kill !== null) {
+      // A call that ends before its moment is killed at its end, before anything reads its answer.
+      await Promise.race([called.catch(() => {}), elapse(kill.afterMs ?? 0)]);
+      if (leaveMark(dir, task)) freeze();
+    }
+    try {
+      return await called;
+    } finally {
+      const ms = Math.round(performance.now() - begunAt);
+      append(dir, task, { kind: "took", name: moment.name, nth: reached.nth, ms });
+    }
   };
   const note: Note = (line) => {
     const task = of.taskInHand();
@@ -54,12 +83,25 @@ export function rigFor(of: { readonly dir: string; readonly plan: Plan; taskInHa
   };
   return {
     onMoment,
-    agent: (agent) => agentWithFaultPoints(agentNoted(agent, note), onMoment),
-    model: (model) => modelWithFaultPoints(model, onMoment),
+    agent: (agent) => agentWithFaultPoints(agentNoted(agent, { note, during }), onMoment),
+    model: (model) =>
+      modelWithFaultPoints(
+        { ...model, ask: (request) => during({ name: "model", at: "" }, async () => model.ask(request)) },
+        onMoment,
+      ),
   };
 }
 
 const FOR_EVER_MS = 60_000;
+
+/** Stops the whole process until it is killed. It kills itself if its killer has died, so it never stays behind. */
+function freeze(): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, FOR_EVER_MS);
+  process.kill(process.pid, "SIGKILL");
+}
+
+/** Makes a call that may be interrupted. */
+type During = <T>(moment: Pick<Moment, "name" | "at">, call: () => Promise<T>) => Promise<T>;
 
 type Note = (line: Omit<CallLine, "kind" | "at" | "pid">) => void;
 
@@ -67,21 +109,30 @@ type Note = (line: Omit<CallLine, "kind" | "at" | "pid">) => void;
  * Records each call of a tool. This wrapper is inside the fault points: a process that is killed before a tool runs has
  * not recorded a call.
  */
-function agentNoted(agent: Agent, note: Note): Agent {
-  const tools = Object.entries(agent.tools).map(([name, tool]) => [name, toolNoted(name, tool, note)] as const);
+function agentNoted(agent: Agent, by: Noting): Agent {
+  const tools = Object.entries(agent.tools).map(([name, tool]) => [name, toolNoted(name, tool, by)] as const);
   return { ...agent, tools: Object.fromEntries(tools) };
 }
 
-function toolNoted(name: string, tool: Tool, note: Note): Tool {
+interface Noting {
+  readonly note: Note;
+  readonly during: During;
+}
+
+function toolNoted(name: string, tool: Tool, { note, during }: Noting): Tool {
   const { effect, undo } = tool;
   return {
     ...tool,
-    run: (context) => noted(context, { tool: name, effect }, { note, run: async () => tool.run(context) }),
+    run: (context) => {
+      const run = async (): Promise<unknown> => tool.run(context);
+      return during({ name: "effect", at: name }, () => noted(context, { tool: name, effect }, { note, run }));
+    },
     undo: undo && {
       ...undo,
       run: (context) => {
         const call = { tool: name, effect: undo.effect, undoes: context.of.key };
-        return noted(context, call, { note, run: async () => undo.run(context) });
+        const run = async (): Promise<unknown> => undo.run(context);
+        return during({ name: "undo", at: name }, () => noted(context, call, { note, run }));
       },
     },
   };

@@ -11,7 +11,7 @@ import type { Effect } from "../core/calls/effects.ts";
 import type { Json } from "../core/json.ts";
 import type { Moment } from "./kills.ts";
 
-/** The task passed a moment, before or after something that a crash may separate. */
+/** The task passed a moment before, during or after something that a crash may separate. */
 export interface Passed extends Pick<Moment, "when" | "name"> {
   readonly kind: "moment";
   /** For humans: the tool, the version or the epoch. */
@@ -36,6 +36,16 @@ export interface CallLine {
   readonly result: Json;
 }
 
+/** A call of a tool, an undo or the model ended. `nth` is the number of its `during` moment. */
+export interface Took {
+  readonly kind: "took";
+  readonly name: Moment["name"];
+  readonly nth: number;
+  readonly ms: number;
+  readonly at: number;
+  readonly pid: number;
+}
+
 /** A process started or resumed the task. */
 export interface Begun {
   readonly kind: "begun";
@@ -43,7 +53,7 @@ export interface Begun {
   readonly pid: number;
 }
 
-export type Line = Passed | CallLine | Begun;
+export type Line = Passed | CallLine | Took | Begun;
 
 const fileOf = (dir: string, task: number): string => join(dir, `task-${task}.jsonl`);
 

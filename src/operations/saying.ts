@@ -31,6 +31,9 @@ const DECIDED = {
 } as const;
 
 /** The agent's code, which checks arguments that a human edited. */
+/** Model providers refuse a message without text, so the run that got one would fail. */
+const words = z.string().refine((text) => text.trim() !== "", "it has no text");
+
 async function agentOfRun({ world, agentOf }: OperationContext, of: string) {
   const row = await world.table.read(of, world.clock.now());
   return row === null ? null : agentOf(row.agent);
@@ -41,7 +44,7 @@ export const MESSAGE_ROWS = {
     ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
     help: HELP.send,
     // Without an ID each message is a new one.
-    input: runInput.extend({ text: z.string(), id: z.string().nullable().default(null) }),
+    input: runInput.extend({ text: words, id: z.string().nullable().default(null) }),
     run: async (context, { run: to, text, id }): Promise<Sent & { readonly message: string }> => {
       const message = id ?? context.world.random.hex().slice(0, 32);
       const said = { run: to, text, by: context.by, id: message };

@@ -1,66 +1,13 @@
-/** Chaos without processes: which moments are chosen, what counts as an effect, and what the table says of it. */
+/** Chaos without processes: what counts as an effect, and what the table says of it. */
 import { describe, expect, it } from "vitest";
 import type { OutsideEffect } from "../../src/sdk/chaos.ts";
 import { compareEffects, effectsIn } from "../../src/chaos/effects.ts";
 import { type Compared, figuresOf, isSound } from "../../src/chaos/figures.ts";
-import { type Kill, type Moment, chanceFrom, numbered, randomKill, wordsOf } from "../../src/chaos/kills.ts";
 import { truthOf } from "../../src/chaos/operator.ts";
 import { NO_ANSWERS, type Outcome } from "../../src/chaos/strategy.ts";
 import type { CallLine, Line } from "../../src/chaos/trace.ts";
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { renderChaos, renderMarkdown } from "../../src/cli/render/chaos.ts";
-
-const around = (name: Moment["name"], at = ""): Moment[] => [
-  { when: "before", name, at },
-  { when: "after", name, at },
-];
-const MOMENTS = [
-  ...around("claim"),
-  ...around("model"),
-  ...around("effect", "mail"),
-  ...around("put"),
-  ...around("model"),
-  ...around("effect", "pay"),
-  ...around("undo", "mail"),
-  ...around("model"),
-];
-
-describe("the choice of fault points to kill at", () => {
-  it("numbers each fault point within its kind", () => {
-    const edges = numbered(MOMENTS).map(wordsOf);
-    expect(edges).toHaveLength(MOMENTS.length);
-    expect(new Set(edges).size).toBe(MOMENTS.length);
-    expect(edges).toContain("after effect 2 (pay)");
-    expect(edges).toContain("before model 3");
-  });
-
-  it("draws from the fault points that every strategy has, and times from all of them", () => {
-    const chance = chanceFrom("any");
-    const drawn = new Set(Array.from({ length: 400 }, () => wordsOf(randomKill(MOMENTS, chance) as Kill)));
-    const shared = numbered(MOMENTS).filter(({ name }) => name === "model" || name === "effect");
-    expect([...drawn].toSorted()).toEqual(shared.map(wordsOf).toSorted());
-  });
-
-  it("draws beats with equal probability, however much happens in them", () => {
-    const busy = [...around("model"), ...Array.from({ length: 20 }, () => around("effect", "mail")).flat()];
-    const chance = chanceFrom("any");
-    const drawn = Array.from({ length: 1_000 }, () => randomKill([...busy, ...around("model")], chance));
-    const last = drawn.filter((kill) => kill?.name === "model" && kill.nth === 2).length;
-    expect(last).toBeGreaterThan(400);
-    expect(last).toBeLessThan(600);
-  });
-
-  it("is determined by the seed", () => {
-    const draw = (seed: string) => Array.from({ length: 20 }, chanceFrom(seed));
-    expect(draw("1/7")).toEqual(draw("1/7"));
-    expect(draw("1/7")).not.toEqual(draw("1/8"));
-    expect(draw("1/7").every((number) => number >= 0 && number < 1)).toBe(true);
-  });
-
-  it("is empty when no model was called", () => {
-    expect(randomKill(around("claim"), chanceFrom("1"))).toBeNull();
-  });
-});
 
 const call = (what: CallLine["what"], change: Partial<CallLine> = {}): CallLine => ({
   ...{ kind: "call", at: 1, pid: 1, what, tool: "pay", effect: "keyed", key: "k1", args: { usd: 5 }, result: null },
@@ -165,7 +112,7 @@ describe("the operator's view of a call", () => {
   });
 });
 
-const model: Line = { kind: "moment", when: "after", name: "model", where: "", at: 5, pid: 7 };
+const model: Line = { kind: "moment", when: "during", name: "model", where: "", at: 5, pid: 7 };
 const outcome = (task: number, change: Partial<Outcome> = {}): Outcome => ({
   ...{ task, run: null, lines: [model, begun()], why: null, killed: null, answers: NO_ANSWERS },
   ...{ end: { status: "completed", result: { paid: task, at: 1 } } },
@@ -199,6 +146,16 @@ describe("the figures of a strategy", () => {
     });
     expect(figures.work).toEqual({ repliesMean: 0.5, repliesMax: 1, callsMean: 0, callsMax: 0 });
     expect(isSound(figures)).toBe(true);
+  });
+
+  it.each<[says: string, lines: readonly Line[], retries: number, callsMax: number]>([
+    ["a call that answered too late and ran again", [begun(), call("unsure"), begun()], 1, 0],
+    ["a call whose process had to end, because it outlived its timeout", [begun({ pid: 8 }), begun()], 1, 0],
+    ["a call that was interrupted by the kill", [begun({ pid: KILLED.pid }), begun({ pid: 8 })], 0, 1],
+    ["a call that failed and was proposed again", [begun(), call("threw"), begun({ key: "k2" })], 0, 1],
+  ])("tells retries after timeouts from lost work: %s", (_, lines, retries, callsMax) => {
+    const killed = [outcome(1, { killed: KILLED, lines: [model, ...lines] })];
+    expect(figuresOf(compared({ outcomes: killed }))).toMatchObject({ retries, work: { callsMax } });
   });
 
   it.each<[says: string, change: Partial<Compared>, found: object]>([
@@ -248,6 +205,7 @@ describe("the table", () => {
       figures: [lost, twice],
       store: "/tmp/x/cairn",
       leftOut: [],
+      notDuring: ["mail"],
     },
     failures: [{ task: 1, run: "local-abc", killed: "after effect 2 (pay)", what: "lost: it is blocked" }],
   } as const;
@@ -263,6 +221,10 @@ describe("the table", () => {
     expect(text).toMatch(/runs surviving +0\/1 +1\/1\n/);
     expect(text).toMatch(/duplicate effects +n\/a +1\n/);
     expect(text).toContain("Whether the external service honours keys is not checked");
+    expect(text).toContain("No process was killed during a tool call, because only the external service knows");
+    const counted = { ...report, countedBy: "other side" as const };
+    const style = { ok: true, dir: null, again: "", paint: plain, width: 100 };
+    expect(renderChaos(counted, style)).toContain("No process was killed during a call of mail: only a human may say");
     expect(text).toContain("task 1, killed after effect 2 (pay): lost: it is blocked");
     expect(text).toContain("npx cairn timeline local-abc --store /tmp/x/cairn");
     expect(text).toContain("all stores are kept in /tmp/x\nto repeat it: npx cairn chaos payer");

@@ -48,14 +48,16 @@ it("records calls and undos with the fault points before and after them", async 
 
   const told = linesOf(dir, 1).map((line) => {
     if (line.kind === "begun") return "begun";
+    if (line.kind === "took") return `${line.name} ${line.nth} ended`;
     if (line.kind === "moment") return `${line.when} ${line.name} ${line.where}`;
     return `${line.what} ${line.effect} ${line.key}${line.undoes === undefined ? "" : ` undoes ${line.undoes}`}`;
   });
   expect(told).toEqual([
-    ...["before effect pay", "begun unsafe k1", "returned unsafe k1", "after effect pay"],
-    ...["before undo pay", "begun keyed u1 undoes k1", "returned keyed u1 undoes k1", "after undo pay"],
+    ...["before effect pay", "during effect pay", "begun unsafe k1", "returned unsafe k1", "effect 1 ended"],
+    ...["after effect pay", "before undo pay", "during undo pay", "begun keyed u1 undoes k1"],
+    ...["returned keyed u1 undoes k1", "undo 1 ended", "after undo pay"],
     // Who throws has no moment after it: whatever is next to be killed at belongs to cairn or to its loop.
-    ...["before effect pay", "begun unsafe k2", "threw unsafe k2"],
-    ...["before effect pay", "begun unsafe k3", "unsure unsafe k3"],
+    ...["before effect pay", "during effect pay", "begun unsafe k2", "threw unsafe k2", "effect 2 ended"],
+    ...["before effect pay", "during effect pay", "begun unsafe k3", "unsure unsafe k3", "effect 3 ended"],
   ]);
 });

@@ -111,10 +111,12 @@ function judgeClock({ clock, latestAt }: StoreSeen, { limits, now }: LocalCase):
 function judgeWork({ supervisor, runs }: StoreSeen, { command }: LocalCase): Verdict {
   const { live, overdue } = runs;
   if (supervisor === null) {
-    const why = `no process works on it, with ${live} live runs, ${overdue} of them overdue`;
+    const why = `no process works on it, with ${liveRuns(live)}, ${overdue} of them overdue`;
     return live === 0 ? ok("no process, and no run is live") : warn(why, command("work"));
   }
-  const why = `process ${supervisor}, ${live} live runs`;
+  const why = `process ${supervisor}, ${liveRuns(live)}`;
   const mend = `read its output; if it is stuck: kill ${supervisor}, then ${command("work")}`;
   return overdue === 0 ? ok(why) : warn(`${why}, ${overdue} of them overdue: it has too much to do, or is stuck`, mend);
 }
+
+const liveRuns = (live: number): string => `${live} live ${live === 1 ? "run" : "runs"}`;

@@ -50,7 +50,8 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   shell.terminal.waitFor("loading the agent");
   registerResolution();
   const { agent, file } = await locateTyped(shell, { name: of.agent, settings });
-  const limits = chaosLimits((await settingsOf(shell, flags, beatSecondsFor(agent))).limits);
+  const world = (await settingsOf(shell, flags, beatSecondsFor(agent))).limits;
+  const limits = chaosLimits(world);
   checkAgent(agent, limits);
   const { kind } = agent.topology;
   // The plain loops know no other topology than ReAct. Without its gates, plans or rounds they would do another task.
@@ -68,7 +69,19 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   try {
     const { tasks, seed, everyEdge = false } = flags;
     const report = await compareAll({
-      ...{ dir, agent, file, limits, strategies, tasks, seed, everyEdge, chaos: said, stop },
+      ...{
+        dir,
+        agent,
+        file,
+        limits,
+        worldSettleMs: world.settleMs,
+        strategies,
+        tasks,
+        seed,
+        everyEdge,
+        chaos: said,
+        stop,
+      },
       leftOut: wanted.filter((each) => !strategies.includes(each)),
       inputOf: (task) => (inputs.length > 0 ? (inputs[(task - 1) % inputs.length] ?? null) : said?.input(task)),
       starting: startingOf(shell, settings.prices),
@@ -119,8 +132,8 @@ function beatSecondsFor({ tools }: Agent): number {
 }
 
 /**
- * Shortens the settle time and the clock skew. Kills fall between calls, so no request is in flight, and all processes
- * share one clock.
+ * Shortens the settle time and the clock skew. All processes share one clock. A kill during a call whose recovery waits
+ * for this settle time gets the world's own again (`settleMsOf`).
  */
 const chaosLimits = ({ settleMs, skewMs, ...limits }: Limits): Limits => ({
   ...limits,
@@ -158,13 +171,14 @@ function print(
 ): void {
   const { flags, ok, dir, again } = of;
   if (shell.json) {
-    const { agent, countedBy, figures, failures, leftOut } = report;
+    const { agent, countedBy, notDuring, figures, failures, leftOut } = report;
     const { seed, everyEdge = false } = flags;
     const document = {
       agent,
       seed: everyEdge ? null : seed,
       everyEdge,
       countedBy,
+      notDuring,
       ok,
       strategies: figures,
       leftOut,

@@ -68,6 +68,9 @@ function rowsOf({ figures }: Report): readonly Row[] {
     row("duplicate effects", ({ duplicates }) => (duplicates === null ? "n/a" : String(sumOf(duplicates)))),
     row("effects missing", ({ duplicates, missing }) => (duplicates === null ? "n/a" : String(sumOf(missing)))),
     row("work lost per kill", workCell),
+    ...(figures.some(({ retries }) => retries > 0)
+      ? [row("retries after timeouts", ({ retries }) => String(retries))]
+      : []),
     row("resume time, p50", ({ resumeMs }) => (resumeMs === null ? "– (restart)" : duration(resumeMs.p50))),
     row("resume time, max", ({ resumeMs }) => (resumeMs === null ? "–" : duration(resumeMs.max))),
   ];
@@ -94,8 +97,17 @@ function answersCell({ strategy, answers }: Figures): string {
   return parts.join(", ") || "0";
 }
 
-const countedWords = ({ countedBy, leftOut }: Report): string =>
-  `${countedBy === "other side" ? COUNTED_OUTSIDE : COUNTED_AT_CALLS}${leftOut.length === 0 ? "" : `\n${NO_BASELINE}`}`;
+const countedWords = ({ countedBy, notDuring, leftOut }: Report): string =>
+  [
+    countedBy === "other side" ? COUNTED_OUTSIDE : COUNTED_AT_CALLS,
+    ...(notDuring.length === 0 ? [] : [notDuringWords(countedBy, notDuring)]),
+    ...(leftOut.length === 0 ? [] : [NO_BASELINE]),
+  ].join("\n");
+
+const notDuringWords = (countedBy: Report["countedBy"], tools: readonly string[]): string =>
+  countedBy === "calls"
+    ? "No process was killed during a tool call, because only the external service knows whether such a call took effect."
+    : `No process was killed during a call of ${tools.join(", ")}: only a human may say whether an unsafe call took effect.`;
 
 const COUNTED_OUTSIDE = "Effects are counted by the external service (chaos.effects of the agent's file).";
 const COUNTED_AT_CALLS =

@@ -10,7 +10,11 @@ import { type CliFolder, runCairn, createCliFolder } from "../../support/process
 const AGENTS = join(import.meta.dirname, "..", "..", "..", "agents");
 const INVOICE = join(AGENTS, "invoice", "agent.ts");
 const TRAVEL = join(AGENTS, "travel", "agent.ts");
+const LATE = join(import.meta.dirname, "..", "..", "process", "fixtures", "late-service-agent.ts");
 const THIRD_PARTY = join(import.meta.dirname, "..", "..", "process", "fixtures", "third-party-agent.ts");
+
+/** A seed of which one kill falls into a call of the model, and two into calls of tools. */
+const DURING = "346";
 
 /** The document of a trial, and how the command ended. What it leaves is removed with its test. */
 async function trial(of: CliFolder, ...words: readonly string[]) {
@@ -24,7 +28,7 @@ async function trial(of: CliFolder, ...words: readonly string[]) {
 }
 
 test("travel: cairn survives without a duplicate, act-then-save books twice, and an in-memory agent loses its state", async () => {
-  const { exit, document } = await trial(createCliFolder(), TRAVEL, "--tasks", "3", "--seed", "48");
+  const { exit, document } = await trial(createCliFolder(), TRAVEL, "--tasks", "3", "--seed", "1086");
   expect(document).toMatchObject({ agent: "travel", countedBy: "other side", ok: true, failures: [], dir: null });
   const twice = (tool: string, of: string) => expect.objectContaining({ tool, of, times: 1 });
   expect(document).toMatchObject({
@@ -36,7 +40,7 @@ test("travel: cairn survives without a duplicate, act-then-save books twice, and
       },
       {
         ...{ strategy: "cairn", killed: 3, survived: 3, divergent: [], duplicates: [], missing: [] },
-        work: { repliesMax: 0, callsMax: 1 },
+        work: { repliesMax: 1, callsMax: 1 },
       },
     ],
   });
@@ -74,6 +78,30 @@ test("a third party's agent: its unsafe call is answered, and the external servi
   });
   expect(forgetful.exit).toBe(1);
   expect(existsSync(join(forgetful.dir ?? "", "cairn", "cairn.sqlite"))).toBe(true);
+});
+
+test.each([
+  ["false", 200, 1, [{ tool: "sendParcel", of: "customer-2", times: 1 }]],
+  ["true", 4_000, 0, []],
+])("a settle time that is %s is tried against a service that acts late", async (_, settleMs, exit, duplicates) => {
+  const here = createCliFolder();
+  const words = [LATE, "--tasks", "4", "--seed", "1", "--beat-seconds", "2", "--strategies", "cairn"];
+  const tried = await trial({ ...here, env: { ...here.env, SETTLE_MS: String(settleMs) } }, ...words);
+  expect(tried.document).toMatchObject({ strategies: [{ killed: 4, survived: 4, divergent: [], duplicates }] });
+  expect(tried.exit).toBe(exit);
+});
+
+test("a process that is killed during a call of the model or a tool loses that call, and its run nothing else", async () => {
+  const { exit, document } = await trial(createCliFolder(), TRAVEL, "--tasks", "3", "--seed", DURING);
+  const kills = { killed: 3, survived: 3, divergent: [], duplicates: [], missing: [] };
+  expect(document).toMatchObject({
+    strategies: [
+      { survived: 0 },
+      { survived: 3 },
+      { strategy: "cairn", ...kills, work: { repliesMax: 1, callsMax: 1 } },
+    ],
+  });
+  expect(exit).toBe(0);
 });
 
 test.each<[says: string, words: readonly string[], exit: number, code: string]>([
