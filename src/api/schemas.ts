@@ -12,6 +12,7 @@ import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { EndedRun } from "./problem.ts";
+import { hasText } from "../core/message.ts";
 import type { OpenGate, Shown, UnknownCall, WaitsFor } from "../operations/views.ts";
 
 const json = z.unknown().nonoptional().openapi({ description: "Any JSON." }) as z.ZodType<Json>;
@@ -79,7 +80,10 @@ export const messageHeaders = steeringHeaders.extend({
 
 export const messageBody = z
   .strictObject({
-    text: z.string().openapi({ description: `The message for the model, ${SIZES.messageBytesMax} bytes at most.` }),
+    text: z
+      .string()
+      .refine(hasText, "it has no text")
+      .openapi({ description: `The message for the model, ${SIZES.messageBytesMax} bytes at most.` }),
     id: key.optional().openapi({
       description:
         "The same id twice is one message; with another text it is refused (409 `MessageConflict`). Without an id each request is a message of its own.",

@@ -56,6 +56,9 @@ export function supervise(options: SuperviseOptions): Supervisor {
 /** Node 22 warns in each process that its SQLite is experimental. Users can do nothing about that. */
 export const NO_WARNINGS = "--disable-warning=ExperimentalWarning";
 
+/** Set by `cairn dev` for its server, so that the server names the command that the user typed. */
+export const STARTED_BY_DEV = "CAIRN_STARTED_BY_DEV";
+
 /**
  * Whether `CAIRN_HOLD` names fault points. An invalid value is refused here; otherwise every worker would fail on it
  * again and again.

@@ -70,3 +70,6 @@ export function wordsOf(parts: readonly Part[]): string {
 /** The text of the message; empty if there is no such message. */
 export const textOf = (messages: readonly Message[], id: string): string =>
   wordsOf(messages.find((message) => message.id === id)?.parts ?? []);
+
+/** Model providers refuse a message without text, so the run that got one would fail. */
+export const hasText = (text: string): boolean => text.trim() !== "";

@@ -1,4 +1,5 @@
 /** The operations that send one message to a run, as rows of the operation table. */
+import { hasText } from "../core/message.ts";
 import * as z from "zod";
 import { METERS } from "../core/policy/budget.ts";
 import { HELP } from "./help.ts";
@@ -31,9 +32,6 @@ const DECIDED = {
 } as const;
 
 /** The agent's code, which checks arguments that a human edited. */
-/** Model providers refuse a message without text, so the run that got one would fail. */
-const words = z.string().refine((text) => text.trim() !== "", "it has no text");
-
 async function agentOfRun({ world, agentOf }: OperationContext, of: string) {
   const row = await world.table.read(of, world.clock.now());
   return row === null ? null : agentOf(row.agent);
@@ -44,7 +42,10 @@ export const MESSAGE_ROWS = {
     ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
     help: HELP.send,
     // Without an ID each message is a new one.
-    input: runInput.extend({ text: words, id: z.string().nullable().default(null) }),
+    input: runInput.extend({
+      text: z.string().refine(hasText, "it has no text"),
+      id: z.string().nullable().default(null),
+    }),
     run: async (context, { run: to, text, id }): Promise<Sent & { readonly message: string }> => {
       const message = id ?? context.world.random.hex().slice(0, 32);
       const said = { run: to, text, by: context.by, id: message };

@@ -73,7 +73,8 @@ describe("serve", () => {
     expect(await stream.text()).toContain('event: end\ndata: {"status":"completed"}');
     expect(await (await fetch(url)).text()).toContain(run);
     running.child.kill("SIGTERM");
-    expect((await running.ended).exit).toBe(0);
+    const { exit, out } = await running.ended;
+    expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn serve")]);
   });
 
   it("says so when its port is taken, and drives nothing", async () => {
@@ -107,7 +108,8 @@ describe("dev", () => {
     expect(await get(`${server.url}/runs/${run}`)).toMatchObject({ agentVersion: "2" });
     expect(countMails(at)).toBe(1);
     running.child.kill("SIGTERM");
-    expect((await running.ended).exit).toBe(0);
+    const { exit, out } = await running.ended;
+    expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn dev")]);
   });
 
   it("goes on with the earlier code while a file is broken, and takes it once it is fixed", async () => {

@@ -14,7 +14,7 @@ import { setTimeout as elapse } from "node:timers/promises";
 import { EXIT } from "../errors.ts";
 import { settingsOf } from "../settings.ts";
 import { type Shell, printLines } from "../shell.ts";
-import { NO_WARNINGS } from "../supervise.ts";
+import { NO_WARNINGS, STARTED_BY_DEV } from "../supervise.ts";
 import { readSchedules } from "./firing.ts";
 import type { ServeFlags } from "./serve.ts";
 import { type Sources, changedIn, sourcesUnder } from "../sources.ts";
@@ -125,7 +125,7 @@ function startServer({ cwd, env, json, terminal }: Shell, flags: ServeFlags): Se
   );
   const isColoured = terminal.paintOut("bold", "x") !== "x";
   const child = spawn(process.execPath, [NO_WARNINGS, main, "serve", ...words, ...(json ? ["--json"] : [])], {
-    ...{ cwd, env: { ...env, ...(isColoured && { FORCE_COLOR: "1" }) }, detached: true },
+    ...{ cwd, env: { ...env, [STARTED_BY_DEV]: "1", ...(isColoured && { FORCE_COLOR: "1" }) }, detached: true },
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });
   if (child.stdout !== null) createInterface({ input: child.stdout }).on("line", terminal.out);

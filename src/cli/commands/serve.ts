@@ -16,6 +16,7 @@ import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
 import { keepFile, locateTyped } from "../locate.ts";
 import { type BeatFlags, type Shell, printLines } from "../shell.ts";
+import { STARTED_BY_DEV } from "../supervise.ts";
 import { type ToSupervise, openToSupervise, supervised } from "./work.ts";
 
 export interface ServeFlags extends BeatFlags {
@@ -40,7 +41,10 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
     throw portTaken(shell, { flags, cause });
   });
   try {
-    const { end } = supervised(shell, opened, { stop, command: "serve" });
+    const { end } = supervised(shell, opened, {
+      stop,
+      command: shell.env[STARTED_BY_DEV] === undefined ? "serve" : "dev",
+    });
     announce(shell, opened, listening);
     await wakeRunsThatWaitForCode(world);
     await end();

@@ -3,15 +3,16 @@ import { randomUUID } from "node:crypto";
 import { SIZES } from "../../codec/limits.ts";
 import type { Request } from "../../protocol/row.ts";
 import { type OperationContext, performOperation } from "../../operations/operation.ts";
+import { hasText } from "../../core/message.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import { type CliError, EXIT } from "../errors.ts";
+import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
 import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
 import { reportRequested } from "../render/accepted.ts";
 import { openRun, runGone, runUnreadable } from "./runs.ts";
 import type { Shell, StoreFlags } from "../shell.ts";
-import { short } from "../render/words.ts";
+import { commandLine, short } from "../render/words.ts";
 
 export interface SendFlags extends StoreFlags {
   readonly key?: string;
@@ -22,6 +23,7 @@ export async function sendWords(
   shell: Shell,
   of: { readonly run: string; readonly text: string; readonly flags: SendFlags },
 ): Promise<number> {
+  if (!hasText(of.text)) throw noText(of.run);
   const { opened, run } = await openRun(shell, of);
   const id = of.flags.key ?? randomUUID();
   const outcome = await performOperation(OPERATIONS.send, contextOf(shell, opened), { run, text: of.text, id });
@@ -88,6 +90,12 @@ function otherWords(shell: Shell, { run, id }: { readonly run: string; readonly 
     why: "one key names one message, so this text was not sent; send it with another key, or without --key",
     next: retyped(shell, "--key", "ANOTHER_KEY"),
   });
+}
+
+function noText(run: string): CliError {
+  const what = "the message cannot be sent";
+  const next = commandLine(["send", run, "no flights before nine"]);
+  return new CliError({ code: "Usage", exit: EXIT.usage, what, why: "it has no text", next });
 }
 
 function tooLarge(bytes: number): CliError {

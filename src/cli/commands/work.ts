@@ -50,7 +50,7 @@ interface Supervised {
 export function supervised(
   shell: Shell,
   { world, settings, supervision }: ToSupervise,
-  { stop, command }: { readonly stop: AbortSignal; readonly command: "work" | "serve" },
+  { stop, command }: { readonly stop: AbortSignal; readonly command: "work" | "serve" | "dev" },
 ): Supervised {
   const { terminal, json } = shell;
   const { clock } = world;

@@ -49,6 +49,8 @@ it("pauses after the present beat, accepts messages meanwhile, and continues aft
   const { out } = await runCairn(at, ["timeline", run]);
   expect(out.match(/says: a word from outside/g)).toHaveLength(1);
   expect(out).toMatch(/paused[^]*resumed[^]*■ completed/);
+  const empty = await runCairn(at, ["send", run, " "]);
+  expect([empty.exit, empty.err]).toEqual([2, expect.stringContaining("it has no text")]);
   const late = await runCairn(at, ["send", run, "too late"]);
   expect([late.exit, late.err]).toEqual([4, expect.stringContaining("error Late")]);
 });
