@@ -27,11 +27,15 @@ interface Manifest {
 
 /** Users pass their own zod schemas, so they choose its version. */
 const PEERS = new Set(["zod"]);
-/** Imported by the package as they are: peers, what the types mention, and the clients of AWS. */
-const STAYS = /^(zod|@ai-sdk\/provider|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
+/**
+ * Imported by the package as they are: what the types mention, and the clients of AWS. cairn's own schemas use a zod of
+ * the bundle: a command that loads no agent would otherwise spend most of its start on zod's hundred files. A schema of
+ * the user works with it, because zod reads schemas by their structure.
+ */
+const STAYS = /^(@ai-sdk\/provider|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
 
 /** Only the declarations import these. */
-const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema"]);
+const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);
 
 /** Worker processes are started by file. */
 const PROCESSES = ["worker", "held-worker", "chaos-worker", "loop-worker"].map((name) => `src/cli/workers/${name}.ts`);
@@ -61,7 +65,7 @@ async function bundle(sources: readonly string[]): Promise<readonly OutputChunk[
   const command = loads(["src/cli/process.ts"]);
   const worker = loads(["src/index.ts", "src/cli/workers/worker.ts"]);
   const input = Object.fromEntries(sources.map((file) => [file.replace(/^(\.\/)?src\/(.+)\.ts$/, "$2"), file]));
-  const build = await rolldown({ ...SOURCE, input, external: STAYS, plugins: [plugin] });
+  const build = await rolldown({ ...SOURCE, input, external: STAYS, plugins: [plugin, WITHOUT_LOCALES] });
   const groups = [
     { name: "command", test: command },
     { name: "worker", test: worker },
@@ -86,6 +90,12 @@ async function bundleMain(): Promise<void> {
 }
 
 const SOURCE = { cwd: ROOT, platform: "node", transform: { target: "node22.18" }, logLevel: "warn" } as const;
+/** cairn speaks English only: the messages of zod in fifty other languages stay out of the bundle. */
+const WITHOUT_LOCALES: Plugin = {
+  name: "without-locales",
+  load: (id) => (id.endsWith("/zod/v4/locales/index.js") ? "export {};" : null),
+};
+
 /** Names stay readable in stack traces. */
 const WRITTEN = {
   format: "esm",
