@@ -3,12 +3,66 @@ import { createHash } from "node:crypto";
 import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
 import canonicalizeJson from "canonicalize";
 import type { Json } from "../core/json.ts";
+import { SIZES } from "./limits.ts";
 
 /** The canonical text of a JSON value. Throws for any other value; use `asJson` for values of unknown origin. */
 export function canonical(value: unknown): string {
+  // `JSON.stringify` takes a fraction of the time.
+  const ordered = inOrder(value, SIZES.jsonDepthMax);
+  if (ordered !== UNCLEAR) return JSON.stringify(ordered);
   const text = canonicalizeJson(value);
   if (text === undefined) throw new TypeError("not a JSON value");
   return text;
+}
+
+const UNCLEAR = Symbol("unclear");
+
+/**
+ * The same data with its names in canonical order, so that `JSON.stringify` writes the canonical text. What was read from
+ * such a text is returned as it is. `UNCLEAR` for anything but plain data: the caller has a slower way.
+ */
+function inOrder(value: unknown, depthLeft: number): unknown {
+  if (typeof value === "string") return value.isWellFormed() ? value : UNCLEAR;
+  if (typeof value === "number") return Number.isFinite(value) ? value : UNCLEAR;
+  if (typeof value !== "object") return typeof value === "boolean" ? value : UNCLEAR;
+  if (value === null) return value;
+  if (depthLeft === 0 || "toJSON" in value) return UNCLEAR;
+  if (Array.isArray(value)) return listInOrder(value, depthLeft);
+  if (Object.getPrototypeOf(value) !== Object.prototype) return UNCLEAR;
+  return objectInOrder(value as Readonly<Record<string, unknown>>, depthLeft);
+}
+
+/** By index: a list with gaps is not clear. */
+function listInOrder(list: readonly unknown[], depthLeft: number): unknown {
+  let copy: unknown[] | null = null;
+  for (let index = 0; index < list.length; index += 1) {
+    const member = inOrder(list[index], depthLeft - 1);
+    if (member === UNCLEAR) return UNCLEAR;
+    if (member !== list[index]) copy ??= list.slice(0, index);
+    copy?.push(member);
+  }
+  return copy ?? list;
+}
+
+function objectInOrder(given: Readonly<Record<string, unknown>>, depthLeft: number): unknown {
+  const names = Object.keys(given);
+  let isSame = names.every((name, index) => index === 0 || (names[index - 1] ?? "") < name);
+  // An object keeps its names in the order in which they were added, apart from these.
+  if (!isSame && names.some((name) => /^\d/.test(name))) return UNCLEAR;
+  if (!isSame) names.sort();
+  const members: unknown[] = [];
+  for (const name of names) {
+    if (name === "__proto__" || !name.isWellFormed()) return UNCLEAR;
+    const before = given[name];
+    const member = before === undefined ? before : inOrder(before, depthLeft - 1);
+    if (member === UNCLEAR) return UNCLEAR;
+    isSame &&= member === before;
+    members.push(member);
+  }
+  if (isSame) return given;
+  const made: Record<string, unknown> = {};
+  for (const [index, name] of names.entries()) made[name] = members[index];
+  return made;
 }
 
 const texts = new WeakMap<object, string>();

@@ -209,19 +209,17 @@ const textOf = (commits: readonly CommitRecord[]): string =>
     })
     .join(",")}]`;
 
-/** A row has little room, and a table counts its bytes. */
-const JOURNAL_QUALITY = 4;
-
-/** The commits since the last snapshot, as the row stores them. */
+/** The commits since the last snapshot, as the row stores them. `quality`: of the compression (`StoredSizes`). */
 export function encodeJournal(
   commits: readonly CommitRecord[],
-  seal: { readonly of: JournalOf; readonly sign: Sign } | null = null,
+  of: { readonly seal?: { readonly of: JournalOf; readonly sign: Sign } | null; readonly quality?: number } = {},
 ): Uint8Array {
+  const { seal = null, quality } = of;
   const text = textOf(commits);
-  if (seal === null) return compress(text, JOURNAL_QUALITY);
+  if (seal === null) return compress(text, quality);
   const bare = canonicalOf({ commits: text });
   const sealed = withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare))));
-  return compress(sealed, JOURNAL_QUALITY);
+  return compress(sealed, quality);
 }
 
 const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string): string =>

@@ -31,18 +31,27 @@ export interface Conversation {
   readonly resultOf: (tool: string) => Json | undefined;
 }
 
+/** What needs a look at each message is made when the script asks for it. */
 export function conversationOf(prompt: LanguageModelV4Prompt): Conversation {
   const spoken = prompt.filter((message) => message.role !== "system");
-  const messages = spoken.map((message) => ({ role: message.role, text: textOf(message) }));
-  const first = messages.find(({ role }) => role === "user")?.text ?? "";
-  const calls = callsOf(prompt);
+  const first = spoken.find(({ role }) => role === "user");
+  const text = first === undefined ? "" : textOf(first);
+  let messages: Conversation["messages"] | null = null;
+  let calls: readonly ConversationCall[] | null = null;
   return {
     instructions: prompt.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n"),
-    task: { text: first, json: parsed(first) },
-    messages,
-    calls,
+    task: { text, json: parsed(text) },
+    get messages() {
+      return (messages ??= spoken.map((message) => ({ role: message.role, text: textOf(message) })));
+    },
+    get calls() {
+      return (calls ??= callsOf(prompt));
+    },
     turn: spoken.filter(({ role }) => role === "assistant").length,
-    resultOf: (tool) => calls.findLast((call) => call.tool === tool && call.outcome === "succeeded")?.result,
+    resultOf(tool) {
+      calls ??= callsOf(prompt);
+      return calls.findLast((call) => call.tool === tool && call.outcome === "succeeded")?.result;
+    },
   };
 }
 

@@ -17,19 +17,23 @@ import { AT, intended, invoked, replied, row, callPart, startedEvent } from "../
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { playScene } from "../slow/crash/play.ts";
 import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";
+import { FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 import { scriptedAgent, beatReply, rowOf, createHarness } from "../support/harness/harness.ts";
 
 type AttributeValue = Item[string];
 
 const entry = { execution: `${row().run}-${row().born}-1`, epoch: 4, retry: 1_000 };
-const journal = encodeJournal([
-  {
-    version: 7,
-    epoch: 5,
-    events: [startedEvent, replied([callPart("pay", { euros: 12 })]), intended("c1"), invoked("c1", 5)],
-  },
-]);
+const journal = encodeJournal(
+  [
+    {
+      version: 7,
+      epoch: 5,
+      events: [startedEvent, replied([callPart("pay", { euros: 12 })]), intended("c1"), invoked("c1", 5)],
+    },
+  ],
+  { quality: FEW_REQUESTS.journalQuality },
+);
 const claimed = {
   epoch: 5,
   entry,

@@ -1,8 +1,42 @@
 /** Canonical JSON, digests and compression: equal values have equal bytes, and damage is detected. */
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Unreadable, canonical, compress, decompress, digestOf, sha256 } from "../../src/codec/canonical.ts";
 
+/** Canonical JSON, written name by name. */
+function sortedText(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(sortedText).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const fields = Object.entries(value).filter(([, member]) => member !== undefined);
+  const sorted = fields.toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return `{${sorted.map(([name, member]) => `${JSON.stringify(name)}:${sortedText(member)}`).join(",")}}`;
+}
+
 describe("canonical JSON", () => {
+  test("is the same text in whatever order the names are", () => {
+    const name = fc.oneof(
+      fc.string(),
+      fc.constantFrom("a", "b", "B", "10", "9", "01", "", "ä", "toJSON", "constructor"),
+    );
+    const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        ...[fc.string(), fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constantFrom(null, true, -0)],
+        fc.array(tie("value"), { maxLength: 4 }),
+        fc.dictionary(name, fc.oneof(tie("value"), fc.constant(undefined)), { maxKeys: 6, noNullPrototype: true }),
+      ),
+    }));
+    fc.assert(
+      fc.property(value, (given) => {
+        const before = JSON.stringify(given);
+        const text = canonical(given);
+        expect(text).toBe(sortedText(given));
+        expect(canonical(JSON.parse(text))).toBe(text);
+        expect(JSON.stringify(given)).toBe(before);
+      }),
+    );
+  });
+
   // RFC 8785, section 3.2.3 and appendix B.
   test.each([
     ["names sorted by code units, at every depth", { b: 1, a: { d: 2, c: 3 } }, '{"a":{"c":3,"d":2},"b":1}'],

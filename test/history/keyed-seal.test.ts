@@ -138,7 +138,7 @@ describe("a journal", () => {
       expect.stringMatching(/^the journal: it has no seal/),
     );
     const sign = () => vouchFor(A, "journal", sha256("another one"));
-    change({ journal: encodeJournal(commits, { of: row, sign }) });
+    change({ journal: encodeJournal(commits, { seal: { of: row, sign } }) });
     expect((await verdict(harness, row.run, sealKeyRing([A]))).findings).toContainEqual(
       expect.stringMatching(/^the journal: it was not written/),
     );

@@ -30,9 +30,9 @@ async function objectsOf(sizes: StoredSizes) {
 }
 
 test("larger journals need fewer snapshots, and larger segments are fewer", async () => {
-  const small = await objectsOf({ journalBytesMax: 1_024, segmentBytes: 4_096 });
-  const longJournal = await objectsOf({ journalBytesMax: 8_192, segmentBytes: 4_096 });
-  const longSegments = await objectsOf({ journalBytesMax: 1_024, segmentBytes: 16_384 });
+  const small = await objectsOf({ ...FEW_BYTES, journalBytesMax: 1_024, segmentBytes: 4_096 });
+  const longJournal = await objectsOf({ ...FEW_BYTES, journalBytesMax: 8_192, segmentBytes: 4_096 });
+  const longSegments = await objectsOf({ ...FEW_BYTES, journalBytesMax: 1_024, segmentBytes: 16_384 });
   expect(longJournal.snapshots).toBeLessThan(small.snapshots / 2);
   expect(longSegments.segments).toBeLessThan(small.segments / 2);
   expect(longSegments.snapshots).toBe(small.snapshots);

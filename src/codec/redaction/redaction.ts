@@ -41,8 +41,8 @@ const REFERENCE = /(\[(?:secret [A-Z][A-Z0-9_]{0,63}|redacted [a-z-]{1,64})\])/;
 
 export function redactionOf(secrets: readonly KnownSecret[]): Redaction {
   const search = searchOf(secrets);
-  const text = (given: string): string => redactText(given, search());
-  const name = remembered(text);
+  const text = remembered((given) => redactText(given, search()), TEXTS);
+  const name = remembered(text, NAMES);
   const json = (given: Json, onReplaced: (replaced: Replaced) => void = () => {}): Json =>
     walk(given, { text, name, step: null, under: null, onReplaced, isTheirs: true }) as Json;
   const words = <T>(given: T): T =>
@@ -50,21 +50,33 @@ export function redactionOf(secrets: readonly KnownSecret[]): Redaction {
   return { text, json, words, event: (given) => redactEvent(given, words) };
 }
 
-const REMEMBERED_MAX = 1_000;
+/** Which texts are remembered as free of secrets, and how many. */
+interface Remembering {
+  readonly max: number;
+  readonly charactersMin: number;
+  readonly charactersMax: number;
+}
 
-function remembered(text: (text: string) => string): (name: string) => string {
-  const known = new Map<string, string>();
-  return (name) => {
-    const found = known.get(name);
-    if (found !== undefined) return found;
-    const clean = text(name);
-    // Do not cache large names or secrets.
-    if (clean === name && name.length <= NAME_CHARACTERS_MAX && known.size < REMEMBERED_MAX) known.set(name, name);
+const NAMES: Remembering = { max: 1_000, charactersMin: 0, charactersMax: 64 };
+/** A reply or a result is redacted as a value, and again with the event that holds it. */
+const TEXTS: Remembering = { max: 16, charactersMin: 65, charactersMax: 16 * 1024 };
+
+/** Texts with secrets are not remembered. */
+function remembered(text: (text: string) => string, { max, ...bounds }: Remembering): (given: string) => string {
+  const known = new Set<string>();
+  return (given) => {
+    if (given.length < bounds.charactersMin || given.length > bounds.charactersMax) return text(given);
+    if (known.has(given)) return given;
+    const clean = text(given);
+    if (clean !== given) return clean;
+    for (const oldest of known.size < max ? [] : known) {
+      known.delete(oldest);
+      break;
+    }
+    known.add(given);
     return clean;
   };
 }
-
-const NAME_CHARACTERS_MAX = 64;
 
 /** In an absorbed message, `message` is an ID and stays unchanged; in a failure, `message` is text and is redacted. */
 function redactEvent<E extends Event>(event: E, words: <T>(of: T) => T): E {

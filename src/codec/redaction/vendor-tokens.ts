@@ -111,6 +111,39 @@ const joined = (all: Tokens): string => all.flatMap(([, alternatives]) => altern
 const ANY = new RegExp(`${BEFORE}(?:${joined(TOKENS)})`, "g");
 const EACH = TOKENS.map(([name, alternatives]) => ({ name, is: new RegExp(`^(?:${alternatives.join("|")})$`) }));
 
-/** The text with every vendor token replaced by a reference. */
-export const withoutTokens = (text: string): string =>
-  text.replace(ANY, (found: string) => `[redacted ${EACH.find(({ is }) => is.test(found))?.name ?? "api-key"}]`);
+/** The least characters of a token. */
+const CHARACTERS_MIN = 15;
+/** The characters of tokens, and of what may be directly before one. */
+const OF_TOKENS = flagsOf("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.~%$=,+/:\\-");
+
+function flagsOf(characters: string): Uint8Array {
+  const flags = new Uint8Array(128);
+  for (const each of characters) flags[each.charCodeAt(0)] = 1;
+  return flags;
+}
+
+/** The text with every vendor token replaced by a reference. Only long rows of the characters of tokens are searched. */
+export function withoutTokens(text: string): string {
+  const isOne = (at: number): boolean => OF_TOKENS[text.charCodeAt(at)] === 1;
+  const parts: string[] = [];
+  let done = 0;
+  // A row of so many characters contains one of these places.
+  for (let at = CHARACTERS_MIN - 1; at < text.length; at += CHARACTERS_MIN) {
+    if (!isOne(at)) continue;
+    let from = at;
+    while (from > done && isOne(from - 1)) from -= 1;
+    let to = at + 1;
+    while (isOne(to)) to += 1;
+    at = to;
+    if (to - from < CHARACTERS_MIN) continue;
+    const row = text.slice(from, to);
+    const clean = withoutTokensIn(row);
+    if (clean === row) continue;
+    parts.push(text.slice(done, from), clean);
+    done = to;
+  }
+  return done === 0 ? text : parts.join("") + text.slice(done);
+}
+
+const withoutTokensIn = (row: string): string =>
+  row.replace(ANY, (found: string) => `[redacted ${EACH.find(({ is }) => is.test(found))?.name ?? "api-key"}]`);

@@ -72,11 +72,17 @@ async function storeContent(run: RunParts, options: CommitOptions): Promise<Cont
   const level = Math.max(levelIn(row), neededLevel({ state, events }));
   const commits = committed.journalWith(events);
   const sign = await signIn(run.world);
-  const journal = commits.length > 0 ? encodeJournal(commits, sign && { of: row, sign }) : null;
-  const fits = (journal?.byteLength ?? 0) <= run.world.sizes.journalBytesMax;
-  if (!fits && options.storeOutage !== undefined) return "tooLarge";
-  const stores = commits.length > 0 && options.storeOutage === undefined && (options.release || !fits);
-  if (!stores) return { snapshot: committed.checkpoint.snapshot, journal, level, commits, stored: null };
+  const isEmpty = commits.length === 0;
+  const { journalBytesMax, journalQuality } = run.world.sizes;
+  // A release stores a snapshot, so it needs no journal.
+  const stores = !isEmpty && options.release && options.storeOutage === undefined;
+  if (!stores) {
+    const seal = sign && { of: row, sign };
+    const journal = isEmpty ? null : encodeJournal(commits, { seal, quality: journalQuality });
+    const fits = (journal?.byteLength ?? 0) <= journalBytesMax;
+    if (fits) return { snapshot: committed.checkpoint.snapshot, journal, level, commits, stored: null };
+    if (options.storeOutage !== undefined) return "tooLarge";
+  }
   const stored = await committed.store({ version, level, commits, sign, state, leftMs: () => run.leftMs });
   return { snapshot: stored.snapshot, journal: null, level, commits, stored };
 }
