@@ -22,17 +22,20 @@ interface Manifest {
   readonly imports: Readonly<Record<string, string>>;
   readonly bin: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
   readonly [field: string]: unknown;
 }
 
 /** Users pass their own zod schemas, so they choose its version. */
 const PEERS = new Set(["zod"]);
 /**
- * Imported by the package as they are: what the types mention, and the clients of AWS. cairn's own schemas use a zod of
+ * Imported by the package as they are: optional peers, what the types mention, and the clients of AWS. cairn's own schemas use a zod of
  * the bundle: a command that loads no agent would otherwise spend most of its start on zod's hundred files. A schema of
  * the user works with it, because zod reads schemas by their structure.
  */
-const STAYS = /^(@ai-sdk\/provider|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
+const STAYS = /^(@ai-sdk\/provider|@langchain\/[a-z-]+|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
+/** Only an entry point of their own imports these, and it says which of them is missing. */
+const OPTIONAL_PEERS = ["@langchain/core", "@langchain/langgraph-checkpoint"];
 
 /** Only the declarations import these. */
 const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);
@@ -158,10 +161,10 @@ function importedBy(chunks: readonly OutputChunk[]): ReadonlySet<string> {
 }
 
 function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
-  const { name, version, description, license, type, dependencies } = manifest;
+  const { name, version, description, license, type, dependencies, devDependencies } = manifest;
   const built = (file: string): string => file.replace(/^\.?\/?src\//, "./dist/").replace(/\.ts$/, ".js");
   const versions = Object.entries(dependencies).filter(([each]) => imported.has(each) || FOR_TYPES.has(each));
-  const unlisted = [...imported].filter((each) => !(each in dependencies));
+  const unlisted = [...imported].filter((each) => !(each in dependencies) && !OPTIONAL_PEERS.includes(each));
   if (unlisted.length > 0) throw new Error(`imported, but not a dependency: ${unlisted.join(", ")}`);
   return {
     ...{ name, version, description, license, type },
@@ -176,7 +179,11 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
     ),
     files: ["dist", "templates"],
     dependencies: Object.fromEntries(versions.filter(([each]) => !PEERS.has(each))),
-    peerDependencies: Object.fromEntries(versions.filter(([each]) => PEERS.has(each))),
+    peerDependencies: Object.fromEntries([
+      ...versions.filter(([each]) => PEERS.has(each)),
+      ...OPTIONAL_PEERS.map((each) => [each, devDependencies[each]]),
+    ]),
+    peerDependenciesMeta: Object.fromEntries(OPTIONAL_PEERS.map((each) => [each, { optional: true }])),
   };
 }
 

@@ -56,7 +56,7 @@ const RULES: readonly rules.Rule[] = [
   {
     says: "the environment is read by composition roots",
     where:
-      /^src\/(?!client\/open-endpoint\.ts$|cli\/(process|workers\/(worker|held-worker|chaos-worker|loop-worker))\.ts$)/,
+      /^src\/(?!client\/open-store\.ts$|cli\/(process|workers\/(worker|held-worker|chaos-worker|loop-worker))\.ts$)/,
     check: rules.readingEnvironment,
     bites: [
       ["src/sdk/x.ts", "const key = process.env.KEY;"],

@@ -1,35 +1,14 @@
 /** An endpoint over stores that this process opens: the API in memory, so that a store answers like a server. */
 import { hostname, userInfo } from "node:os";
 import { createApi } from "../api/app.ts";
-import { CliError } from "../cli/errors.ts";
-import { openSettled } from "../cli/open.ts";
-import { settingsOf } from "../cli/settings.ts";
-import type { StoreFlags, Surroundings } from "../cli/shell.ts";
-import { WORLDS } from "../cli/worlds.ts";
-import { sentenceOf } from "../codec/value.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { Agents } from "./client.ts";
 import type { StoreTarget } from "./targets.ts";
-import type { OpenedWorld } from "../ports/world-provider.ts";
-import { CairnError } from "./errors.ts";
+import { openStore } from "./open-store.ts";
 import type { Endpoint } from "./request.ts";
 
 /** No request leaves the process. */
 const URL_HERE = "http://cairn.local";
-
-/** Opens a store as the command line does: its settings come from the options, the environment and the config. */
-async function open(shell: Surroundings, flags: StoreFlags): Promise<OpenedWorld> {
-  try {
-    return await openSettled(shell, await settingsOf(shell, flags), { create: true });
-  } catch (cause) {
-    if (cause instanceof CliError) {
-      const { code, what, why, facts = {} } = cause.trouble;
-      throw new CairnError(`${what}: ${why}`, { code, status: null, facts, cause });
-    }
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "StoreUnusable";
-    throw new CairnError(sentenceOf(cause), { code, status: null, cause });
-  }
-}
 
 export async function openEndpoint<Known extends Agents>({
   store,
@@ -38,9 +17,7 @@ export async function openEndpoint<Known extends Agents>({
   tenant = DEFAULT_TENANT,
   by = `${userInfo().username}@${hostname()}`,
 }: StoreTarget<Known>): Promise<{ readonly endpoint: Endpoint; readonly close: () => Promise<void> }> {
-  const shell = { argv: [], env: process.env, cwd: process.cwd(), worlds: WORLDS };
-  const flags = { ...(store !== undefined && { store }), ...(name !== undefined && { world: name }) };
-  const opened = await open(shell, flags);
+  const opened = await openStore({ store, world: name });
   const { world } = opened;
   const known = Object.values(agents ?? {});
   const api = createApi<object>({

@@ -8,6 +8,7 @@
  * - `ambiguous` as in RunTable. Putting the same bytes again is always safe.
  * - Rejects only with `StoreUnreachable`.
  */
+import type { Durable } from "../core/policy/durability.ts";
 import type { Ambiguous } from "./run-table.ts";
 
 export type PutOutcome = { readonly kind: "stored" } | { readonly kind: "exists" } | Ambiguous;
@@ -20,7 +21,8 @@ export interface FoundKey {
 }
 
 export interface ObjectStore {
-  put(key: string, bytes: Uint8Array): Promise<PutOutcome>;
+  /** `durable` as in a commit; for a caller that writes no row afterwards. A store that always waits ignores it. */
+  put(key: string, bytes: Uint8Array, durable?: Durable): Promise<PutOutcome>;
   get(key: string): Promise<Uint8Array | null>;
   /**
    * The first keys after `after` in the order of their UTF-8 bytes, at most `limit`. Fewer do not mean that there are no

@@ -24,10 +24,10 @@ export function worldWithFaultPoints(world: World, onFaultPoint: OnFaultPoint): 
     },
     objects: {
       ...objects,
-      put: (key, bytes) => {
+      put: (key, bytes, durable) => {
         const version = /\/snapshots\/0*(\d+)-/.exec(key)?.[1];
-        if (version === undefined) return objects.put(key, bytes);
-        return around(onFaultPoint, { name: "put", at: version }, () => objects.put(key, bytes));
+        if (version === undefined) return objects.put(key, bytes, durable);
+        return around(onFaultPoint, { name: "put", at: version }, () => objects.put(key, bytes, durable));
       },
     },
   };

@@ -83,6 +83,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     ours: /^src\/(core|ports|operations|codec|api|cli)\//,
     packages: /^(zod|node:os)$/,
   },
+  "src/langgraph": {
+    ours: /^src\/(ports|history|client)\//,
+    packages: /^(zod|@langchain\/(core|langgraph-checkpoint)(\/.+)?|node:(crypto|util))$/,
+  },
   "src/index.ts": { ours: /^src\/(sdk|ports|core)\//, packages: /^$/ },
   "cairn.config.ts": { ours: /^src\/sdk\/config\.ts$/, packages: /^$/ },
   "vitest.config.ts": { ours: /^$/, packages: /^vitest$/ },
@@ -109,7 +113,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   test: {
     ours: /^(src|agents|scripts|functions|infra|localstack)\/|^[^/]+$/,
     packages:
-      /^(vitest|fast-check|asl-validator|@hono\/node-server|@secretlint\/.+|cairn-run|zod|@ai-sdk\/.+|node:.+)$/,
+      /^(vitest|fast-check|asl-validator|@hono\/node-server|@langchain\/.+|@secretlint\/.+|cairn-run|zod|@ai-sdk\/.+|node:.+)$/,
   },
 };
 

@@ -15,9 +15,9 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = syst
   const page = store.rows.prepare("SELECT key, putAt FROM objects WHERE key > ? ORDER BY key LIMIT ?");
   const removeSome = removerOf(store);
   return {
-    put: async (key, bytes) => {
-      // The commit that names it makes it durable.
-      const { changes } = reaching(store, () => insert.run(key, bytes, clock.now()), "later");
+    put: async (key, bytes, durable = "later") => {
+      // By default the commit that names it makes it durable.
+      const { changes } = reaching(store, () => insert.run(key, bytes, clock.now()), durable);
       return { kind: changes === 1 ? "stored" : "exists" };
     },
     get: async (key) => {
