@@ -29,9 +29,9 @@ interface Manifest {
 /** Users pass their own zod schemas, so they choose its version. */
 const PEERS = new Set(["zod"]);
 /**
- * Imported by the package as they are: optional peers, what the types mention, and the clients of AWS. cairn's own schemas use a zod of
- * the bundle: a command that loads no agent would otherwise spend most of its start on zod's hundred files. A schema of
- * the user works with it, because zod reads schemas by their structure.
+ * Imported by the package as they are: optional peers, what the types mention, and the clients of AWS. cairn's own
+ * schemas use a zod of the bundle: a command that loads no agent would otherwise spend most of its start on zod's hundred
+ * files. A schema of the user works with it, because zod reads schemas by their structure.
  */
 const STAYS = /^(@ai-sdk\/provider|@langchain\/[a-z-]+|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
 /** Only an entry point of their own imports these, and it says which of them is missing. */
