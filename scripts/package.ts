@@ -1,6 +1,6 @@
 /**
  * `npm run package`: builds the package that users install, in `build/cairn-run`. `npm pack ./build/cairn-run` makes
- * the tarball.
+ * the tarball. Beside it, `build/create-cairn-run` is the package that `npm create cairn-run` runs.
  *
  * The JavaScript is one bundle, split into chunks that the entry points share. So a command loads few files, and a class
  * such as `OutcomeUnknown` is one class for the library, the command line and the workers. Packages that users or AWS
@@ -54,6 +54,7 @@ async function main(): Promise<void> {
   writeFileSync(join(OUT, "package.json"), `${JSON.stringify(packed(manifest, imported), null, 2)}\n`);
   cpSync(join(ROOT, "templates"), join(OUT, "templates"), { recursive: true, filter: (from) => !from.includes("/.") });
   for (const file of ["README.md", "LICENSE"]) cpSync(join(ROOT, file), join(OUT, file));
+  writeCreate(manifest);
   const files = filesIn(OUT);
   const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
   console.log(`${relative(ROOT, OUT)}: ${files.length} files, ${Math.round(bytes / 1_000)} KB`);
@@ -185,6 +186,17 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
     ]),
     peerDependenciesMeta: Object.fromEntries(OPTIONAL_PEERS.map((each) => [each, { optional: true }])),
   };
+}
+
+/** The package behind `npm create cairn-run`, with the version of this one, which it runs. */
+function writeCreate({ name, version, license }: Manifest): void {
+  const create = join(ROOT, "packages", `create-${name}`);
+  const out = join(ROOT, "build", `create-${name}`);
+  cpSync(create, out, { recursive: true });
+  cpSync(join(ROOT, "LICENSE"), join(out, "LICENSE"));
+  const own = JSON.parse(readFileSync(join(create, "package.json"), "utf8")) as Manifest;
+  const filled = { ...own, version, license, dependencies: { [name]: version } };
+  writeFileSync(join(out, "package.json"), `${JSON.stringify(filled, null, 2)}\n`);
 }
 
 const filesIn = (dir: string): readonly string[] =>

@@ -9,7 +9,7 @@ export function addProjects(program: Command, { shell, ends }: Into): void {
     .description("write a new project with an agent, its tests and its config into an empty folder")
     .addOption(
       new Option("--template <name>", "what the agent shows: tools and an approval, or also a schedule")
-        .choices(["basic", "scheduled"])
+        .choices(["basic", "scheduled", "orders"])
         .default("basic"),
     )
     .action(async (dir: string, _, command: Command) =>

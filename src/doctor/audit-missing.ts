@@ -80,11 +80,13 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
         `${names} may leave work that continues after the call: neither a timeout nor the end of a process stops it`,
       "wait for that work before the tool returns, and start no detached process",
     ),
-  budget: ({ budget }) =>
+  budget: (agent) =>
     about(
-      METERS.flatMap(([meter, name]) => ((budget[meter] ?? null) === null ? [name] : [])),
+      unlimited(agent).map(([, name]) => name),
       (names) => `nothing limits ${names}`,
-      'write budget: { usd, tokens, wall: "2h", toolCalls }',
+      `add to its budget: ${unlimited(agent)
+        .map(([, , limit]) => limit)
+        .join(", ")}`,
     ),
   done: ({ done }) =>
     done.length > 0
@@ -115,13 +117,17 @@ const leavesWork = (...functions: readonly unknown[]): boolean =>
 const DAY_MS = 24 * 3_600_000;
 const hours = (ms: number): number => Math.round(ms / 360_000) / 10;
 
-const METERS: readonly (readonly [Meter, string])[] = [
-  ["microUsd", "money"],
-  ["tokens", "tokens"],
-  ["beats", "beats"],
-  ["wallMs", "time at work"],
-  ["toolCalls", "tool calls"],
+/** Each meter in words, and a limit as a budget declares it. */
+const METERS: readonly (readonly [meter: Meter, name: string, limit: string])[] = [
+  ["microUsd", "money", "usd: 1"],
+  ["tokens", "tokens", "tokens: 500_000"],
+  ["beats", "beats", "beats: 50"],
+  ["wallMs", "time at work", 'wall: "2h"'],
+  ["toolCalls", "tool calls", "toolCalls: 100"],
 ];
+
+const unlimited = ({ budget }: Pick<Agent, "budget">): typeof METERS =>
+  METERS.filter(([meter]) => (budget[meter] ?? null) === null);
 
 const namesOf = (tools: readonly ToolAudit[], is: (tool: ToolAudit) => boolean): readonly string[] =>
   tools.filter(is).map(({ tool }) => tool);

@@ -117,6 +117,10 @@ test("each missing declaration is named with what to write", () => {
   expect(why["decision"]).toContain("after a process death in fire an operator has to decide");
   expect(why["timeout"]).toContain("fire may take longer than the 45000 ms");
   expect(why["budget"]).toBe("nothing limits money, tokens, time at work, tool calls");
+  const budget = audit({ ...bare, budget: { ...bare.budget, tokens: 9, toolCalls: 9 } }, LIMITS).missing.find(
+    ({ what }) => what === "budget",
+  );
+  expect(budget?.mend).toBe('add to its budget: usd: 1, wall: "2h"');
   expect(why["crack"]).toContain("oscillation, prematureStop");
   expect(why["retention"]).toContain("removed after 12 hours, and an approval may take 24");
   expect(missing.every(({ mend }) => mend.length > 10)).toBe(true);

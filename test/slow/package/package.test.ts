@@ -6,6 +6,7 @@ import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
@@ -165,11 +166,31 @@ test.each([
   expect(ran).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(# |ℹ )pass 3$/m) });
 });
 
+/** How many files each folder of a template's office has. */
+const officeIn = (project: string, ...kinds: readonly string[]): readonly number[] =>
+  kinds.map((kind) => readdirSync(join(project, ".office", kind)).length);
+
+/** Reservations, payments and parcels that were sent. The queue is emptied first, by its own process. */
+function warehouseIn(project: string): readonly number[] {
+  const words = [join("agents", "orders", "dispatcher.ts"), "--once"];
+  const { stdout } = spawnSync(process.execPath, words, { cwd: project, encoding: "utf8" });
+  expect(stdout).toBe("parcel of A-2 sent to ben@example.org\n");
+  using database = new DatabaseSync(join(project, ".warehouse", "warehouse.sqlite"));
+  const tables = ["reservations WHERE released = 0", "payments", "parcels WHERE sent IS NOT NULL"];
+  return tables.map((table) => Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]));
+}
+
 const REFUND = { order: "A-2", complaint: "There was no lamp." };
 
 describe.each([
-  { template: "basic", agent: "refunds", input: REFUND, effects: ["refunds", "mails"] },
-  { template: "scheduled", agent: "digest", input: { team: "support" }, effects: ["handed-over", "posts"] },
+  { template: "basic", agent: "refunds", input: REFUND, effects: (at: string) => officeIn(at, "refunds", "mails") },
+  {
+    template: "scheduled",
+    agent: "digest",
+    input: { team: "support" },
+    effects: (at: string) => officeIn(at, "handed-over", "posts"),
+  },
+  { template: "orders", agent: "orders", input: { order: "A-2" }, effects: warehouseIn },
 ])("a project from the template $template", ({ template, agent, input, effects }) => {
   const project = (): string => join(dir, `my ${template}`);
   const run = (program: string, ...words: readonly string[]) => {
@@ -203,8 +224,19 @@ describe.each([
     } finally {
       process.kill(-(second.pid ?? 0), "SIGTERM");
     }
-    for (const kind of effects) expect(readdirSync(join(project(), ".office", kind))).toHaveLength(1);
+    expect(new Set(effects(project()))).toEqual(new Set([1]));
   });
+});
+
+test("npm create makes a project with the package, under a name of its own if none is typed", () => {
+  const [packed = ""] = npm("pack", join(ROOT, "build", "create-cairn-run"), "--silent")
+    .trim()
+    .split("\n");
+  npm("install", packed);
+  const created = spawnSync("npx", ["create-cairn-run", "--template", "orders"], { cwd: dir, encoding: "utf8" });
+  expect(created).toMatchObject({ status: 0, stderr: "" });
+  expect(created.stdout).toContain("my-agents has a new project, from the template orders");
+  expect(existsSync(join(dir, "my-agents", "agents", "orders", "agent.ts"))).toBe(true);
 });
 
 test("init replaces no file, and says what is there", () => {

@@ -10,6 +10,7 @@ import { type CliFolder, runCairn, createCliFolder } from "../../support/process
 const AGENTS = join(import.meta.dirname, "..", "..", "..", "agents");
 const INVOICE = join(AGENTS, "invoice", "agent.ts");
 const TRAVEL = join(AGENTS, "travel", "agent.ts");
+const ORDERS = join(AGENTS, "..", "templates", "orders", "agents", "orders", "agent.ts");
 const LATE = join(import.meta.dirname, "..", "..", "process", "fixtures", "late-service-agent.ts");
 const THIRD_PARTY = join(import.meta.dirname, "..", "..", "process", "fixtures", "third-party-agent.ts");
 
@@ -89,6 +90,15 @@ test.each([
   const tried = await trial({ ...here, env: { ...here.env, SETTLE_MS: String(settleMs) } }, ...words);
   expect(tried.document).toMatchObject({ strategies: [{ killed: 4, survived: 4, divergent: [], duplicates }] });
   expect(tried.exit).toBe(exit);
+});
+
+test("the template orders: its database shows one reservation, payment and parcel for each order", async () => {
+  const { exit, document } = await trial(createCliFolder(), ORDERS, "--tasks", "4", "--strategies", "cairn");
+  expect(document).toMatchObject({
+    ...{ countedBy: "other side", notDuring: ["takePayment"], failures: [] },
+    strategies: [{ killed: 4, survived: 4, divergent: [], duplicates: [], missing: [], answers: { approved: 2 } }],
+  });
+  expect(exit).toBe(0);
 });
 
 test("a process that is killed during a call of the model or a tool loses that call, and its run nothing else", async () => {
