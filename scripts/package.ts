@@ -162,13 +162,13 @@ function importedBy(chunks: readonly OutputChunk[]): ReadonlySet<string> {
 }
 
 function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
-  const { name, version, description, license, type, dependencies, devDependencies } = manifest;
+  const { name, version, description, license, type, repository, dependencies, devDependencies } = manifest;
   const built = (file: string): string => file.replace(/^\.?\/?src\//, "./dist/").replace(/\.ts$/, ".js");
   const versions = Object.entries(dependencies).filter(([each]) => imported.has(each) || FOR_TYPES.has(each));
   const unlisted = [...imported].filter((each) => !(each in dependencies) && !OPTIONAL_PEERS.includes(each));
   if (unlisted.length > 0) throw new Error(`imported, but not a dependency: ${unlisted.join(", ")}`);
   return {
-    ...{ name, version, description, license, type },
+    ...{ name, version, description, license, type, repository },
     engines: { node: ">=22.18" },
     bin: Object.fromEntries(Object.entries(manifest.bin).map(([bin, file]) => [bin, built(file)])),
     imports: Object.fromEntries(Object.entries(manifest.imports).map(([path, file]) => [path, built(file)])),

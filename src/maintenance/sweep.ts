@@ -98,7 +98,8 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
 function tellDoubt(world: World): void {
   const aheadMs = world.clock.now() - world.clock.earliest();
   if (aheadMs === 0) return;
-  const why = `two clocks differ by ${Math.round(aheadMs / 1_000)} s: until they agree, data that has expired by only one of them is kept`;
+  const gap = aheadMs < 1_000 ? `${Math.ceil(aheadMs)} ms` : `${Math.round(aheadMs / 1_000)} s`;
+  const why = `two clocks differ by ${gap}: until they agree, data that has expired by only one of them is kept`;
   alarm(world, "", { what: "ClockDoubted", why });
 }
 

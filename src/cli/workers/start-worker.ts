@@ -100,7 +100,7 @@ function agentsOf(of: {
 /** Prints what an operator should see to stderr. The supervisor passes it through. */
 const telemetry: Telemetry = {
   record: ({ run, level, what, detail }) => {
-    if (level === "alarm") print(`alarm ${what} ${run}: ${detail["why"] ?? ""}`);
+    if (level === "alarm") print(`alarm ${what}${run === "" ? "" : ` ${run}`}: ${detail["why"] ?? ""}`);
     else if (what === "PhaseStuck") print(`${run} is still ${detail["label"]}, for ${detail["seconds"]} s now`);
     else if (what === "log") print(`${run} ${detail["tool"]}: ${detail["line"]}`);
   },
