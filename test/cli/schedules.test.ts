@@ -68,3 +68,11 @@ describe("a firing", () => {
     );
   });
 });
+
+it.each([
+  [800, "20:00:00  local-abcdefgh  continues now"],
+  [3_000, "20:00:00  local-abcdefgh  continues in 3s"],
+])("a pause of %i ms is printed by when the run continues", (pauseMs, text) => {
+  const moved = { kind: "moved", execution: "x", run: RUN, state: "Wait", readyAt: NOW + pauseMs } as const;
+  expect(renderSupervision(moved, PAGE)).toBe(text);
+});

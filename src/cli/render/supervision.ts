@@ -96,7 +96,7 @@ function whyOf({ how, error }: Of<"attemptFailed" | "sweepFailed" | "upkeepFaile
 function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Page): string | null {
   const pauses = readyAt !== null && readyAt > now + 50;
   if (state === "End" || (!pauses && state !== "Rescue")) return null;
-  const when = readyAt === null || !pauses ? "now" : relative(readyAt, now);
+  const when = readyAt === null || !pauses || readyAt - now < 1_000 ? "now" : relative(readyAt, now);
   switch (state) {
     case "Beat":
       return paint("yellow", `${shortRun(run)}  is retried ${when}`);
