@@ -1,5 +1,5 @@
 /** Canonical JSON (RFC 8785), digests and compression: equal values have equal bytes and therefore equal digests. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { brotliCompressSync, brotliDecompressSync, constants } from "node:zlib";
 import canonicalizeJson from "canonicalize";
 import type { Json } from "../core/json.ts";
@@ -93,7 +93,7 @@ export const canonicalOf = (members: Readonly<Record<string, string>>): string =
     .join(",")}}`;
 
 /** The SHA-256 digest in lower-case hex. Text is hashed as UTF-8. */
-export const sha256 = (content: string | Uint8Array): string => createHash("sha256").update(content).digest("hex");
+export const sha256 = (content: string | Uint8Array): string => hash("sha256", content);
 
 export const digestOf = (value: Json): string => sha256(canonical(value));
 
@@ -111,10 +111,17 @@ export function compress(content: string | Uint8Array, quality = QUALITY): Uint8
   return brotliCompressSync(bytes, { params });
 }
 
+const KNOWN_BYTES_MAX = 2 * 1024 * 1024;
+const UNKNOWN_BYTES = 64 * 1024;
+/** The least that zlib accepts. */
+const CHUNK_BYTES_MIN = 64;
+
 /** Throws `Unreadable`, which names `what`, when the bytes are not Brotli or decompress to more than `bytesMax`. */
 export function decompress(bytes: Uint8Array, { what, bytesMax }: { what: string; bytesMax: number }): Buffer {
+  // Most sizes are known. Then the text arrives in one piece, and none is copied.
+  const chunkSize = bytesMax > KNOWN_BYTES_MAX ? UNKNOWN_BYTES : Math.max(bytesMax, CHUNK_BYTES_MIN);
   try {
-    return brotliDecompressSync(bytes, { maxOutputLength: bytesMax });
+    return brotliDecompressSync(bytes, { maxOutputLength: bytesMax, chunkSize });
   } catch (error) {
     throw new Unreadable(`${what} cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`);
   }

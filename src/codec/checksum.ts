@@ -7,7 +7,7 @@
  *
  * The fields and their order are part of the format. A field that is added later needs a checksum of its own.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { metersOf } from "../core/policy/budget.ts";
 import { levelIn } from "../core/levels.ts";
 import type { Commit, Row } from "../protocol/row.ts";
@@ -48,4 +48,4 @@ const DIGEST_BYTES = 8;
 const DIGEST_CHARACTERS = 11;
 
 const digest = (content: string | Uint8Array): string =>
-  createHash("sha256").update(content).digest().subarray(0, DIGEST_BYTES).toString("base64url");
+  hash("sha256", content, "buffer").subarray(0, DIGEST_BYTES).toString("base64url");

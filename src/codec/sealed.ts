@@ -41,11 +41,11 @@ export function encodeSealed(of: SealedEvents): EncodedSealed {
 
 /** Throws `Unreadable` when the bytes do not match the reference or have an unknown format. */
 export function decodeSealed(ref: SealedRef, bytes: Uint8Array): SealedEvents {
-  const text = decompress(bytes, { what: `sealed events ${ref.key}`, bytesMax: ref.bytes }).toString("utf8");
+  const text = decompress(bytes, { what: `sealed events ${ref.key}`, bytesMax: ref.bytes });
   if (sha256(text) !== ref.digest) {
     throw new Unreadable(`sealed events ${ref.key} do not match the digest of their reference`, "DigestMismatch");
   }
-  const raw: unknown = JSON.parse(text);
+  const raw: unknown = JSON.parse(text.toString("utf8"));
   assertFormat((raw as { format?: unknown }).format, `sealed events ${ref.key}`);
   const found = document.safeParse(raw);
   if (!found.success) throw new Unreadable(`sealed events ${ref.key}: ${z.prettifyError(found.error)}`);

@@ -137,10 +137,12 @@ export type SchemaCheck = "always" | "unlessOwn";
 /** Throws `Unreadable` when the bytes do not match the pointer, or have an unknown format or level. */
 export function decodeSnapshot(pointer: SnapshotPointer, bytes: Uint8Array, schema: SchemaCheck = "always"): Snapshot {
   const bounds = { what: `snapshot ${pointer.key}`, bytesMax: SNAPSHOT_BYTES_MAX };
-  const text = decompress(bytes, bounds).toString("utf8");
-  if (sha256(text) !== pointer.digest) {
+  const content = decompress(bytes, bounds);
+  // The bytes, and not the text: hashing a text encodes it again.
+  if (sha256(content) !== pointer.digest) {
     throw new Unreadable(`snapshot ${pointer.key} does not match the digest of its pointer`, "DigestMismatch");
   }
+  const text = content.toString("utf8");
   const raw: unknown = JSON.parse(text);
   const { voucher: seal, ...snapshot } = documentIn(raw, { what: `snapshot ${pointer.key}`, schema });
   if (seal === undefined) return snapshot;

@@ -9,6 +9,7 @@
 import { SIZES } from "./limits.ts";
 import type { Message } from "../core/message.ts";
 import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
+import { prefixMemo } from "./prefix-memo.ts";
 import { type SegmentRef, messages as messagesSchema } from "./schema/state.ts";
 
 export interface Segment {
@@ -38,16 +39,23 @@ export function cut(messages: readonly Message[], segmentBytes: number): Cut {
 }
 
 /** The bytes of the segment's object in the object store. */
-export const encodeSegment = (segment: Segment): Uint8Array => compress(canonical(segment.members));
+export function encodeSegment(segment: Segment): Uint8Array {
+  const text = texts.get(segment) ?? canonical(segment.members);
+  texts.delete(segment);
+  return compress(text);
+}
+
+/** The texts of segments that were cut and not yet stored. */
+const texts = new WeakMap<Segment, string>();
 
 /**
  * A segment from its object's bytes. Throws `Unreadable` when the bytes do not match the manifest entry. `isChecked`: the
  * schema holds, because a process of this level named the segment.
  */
 export function decodeSegment(ref: SegmentRef, bytes: Uint8Array, isChecked = false): Segment {
-  const text = decompress(bytes, { what: `segment ${ref.sha256}`, bytesMax: ref.bytes }).toString("utf8");
+  const text = decompress(bytes, { what: `segment ${ref.sha256}`, bytesMax: ref.bytes });
   if (sha256(text) !== ref.sha256) throw new Unreadable(`segment ${ref.sha256} does not match the digest in its name`);
-  const raw: unknown = JSON.parse(text);
+  const raw: unknown = JSON.parse(text.toString("utf8"));
   const members = isChecked ? (raw as readonly Message[]) : checkedMessages(raw, ref);
   if (members.length !== ref.count) throw new Unreadable(`segment ${ref.sha256} has another number of messages`);
   const segment = { ref, members };
@@ -62,17 +70,26 @@ function checkedMessages(raw: unknown, { sha256: name }: SegmentRef): readonly M
 }
 
 /** The end index of each full chunk: a chunk ends with the message that reaches the size limit. */
-function chunkEnds(messages: readonly Message[], segmentBytes: number): number[] {
-  const ends: number[] = [];
-  let bytes = 0;
-  for (const [index, message] of messages.entries()) {
-    bytes += sizeOf(message);
-    if (bytes < segmentBytes) continue;
-    ends.push(index + 1);
-    bytes = 0;
-  }
-  return ends;
+function chunkEnds(messages: readonly Message[], segmentBytes: number): readonly number[] {
+  const known = endsBySize.get(segmentBytes) ?? growingEnds(segmentBytes);
+  endsBySize.set(segmentBytes, known);
+  return known(messages).ends;
 }
+
+const endsBySize = new Map<number, ReturnType<typeof growingEnds>>();
+
+const growingEnds = (segmentBytes: number) =>
+  prefixMemo({
+    start: () => ({ ends: [] as number[], count: 0, bytes: 0 }),
+    copy: ({ ends, ...rest }) => ({ ...rest, ends: [...ends] }),
+    add: (cutting, message) => {
+      cutting.count += 1;
+      cutting.bytes += sizeOf(message);
+      if (cutting.bytes < segmentBytes) return;
+      cutting.ends.push(cutting.count);
+      cutting.bytes = 0;
+    },
+  });
 
 /** How many chunks each segment contains, largest first: the digits of the chunk count in base `segmentFanIn`. */
 function groupSizes(chunks: number): number[] {
@@ -108,6 +125,7 @@ function segmentOf(members: readonly Message[]): Segment {
   const text = canonical(members);
   const ref = { sha256: sha256(text), count: members.length, bytes: Buffer.byteLength(text, "utf8") };
   const segment = { ref, members };
+  texts.set(segment, text);
   remember(segment);
   return segment;
 }

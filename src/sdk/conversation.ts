@@ -39,7 +39,10 @@ export function conversationOf(prompt: LanguageModelV4Prompt): Conversation {
   let messages: Conversation["messages"] | null = null;
   let calls: readonly ConversationCall[] | null = null;
   return {
-    instructions: prompt.flatMap((message) => (message.role === "system" ? [message.content] : [])).join("\n"),
+    instructions: prompt
+      .filter((message) => message.role === "system")
+      .map(({ content }) => content)
+      .join("\n"),
     task: { text, json: parsed(text) },
     get messages() {
       return (messages ??= spoken.map((message) => ({ role: message.role, text: textOf(message) })));
