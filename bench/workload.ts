@@ -31,9 +31,11 @@ export function sized(of: {
       reply: ({ turn }) => {
         called(turn);
         performed.model += 1;
-        if (turn >= beats) return { text: "done", ...delay };
+        // Named, since counting them would take time that no other loop pays.
+        const tokens = { tokensIn: 1_000, tokensOut: 400 };
+        if (turn >= beats) return { text: "done", ...tokens, ...delay };
         const calls = [{ tool: turn % 2 === 0 ? "look" : "write", args: { turn } }];
-        return { text: prose(turn, 1_500), calls, ...delay };
+        return { text: prose(turn, 1_500), calls, ...tokens, ...delay };
       },
     }),
     topology: { kind: "react", maxBeats: beats + 1 },

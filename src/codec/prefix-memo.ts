@@ -18,7 +18,7 @@ export function prefixMemo<T>({ start, copy, add }: Growing<T>): (messages: read
   return (messages) => {
     const [first] = messages;
     const last = first === undefined ? undefined : known.get(first);
-    const isPrefix = last?.messages.every((message, index) => message === messages[index]) === true;
+    const isPrefix = last !== undefined && beginsWith(messages, last.messages);
     if (isPrefix && last.messages.length === messages.length) return last.result;
     const result = isPrefix ? copy(last.result) : start();
     for (const message of messages.slice(isPrefix ? last.messages.length : 0)) add(result, message);
@@ -26,4 +26,10 @@ export function prefixMemo<T>({ start, copy, add }: Growing<T>): (messages: read
     if (first !== undefined) known.set(first, { messages: [...messages], result });
     return result;
   };
+}
+
+/** In a loop, without a function: it looks at each message of the run, many times per beat. */
+function beginsWith(messages: readonly Message[], prefix: readonly Message[]): boolean {
+  for (let index = 0; index < prefix.length; index += 1) if (messages[index] !== prefix[index]) return false;
+  return true;
 }

@@ -33,24 +33,29 @@ export interface Conversation {
 
 /** What needs a look at each message is made when the script asks for it. */
 export function conversationOf(prompt: LanguageModelV4Prompt): Conversation {
-  const spoken = prompt.filter((message) => message.role !== "system");
-  const first = spoken.find(({ role }) => role === "user");
-  const text = first === undefined ? "" : textOf(first);
+  const instructions: string[] = [];
+  let turn = 0;
+  let text: string | null = null;
+  for (const message of prompt) {
+    if (message.role === "system") instructions.push(message.content);
+    else if (message.role === "assistant") turn += 1;
+    else if (message.role === "user") text ??= textOf(message);
+  }
+  const task = text ?? "";
   let messages: Conversation["messages"] | null = null;
   let calls: readonly ConversationCall[] | null = null;
   return {
-    instructions: prompt
-      .filter((message) => message.role === "system")
-      .map(({ content }) => content)
-      .join("\n"),
-    task: { text, json: parsed(text) },
+    instructions: instructions.join("\n"),
+    task: { text: task, json: parsed(task) },
     get messages() {
-      return (messages ??= spoken.map((message) => ({ role: message.role, text: textOf(message) })));
+      return (messages ??= prompt
+        .filter((message) => message.role !== "system")
+        .map((message) => ({ role: message.role, text: textOf(message) })));
     },
     get calls() {
       return (calls ??= callsOf(prompt));
     },
-    turn: spoken.filter(({ role }) => role === "assistant").length,
+    turn,
     resultOf(tool) {
       calls ??= callsOf(prompt);
       return calls.findLast((call) => call.tool === tool && call.outcome === "succeeded")?.result;
