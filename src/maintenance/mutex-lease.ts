@@ -6,7 +6,7 @@ import type { World } from "../ports/world.ts";
 import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import { patient, resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 
-interface Stretch {
+export interface Stretch {
   readonly hasTime: () => boolean;
   /** Sets the cursor at which the next invocation continues if this one ends now, for whatever reason. */
   readonly reached: (cursor: string | null) => void;

@@ -5,7 +5,6 @@
  */
 import { Unreadable } from "../codec/canonical.ts";
 import { newerBy } from "../codec/row.ts";
-import { sentenceOf } from "../codec/value.ts";
 import type { Failure } from "../core/event.ts";
 import { TIMES } from "../protocol/limits.ts";
 import { type Trouble, forceEnd, tooManyDeaths } from "../core/policy/recovery.ts";
@@ -13,7 +12,7 @@ import type { State } from "../core/state.ts";
 import type { Payload, Task, TaskResult } from "../protocol/chain.ts";
 import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
 import type { Invocation } from "../ports/tasks.ts";
-import { StoreUnreachable, type World } from "../ports/world.ts";
+import type { World } from "../ports/world.ts";
 import { ActiveRun } from "../engine/context/active-run.ts";
 import { Fenced } from "../engine/context/fenced.ts";
 import { recordRedrive } from "../engine/context/record-redrive.ts";
@@ -26,10 +25,9 @@ import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 import { keepCursor, withMutexLease } from "./mutex-lease.ts";
 import { ALL, DEPLOYMENT, sweptAll } from "./sweep-of-all.ts";
+import { pageJudge } from "./sweep-page.ts";
 
 const SWEEP_PAGE = 100;
-/** After this many consecutive runs for which a store did not answer, the sweep treats the store as unavailable. */
-const UNANSWERED_MAX = 5;
 
 export interface SweepOptions {
   /** The ID of the deployed code. Runs that back off are retried at once after a change. Null: it is not known. */
@@ -49,6 +47,8 @@ export interface SweepOptions {
  * Schedule 79: a run whose execution cannot be described, or whose row cannot be decoded, raises an alarm and is
  * skipped; the next sweep meets it again. If a store is unavailable for all runs, the sweep ends instead of waiting for
  * each run.
+ *
+ * Several runs of a page are judged at once (`sweep-page.ts`).
  */
 export async function sweep(world: World, invocation: Invocation, options: SweepOptions = {}): Promise<TaskResult> {
   let judged: number | null = null;
@@ -56,7 +56,7 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
   const isNew = deployment !== null && (await world.leases.cursorOf(DEPLOYMENT)) !== deployment;
   const isOfAll = isNew || !(await sweptAll(world));
   let [isWhole, isOver] = [false, false];
-  let unanswered = 0;
+  const judgePage = pageJudge(world);
   let waits = NO_WAITS;
   await withMutexLease(world, invocation, {
     name: "sweep",
@@ -67,17 +67,14 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
       const page = await world.table.alive({ limit: SWEEP_PAGE, after, now, ...(isOfAll ? {} : { dueBy: now }) });
       for (const { run, why } of page.damaged)
         alarm(world, run, { what: "Unreadable", why: `its row is damaged: ${why}` });
-      let behind = after;
-      for (const [index, row] of page.rows.entries()) {
-        if (index > 0 && !hasTime()) return behind;
-        behind = page.behind[index] ?? null;
-        waits = includeWait(waits, row, world.clock.now());
-        reached(behind);
-        const lost = await guarded(world, row, () => sweepOne(world, { invocation, row, isNew }));
-        unanswered = lost === null ? 0 : unanswered + 1;
-        if (lost !== null && unanswered >= UNANSWERED_MAX) throw lost;
-        judged += 1;
-      }
+      const { rows, behind } = page;
+      const begun = await judgePage({
+        ...{ rows, behind, hasTime, reached },
+        judge: (row) => sweepOne(world, { invocation, row, isNew }),
+      });
+      for (const row of rows.slice(0, begun)) waits = includeWait(waits, row, world.clock.now());
+      judged += begun;
+      if (begun < rows.length) return behind[begun - 1] ?? after;
       isOver = page.next === null;
       return page.next;
     },
@@ -101,20 +98,6 @@ function tellDoubt(world: World): void {
   const gap = aheadMs < 1_000 ? `${Math.ceil(aheadMs)} ms` : `${Math.round(aheadMs / 1_000)} s`;
   const why = `two clocks differ by ${gap}: until they agree, data that has expired by only one of them is kept`;
   alarm(world, "", { what: "ClockDoubted", why });
-}
-
-/**
- * Judges one run; a failure becomes an alarm, so that it does not stop the sweep of the other runs. Returns the error
- * if a store did not answer, otherwise null.
- */
-async function guarded(world: World, row: Row, judge: () => Promise<void>): Promise<StoreUnreachable | null> {
-  try {
-    await judge();
-    return null;
-  } catch (error) {
-    alarm(world, row.run, { what: "SweepFailed", why: sentenceOf(error) });
-    return error instanceof StoreUnreachable ? error : null;
-  }
 }
 
 async function sweepOne(

@@ -3,35 +3,22 @@ import { describe, expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { beginRun, runnerOf } from "../support/harness/drive.ts";
+import { runnerOf } from "../support/harness/drive.ts";
 import {
   type SupervisedHarness,
-  endExecution,
   invocation,
   createSupervisedHarness,
   sweep,
   passTime,
 } from "../support/harness/supervised-harness.ts";
+import { runsWithoutExecution } from "../support/runs/abandoned-runs.ts";
 import { BEAT_MS, scriptedAgent, rowOf } from "../support/harness/harness.ts";
-
-/** Live runs whose executions have ended, newest first: a sweep starts a new execution of each. */
-async function abandonedRuns(harness: SupervisedHarness, count: number): Promise<readonly string[]> {
-  const runs: string[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const payload = await beginRun(harness.world, scriptedAgent({}), {});
-    endExecution(harness, payload);
-    runs.unshift(payload.run);
-    passTime(harness, 1);
-  }
-  passTime(harness);
-  return runs;
-}
 
 /** A world whose chain cannot describe these runs, and the runs about which a sweep asked it, in order. */
 function withoutResponse(harness: SupervisedHarness, isMute: (run: string) => boolean) {
   const asked: string[] = [];
   const start: World["chain"]["start"] = async (name, payload) => {
-    if (asked.at(-1) !== payload.run) asked.push(payload.run);
+    if (payload.chain === 1) asked.push(payload.run);
     if (isMute(payload.run)) throw new StoreUnreachable("the executions cannot be described");
     return harness.world.chain.start(name, payload);
   };
@@ -44,7 +31,7 @@ const chains = (harness: SupervisedHarness, runs: readonly string[]): readonly n
 describe("a run whose execution cannot be described", () => {
   test("is skipped with an alarm, and judged again by the next sweep", async () => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 3);
+    const runs = await runsWithoutExecution(harness, 3);
     const [, poison = ""] = runs;
     await sweep(harness, withoutResponse(harness, (run) => run === poison).world);
     expect(chains(harness, runs)).toEqual([2, 1, 2]);
@@ -56,7 +43,7 @@ describe("a run whose execution cannot be described", () => {
 
   test("does not end the sweep when several such runs are spread over a page", async () => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 20);
+    const runs = await runsWithoutExecution(harness, 20);
     const poisoned = runs.filter((_, index) => index % 2 === 0);
     await sweep(harness, withoutResponse(harness, (run) => poisoned.includes(run)).world);
     expect(chains(harness, runs).filter((chain) => chain === 2)).toHaveLength(10);
@@ -65,24 +52,24 @@ describe("a run whose execution cannot be described", () => {
 });
 
 describe("a store that is unavailable for all runs", () => {
-  test("ends the sweep after five runs, and the next sweep continues after them", async () => {
+  test("ends the sweep after five runs and those under way, and the next sweep continues after them", async () => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 12);
+    const runs = await runsWithoutExecution(harness, 50);
     const away = withoutResponse(harness, () => true);
     await expect(sweep(harness, away.world)).rejects.toThrow(StoreUnreachable);
-    expect(away.asked).toEqual(runs.slice(0, 5));
+    expect(away.asked).toEqual(runs.slice(0, 20));
     await expect(sweep(harness, away.world)).rejects.toThrow(StoreUnreachable);
-    expect(away.asked).toEqual(runs.slice(0, 10));
+    expect(away.asked).toEqual(runs.slice(0, 40));
     const back = withoutResponse(harness, () => false);
     await sweep(harness, back.world);
-    expect(back.asked).toEqual(runs.slice(10));
+    expect([...new Set(back.asked)]).toEqual(runs.slice(40));
     await sweep(harness, back.world);
     expect(chains(harness, runs)).toEqual(runs.map(() => 2));
   });
 
   test("starves no run forever when only the newest five fail", async () => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 150);
+    const runs = await runsWithoutExecution(harness, 150);
     const half = withoutResponse(harness, (run) => runs.slice(0, 5).includes(run));
     await expect(sweep(harness, half.world)).rejects.toThrow(StoreUnreachable);
     await sweep(harness, half.world);
@@ -91,7 +78,7 @@ describe("a store that is unavailable for all runs", () => {
 
   test("ends the sweep at once and keeps the cursor when it returns no page", async () => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 150);
+    const runs = await runsWithoutExecution(harness, 150);
     let pages = 0;
     const alive: World["table"]["alive"] = async (query) => {
       pages += 1;
@@ -109,20 +96,22 @@ describe("a store that is unavailable for all runs", () => {
 describe("a sweep that runs out of time", () => {
   test("continues with the next run in the next sweep, so that slow runs starve no other", async () => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 30);
+    const runs = await runsWithoutExecution(harness, 30);
     const slow = withoutResponse(harness, () => false);
     const start: World["chain"]["start"] = (name, payload) => {
       passTime(harness, BEAT_MS / 4);
       return slow.world.chain.start(name, payload);
     };
     const world = { ...slow.world, chain: { ...slow.world.chain, start } };
-    for (let round = 0; round < 30 && slow.asked.length < runs.length; round += 1) await sweep(harness, world);
+    let sweeps = 0;
+    for (; slow.asked.length < runs.length && sweeps < 9; sweeps += 1) await sweep(harness, world);
     expect(slow.asked).toEqual(runs);
+    expect(sweeps).toBe(2);
   });
 
   test("has saved its cursor when it is killed while it waits for one run", async () => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 3);
+    const runs = await runsWithoutExecution(harness, 3);
     const stuck: World["chain"]["start"] = () => new Promise(() => undefined);
     const world = { ...harness.world, chain: { ...harness.world.chain, start: stuck } };
     const { deadline } = invocation(harness);
@@ -151,7 +140,7 @@ describe("a row that cannot be decoded", () => {
     ["has a status that is none", (row) => ({ ...row, status: "runninh" })],
   ])("that %s is named by an alarm, stays unchanged, and does not stop the sweep of other runs", async (_, to) => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 5);
+    const runs = await runsWithoutExecution(harness, 5);
     const [, poison = ""] = runs;
     const found = to(rowOf(harness, poison));
     garbage(harness, poison, found);
@@ -169,7 +158,7 @@ describe("a row that cannot be decoded", () => {
 
   test("is never the row at which a page ends", async () => {
     const harness = createSupervisedHarness();
-    const runs = await abandonedRuns(harness, 205);
+    const runs = await runsWithoutExecution(harness, 205);
     for (const index of [0, 99, 100, 204]) garbage(harness, runs[index] as string, {});
     await sweep(harness);
     const left = runs.filter((run) => harness.world.store.rows.get(run)?.chain === 1);

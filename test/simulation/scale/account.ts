@@ -8,6 +8,8 @@ import { seededRandom } from "../../../src/adapters/memory/clock.ts";
 import { resolveAmbiguousWrite, patient } from "../../../src/history/resolve-ambiguous-write.ts";
 import type { CreateOutcome, RunTable } from "../../../src/ports/run-table.ts";
 import { type DynamoTable, type Network, dynamoTable } from "../../support/aws/dynamo-table.ts";
+import { performInLanes } from "../../../src/maintenance/lanes.ts";
+import { SWEEP_LANES } from "../../../src/maintenance/sweep-page.ts";
 import { seededChoices } from "../seeded-choices.ts";
 import { type Machine, runExecution } from "./execution.ts";
 import { type Fault, newRun } from "./invocation.ts";
@@ -154,11 +156,16 @@ async function start(account: Account, run: string): Promise<void> {
     patient({ clock: time, random: machine.random, until: time.now() + 60_000 }),
   );
   if (created.row === undefined) throw new Error(`${run} was not created: ${created.kind}`);
+  if (!(await startInTries(account, created.row))) site.tally.add("starts left to the sweeper");
+}
+
+async function startInTries(account: Account, row: Row): Promise<boolean> {
+  const { site } = account;
   for (let tries = 1; tries <= START_TRIES; tries += 1) {
-    if (await startExecution(account, created.row)) return;
-    await time.wait(around(site, 100 * 2 ** tries));
+    if (await startExecution(account, row)) return true;
+    await site.time.wait(around(site, 100 * 2 ** tries));
   }
-  site.tally.add("starts left to the sweeper");
+  return false;
 }
 
 /** False: Step Functions throttles. A name that was used starts nothing. */
@@ -190,10 +197,14 @@ async function sweeps(account: Account, runs: number): Promise<void> {
     let after: string | null = null;
     do {
       const page = await table.alive({ limit: SWEEP_PAGE, after, now: site.time.now() });
-      for (const row of page.rows) {
-        site.tally.add("rows that a sweep read");
-        if (row.status === "queued") await startExecution(account, row);
-      }
+      site.tally.add("rows that a sweep read", page.rows.length);
+      await performInLanes({
+        ...{ items: page.rows, lanes: SWEEP_LANES, mayBegin: () => true, oldest: () => undefined },
+        perform: async (row) => row.status !== "queued" || startInTries(account, row),
+        finished: (isDone) => {
+          if (!isDone) site.tally.add("starts left to the next sweep");
+        },
+      });
       after = page.next;
     } while (after !== null);
     site.tally.add("sweeps");

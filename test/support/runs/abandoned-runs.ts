@@ -1,6 +1,6 @@
 /** Abandoned runs, as a sweeper finds them. */
 import { beginRun, attemptBeat, runnerOf } from "../harness/drive.ts";
-import { type SupervisedHarness, endExecution, driveUntil } from "../harness/supervised-harness.ts";
+import { type SupervisedHarness, endExecution, driveUntil, passTime } from "../harness/supervised-harness.ts";
 import { scriptedAgent, callsThenFinal, dieInTool, beatReply, rowOf } from "../harness/harness.ts";
 
 /** A run that waits for an operator, parked by its execution. */
@@ -27,4 +27,17 @@ export async function runDeadInTool(harness: SupervisedHarness, effect: "keyed" 
   await dieInTool(harness, { payload, agent });
   endExecution(harness, payload);
   return { agent, payload, run: payload.run, row: rowOf(harness, payload.run) };
+}
+
+/** Live runs whose executions have ended, newest first: a sweep starts a new execution of each. */
+export async function runsWithoutExecution(harness: SupervisedHarness, count: number): Promise<readonly string[]> {
+  const runs: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const payload = await beginRun(harness.world, scriptedAgent({}), {});
+    endExecution(harness, payload);
+    runs.unshift(payload.run);
+    passTime(harness, 1);
+  }
+  passTime(harness);
+  return runs;
 }

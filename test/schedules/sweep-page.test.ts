@@ -1,0 +1,101 @@
+/** A sweep that judges several runs at once, and is killed, or waits for ever, at any of its calls. */
+import { describe, expect, test } from "vitest";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
+import type { World } from "../../src/ports/world.ts";
+import { runnerOf } from "../support/harness/drive.ts";
+import { BEAT_MS, SKEW_MS, neverSettles, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import { flushPromises } from "../support/harness/chain-steps.ts";
+import {
+  type SupervisedHarness,
+  createSupervisedHarness,
+  executionNameOf,
+  invocation,
+  passTime,
+  sweep,
+} from "../support/harness/supervised-harness.ts";
+import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
+import { wrapPorts } from "../support/harness/ports.ts";
+import { runsWithoutExecution } from "../support/runs/abandoned-runs.ts";
+
+/** The runs that no sweep has given an execution. */
+const missed = (harness: SupervisedHarness, runs: readonly string[]): readonly string[] =>
+  runs.filter((run) => {
+    const row = rowOf(harness, run);
+    return row.chain === 1 || !harness.world.chain.executions.has(executionNameOf(row));
+  });
+
+/** A sweep that may never return, up to where it makes no more calls; then its deadline and its lease pass. */
+async function sweepUntilKilled(harness: SupervisedHarness, world: World): Promise<void> {
+  let calls = 0;
+  const counted = wrapPorts(world, async ({ send }) => {
+    calls += 1;
+    return send();
+  });
+  void runTask(runnerOf(counted, scriptedAgent({})))({ kind: "sweep" }, invocation(harness));
+  for (let seen = -1; seen !== calls;) {
+    seen = calls;
+    await flushPromises();
+  }
+  passTime(harness, BEAT_MS);
+  await flushPromises();
+  passTime(harness, SKEW_MS);
+}
+
+/** A world in which no call returns from this one on, but its mutex lease can be taken. Says whether there was one. */
+function silentFrom(world: World, at: number): { readonly world: World; readonly wasReached: () => boolean } {
+  let count = 0;
+  const mine = wrapPorts(world, async ({ port, send }) => {
+    if (port === "leases") return send();
+    count += 1;
+    return count > at ? neverSettles() : send();
+  });
+  return { world: mine, wasReached: () => count > at };
+}
+
+describe("schedule 150: a sweep judges several runs at once", () => {
+  test("and waits for ever at any call: the next one passes over one run, and the one after it over none", async () => {
+    let [calls, passedOver] = [0, 0];
+    for (let isOver = false; !isOver; calls += 1) {
+      const harness = createSupervisedHarness();
+      const runs = await runsWithoutExecution(harness, 20);
+      const silent = silentFrom(harness.world, calls);
+      await sweepUntilKilled(harness, silent.world);
+      isOver = !silent.wasReached();
+      await sweep(harness);
+      const left = missed(harness, runs).length;
+      expect(left).toBeLessThanOrEqual(1);
+      passedOver += left;
+      await sweep(harness);
+      expect(missed(harness, runs)).toEqual([]);
+    }
+    expect(calls).toBeGreaterThan(80);
+    expect(passedOver).toBeGreaterThan(40);
+  });
+
+  test("and is killed at any call, with no time to save its cursor: the next one misses no run", async () => {
+    const crashes = await forEachCrashPoint(async (crash) => {
+      const harness = createSupervisedHarness();
+      const runs = await runsWithoutExecution(harness, 20);
+      const dying = crashAtCall(harness.world, crash);
+      const hasSurvived = await dying.survives((world) => sweep(harness, world));
+      passTime(harness, BEAT_MS + SKEW_MS);
+      await sweep(harness);
+      expect(missed(harness, runs)).toEqual([]);
+      return hasSurvived;
+    });
+    expect(crashes).toBeGreaterThan(160);
+  });
+
+  test("and some hang each time: each sweep passes over one of them, and all others are judged", async () => {
+    const harness = createSupervisedHarness();
+    const runs = await runsWithoutExecution(harness, 130);
+    const hanging = new Set([0, 1, 50].map((index) => runs[index]));
+    const start: World["chain"]["start"] = (name, payload) =>
+      hanging.has(payload.run) ? neverSettles() : harness.world.chain.start(name, payload);
+    const world = { ...harness.world, chain: { ...harness.world.chain, start } };
+    for (let round = 0; round < 4; round += 1) await sweepUntilKilled(harness, world);
+    expect(new Set(missed(harness, runs))).toEqual(hanging);
+    await sweep(harness);
+    expect(missed(harness, runs)).toEqual([]);
+  });
+});
