@@ -1,6 +1,5 @@
 /** The commands that check an agent and its environment before it runs in earnest. */
 import { type Command, InvalidArgumentError } from "commander";
-import { HELP } from "../operations/help.ts";
 import { STRATEGIES } from "../chaos/strategy.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import type { ChaosFlags } from "./commands/chaos.ts";
@@ -52,12 +51,6 @@ export function addChecking(program: Command, { shell, ends }: Into): void {
           flags: command.optsWithGlobals<RolloutFlags>(),
         }),
       ),
-    );
-  program
-    .command("restored")
-    .description(HELP.restored)
-    .action(async (_, command: Command) =>
-      ends((await import("./commands/restored.ts")).fenceStore(shell, command.optsWithGlobals())),
     );
   addChaos(program, { shell, ends });
 }

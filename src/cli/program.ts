@@ -7,6 +7,7 @@ import { CliError, EXIT, errorDocument, renderError } from "./errors.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 import type { DecisionFlags } from "./commands/approve.ts";
 import { GRANT_OPTIONS } from "./commands/budget.ts";
+import { addBackups } from "./program-backups.ts";
 import { addChecking } from "./program-checking.ts";
 import { addProjects } from "./program-projects.ts";
 import { addRecorded } from "./program-recorded.ts";
@@ -41,6 +42,7 @@ async function parse(shell: Shell, version: string): Promise<number> {
   addSteering(program, { shell, ends });
   addLooking(program, { shell, ends });
   addRecorded(program, { shell, ends });
+  addBackups(program, { shell, ends });
   addChecking(program, { shell, ends });
   if (shell.argv.length === 0) {
     program.outputHelp();

@@ -8,6 +8,7 @@
  */
 import type { Incarnation } from "../protocol/row.ts";
 import type { Limits } from "../protocol/limits.ts";
+import type { Backups } from "./backups.ts";
 import type { Diagnosis } from "./diagnosis.ts";
 import type { RolloutPort } from "./rollout.ts";
 import type { SealKeys } from "./seal-keys.ts";
@@ -122,6 +123,8 @@ export interface ConfiguredWorld {
   readonly agents: AgentSource;
   /** Null if the world publishes no versions of its code. */
   readonly rollout: (() => Promise<RolloutPort>) | null;
+  /** Null if its services have backups of their own. */
+  readonly backups: Backups | null;
 }
 
 export interface OpenWorldOptions {

@@ -81,6 +81,7 @@ function deployment(names: Names): ConfiguredWorld {
       kind: "deployed",
       why: "on AWS the functions run the agents of the config that they were deployed with; name it there and deploy",
     },
+    backups: null,
     rollout: async () => {
       const { rolloutOf } = await import("./machine/rollout.ts");
       const { readingClients } = await import("./doctor/reading-clients.ts");

@@ -17,6 +17,7 @@ import type {
 import type { Limits } from "../../protocol/limits.ts";
 import { agentFileOf, rememberAgentFile } from "./workers/agent-files.ts";
 import { LOCAL_CHECKS, type StoreLook } from "./checks.ts";
+import { restoreBackup, takeBackup } from "./store/backups.ts";
 import { type Store, openStore } from "./store/database.ts";
 import { inspectStore } from "./inspection.ts";
 import { supervisorOf } from "./workers/processes.ts";
@@ -57,6 +58,18 @@ function localStore(at: Located): ConfiguredWorld {
     diagnose: async (options) => diagnosis(at, options),
     agents: { kind: "files" },
     rollout: null,
+    backups: {
+      take: async ({ file, onShare }) => {
+        const store = openStore({ dir, create: false });
+        try {
+          return await takeBackup(store, { file, onShare });
+        } finally {
+          store.close();
+        }
+      },
+      restore: ({ file, options, settle }) =>
+        restoreBackup({ file, dir, settle: (store) => settle(openedWorld(at, { ...options, store }).world) }),
+    },
   };
 }
 
@@ -69,9 +82,15 @@ const isThere = (dir: string): boolean =>
  */
 const SILENT = { record: (): void => {} };
 
-function openedStore(at: Located, { create, limits, sealKeys, check }: OpenWorldOptions): OpenedWorld {
-  const { dir, env, cwd } = at;
-  const store = openStore({ dir, create, ...(check !== undefined && { check }) });
+function openedStore({ dir, ...at }: Located, { create, check, ...options }: OpenWorldOptions): OpenedWorld {
+  return openedWorld(at, { ...options, store: openStore({ dir, create, ...(check !== undefined && { check }) }) });
+}
+
+function openedWorld(
+  { env, cwd }: Places,
+  of: Omit<OpenWorldOptions, "create" | "check"> & { readonly store: Store },
+): OpenedWorld {
+  const { store, limits, sealKeys } = of;
   const secrets = localSecrets({ store, env, file: join(cwd, ".env") });
   const current = (): number | null => supervisorOf(store)?.pid ?? null;
   return {

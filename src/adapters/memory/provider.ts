@@ -32,6 +32,7 @@ export function memoryProvider(clock: Clock): WorldProvider {
     diagnose: async () => ({ checks: [], hints: ["not kept: the runs of this world end with its process"] }),
     agents: { kind: "files" },
     rollout: null,
+    backups: null,
   };
   return {
     name: "memory",

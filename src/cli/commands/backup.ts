@@ -1,0 +1,131 @@
+/** `cairn backup FILE` and `cairn restore FILE`: the embedded store as one file, and a store from such a file. */
+import { resolve } from "node:path";
+import { setTimeout as elapse } from "node:timers/promises";
+import { performOperation } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import type { Damaged } from "../../ports/run-table.ts";
+import { BackupRefused, type Backups } from "../../ports/backups.ts";
+import type { World } from "../../ports/world.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { retyped } from "../input.ts";
+import { contextOf } from "../perform.ts";
+import { commandLine, count, grouped } from "../render/words.ts";
+import { sealKeysOf } from "../seal-keys.ts";
+import { type Settings, settingsOf } from "../settings.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+
+interface Asked {
+  readonly file: string;
+  readonly flags: StoreFlags;
+}
+
+/** What the restored store has of runs that had not ended. */
+interface Fenced {
+  readonly runs: readonly string[];
+  readonly damaged: readonly Damaged[];
+}
+
+export async function backUp(shell: Shell, { file: typed, flags }: Asked): Promise<number> {
+  const settings = await settingsOf(shell, flags);
+  const backups = backupsOf(settings);
+  const { command, world } = settings;
+  const file = resolve(shell.cwd, typed);
+  if (!world.isThere()) {
+    const what = `there is no store at ${world.place}`;
+    const why = "only what exists can be backed up";
+    throw new CliError({ code: "StoreMissing", exit: EXIT.store, what, why, next: command("start", "AGENT") });
+  }
+  const { terminal } = shell;
+  const what = `backing up ${world.place}`;
+  terminal.waitFor(what);
+  const onShare = (share: number): void => terminal.waitFor(`${what}: ${Math.floor(share * 100)} %`);
+  const { bytes } = await refusals(shell, () => backups.take({ file, onShare }));
+  terminal.waitFor(null);
+  if (shell.json) printDocument(shell, { store: world.place, file, bytes });
+  else {
+    terminal.out(`${terminal.paintOut("bold", file)}  ${grouped(Math.ceil(bytes / 1024))} KB, checked`);
+    terminal.out(
+      "it holds tasks, messages and results: protect it like the store; seal keys and secrets are not in it",
+    );
+    terminal.out(`restore it: ${terminal.paintOut("bold", commandLine(["restore", file, "--store", "DIR"]))}`);
+  }
+  return EXIT.done;
+}
+
+export async function restore(shell: Shell, { file: typed, flags }: Asked): Promise<number> {
+  const settings = await settingsOf(shell, flags);
+  const backups = backupsOf(settings);
+  const { world, provider, limits, command } = settings;
+  const { terminal } = shell;
+  const file = resolve(shell.cwd, typed);
+  const sealKeys = await sealKeysOf(shell, provider);
+  terminal.waitFor(`restoring ${file}`);
+  let restored: Fenced = { runs: [], damaged: [] };
+  const settle = async (opened: World): Promise<void> => {
+    restored = await fenceAll(shell, opened);
+  };
+  await refusals(shell, () => backups.restore({ file, options: { limits, sealKeys }, settle }));
+  terminal.waitFor(null);
+  const { runs, damaged } = restored;
+  if (shell.json) {
+    printDocument(shell, { file, store: world.place, runs, damaged });
+    return EXIT.done;
+  }
+  terminal.out(`${terminal.paintOut("bold", world.place)} has the state of the backup`);
+  terminal.out(`fenced and paused ${count(runs.length, "run")} that had not ended when the backup was taken`);
+  for (const run of runs) terminal.out(`  ${run}  ${command("show", run)}`);
+  for (const { run, why } of damaged)
+    terminal.out(`not fenced: ${run} is damaged (${why}); see ${command("verify", run)}`);
+  terminal.out("what a run did after the backup has happened, and this store does not know it: the run repeats it.");
+  terminal.out("keyed calls repeat under the same keys; check the external services of all other calls, then");
+  terminal.out(`  ${command("resume", "RUN")} continues a run, ${command("cancel", "RUN")} ends it`);
+  return EXIT.done;
+}
+
+/**
+ * Fences all runs. A run may be held by the lease of a beat that ran during the backup. Its request may still take
+ * effect until that lease ends, so the restore waits for it.
+ */
+async function fenceAll(shell: Shell, world: World): Promise<Fenced> {
+  for (;;) {
+    const { restored } = await performOperation(OPERATIONS.restored, contextOf(shell, { world }), {});
+    const { runs, held, damaged } = restored;
+    if (held.length === 0) return { runs, damaged };
+    const until = Math.max(...held.map((each) => each.until));
+    const seconds = Math.ceil((until - world.clock.now()) / 1_000);
+    shell.terminal.waitFor(`waiting up to ${seconds} s: ${count(held.length, "run")} had a beat during the backup`);
+    await elapse(Math.max(LOOK_MS, Math.min(until - world.clock.now(), PAUSE_MS)));
+  }
+}
+
+const LOOK_MS = 50;
+const PAUSE_MS = 1_000;
+
+function backupsOf({ world, command }: Settings): Backups {
+  if (world.backups !== null) return world.backups;
+  throw new CliError({
+    code: "Usage",
+    exit: EXIT.usage,
+    what: `${world.place} is not an embedded store`,
+    why: "its tables and buckets have backups of their own: docs/deploy.md says how to restore them",
+    next: command("restored"),
+  });
+}
+
+async function refusals<T>(shell: Shell, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof BackupRefused)) throw error;
+    const { code, message: what, why } = error;
+    const next = {
+      BackupExists: () => commandLine(["backup", "ANOTHER_FILE"]),
+      BackupInvalid: () => commandLine([shell.argv[0] ?? "restore", "ANOTHER_FILE"]),
+      BackupDamaged: () => commandLine(["restore", "AN_EARLIER_BACKUP"]),
+      RestoreRefused: () => retyped(shell, "--store", "ANOTHER_DIRECTORY"),
+    }[code]();
+    throw new CliError({ code, exit: EXIT.refused, what, why, next }, { cause: error });
+  } finally {
+    shell.terminal.waitFor(null);
+  }
+}

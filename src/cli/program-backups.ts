@@ -1,0 +1,26 @@
+/** The commands for a store that is backed up, or comes from a backup: `backup`, `restore` and `restored`. */
+import type { Command } from "commander";
+import { HELP } from "../operations/help.ts";
+import type { Into } from "./arguments.ts";
+
+export function addBackups(program: Command, { shell, ends }: Into): void {
+  program.commandsGroup("Backups:");
+  program
+    .command("backup <file>")
+    .description("write the embedded store to one new file, while its runs go on")
+    .action(async (file: string, _, command: Command) =>
+      ends((await import("./commands/backup.ts")).backUp(shell, { file, flags: command.optsWithGlobals() })),
+    );
+  program
+    .command("restore <file>")
+    .description("make an embedded store from a backup, in an empty place, and pause its runs")
+    .action(async (file: string, _, command: Command) =>
+      ends((await import("./commands/backup.ts")).restore(shell, { file, flags: command.optsWithGlobals() })),
+    );
+  program
+    .command("restored")
+    .description(HELP.restored)
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/restored.ts")).fenceStore(shell, command.optsWithGlobals())),
+    );
+}

@@ -1,0 +1,177 @@
+/** A store is backed up while real processes advance its runs; elsewhere, every run of the backup continues. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  copyFileSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openStore } from "../../../src/adapters/local/store/database.ts";
+import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
+import { localWorld } from "../../../src/adapters/local/world.ts";
+import { runCli } from "../../support/processes/cli-in-process.ts";
+import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
+import {
+  type ProcessHarness,
+  createProcessHarness,
+  startSupervisorProcess,
+} from "../../support/processes/supervisor-process.ts";
+
+const RUNS = 50;
+const CLI = join(import.meta.dirname, "..", "..", "..", "src", "cli", "main.ts");
+
+function temporary(): string {
+  const dir = mkdtempSync(join(tmpdir(), "cairn-backup-"));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
+  return dir;
+}
+
+/** The harness of a restored store, whose external service is still that of the original. */
+function harnessAt(dir: string, of: ProcessHarness): ProcessHarness {
+  const store = openStore({ dir, create: false });
+  onTestFinished(() => store.close());
+  const { limits, telemetry } = of.world;
+  symlinkSync(join(of.dir, "other-side.sqlite"), join(dir, "other-side.sqlite"));
+  return { ...of, dir, store, world: localWorld({ store, limits, telemetry }) };
+}
+
+/** Writes bytes into the file until its check must find them. */
+function damage(file: string): void {
+  const bytes = readFileSync(file);
+  bytes.fill(0xff, 8_192, 16_384);
+  writeFileSync(file, bytes);
+}
+
+const statusIn = async ({ world }: ProcessHarness, run: string): Promise<string | undefined> =>
+  (await world.table.read(run, Date.now()))?.status;
+
+async function allHave(of: ProcessHarness, runs: readonly string[], status: string): Promise<void> {
+  await expect
+    .poll(async () => (await Promise.all(runs.map((run) => statusIn(of, run)))).filter((each) => each !== status), {
+      interval: 200,
+      timeout: 200_000,
+    })
+    .toEqual([]);
+}
+
+describe("a store under load", () => {
+  it("is backed up without a pause, and elsewhere every run continues with the same keys", async () => {
+    const at = createProcessHarness({}, onTestFinished);
+    const service = externalServiceOf(at);
+    const started = [];
+    for (let index = 0; index < RUNS; index += 1) {
+      const task = { of: `run-${index}`, steps: ["book", "ship", "book", "ship"], paceMs: 10 } as const;
+      started.push(await startEffectsRun(at, task));
+    }
+    const runs = started.map(({ run }) => run);
+    const original = startSupervisorProcess(at);
+    await expect.poll(() => service.effects().length, { interval: 10 }).toBeGreaterThan(RUNS / 2);
+    const place = temporary();
+    const file = join(place, "store.backup");
+    const before = service.effects().length;
+    const beforeBackup = service.requests().map(({ key }) => key);
+    const { exit, out } = await runCli(at.dir, "backup", file);
+    expect([exit, out]).toEqual([0, expect.stringContaining("checked")]);
+    // The original went on meanwhile, and goes on.
+    await expect.poll(() => service.effects().length, { interval: 10 }).toBeGreaterThan(before + RUNS / 5);
+    expect(readdirSync(place)).toEqual(["store.backup"]);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await original.kill("SIGKILL");
+
+    const dir = join(place, "restored");
+    const restored = await runCli(dir, "restore", file);
+    expect([restored.exit, restored.err]).toEqual([0, ""]);
+    const there = harnessAt(dir, at);
+    // It knows nothing of the processes of the original.
+    expect([supervisorOf(there.store), childrenOf(there.store).all()]).toEqual([null, []]);
+    const live = (await there.world.table.alive({ limit: 100, after: null, now: Date.now() })).rows;
+    expect(live.every(({ pause, epoch }) => pause && epoch >= 1_000_000)).toBe(true);
+    for (const { run } of live) expect((await runCli(dir, "resume", run)).exit).toBe(0);
+    startSupervisorProcess(there);
+    await allHave(there, runs, "completed");
+    const effects = service.effects();
+    const steps = new Map<string, Set<string>>();
+    for (const { of, step, key } of service.requests()) {
+      const name = `${of} ${step}`;
+      steps.set(name, (steps.get(name) ?? new Set()).add(key));
+    }
+    // Each step of each run has one key, before the backup and after the restore. So a booking has one effect.
+    expect(steps.size).toBe(RUNS * 4);
+    expect([...steps].filter(([, keys]) => keys.size !== 1)).toEqual([]);
+    const effectsOf = (key: string): number => effects.filter((each) => each.key === key).length;
+    const keys = [...steps.values()].flatMap((each) => [...each]);
+    expect(keys.filter((key) => key.startsWith("book-") && effectsOf(key) !== 1)).toEqual([]);
+    // `ship` honours no key. What the backup knows is not repeated; what came after it may be, once.
+    expect(beforeBackup.filter((key) => effectsOf(key) !== 1)).toEqual([]);
+    expect(keys.filter((key) => effectsOf(key) < 1 || effectsOf(key) > 2)).toEqual([]);
+    expect(beforeBackup.length).toBeGreaterThan(RUNS / 2);
+  }, 300_000);
+
+  it("has no backup under its name when the backup is killed, and the next one removes what was left", async () => {
+    const at = createProcessHarness({}, onTestFinished);
+    at.store.rows.exec(
+      "CREATE TEMP TABLE numbers AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n LIMIT 300) SELECT i FROM n",
+    );
+    at.store.rows.exec("INSERT INTO objects SELECT 'filler/' || i, randomblob(1000000), 0 FROM numbers");
+    const place = temporary();
+    const file = join(place, "store.backup");
+    const child = spawn(process.execPath, [CLI, "backup", file, "--store", at.dir], { stdio: "ignore" });
+    const isWriting = (): boolean => readdirSync(place).some((name) => statSync(join(place, name)).size > 0);
+    await expect.poll(isWriting, { interval: 1, timeout: 20_000 }).toBe(true);
+    const exit = once(child, "exit");
+    child.kill("SIGKILL");
+    await exit;
+    expect(existsSync(file)).toBe(false);
+    const left = readdirSync(place);
+    expect(left.every((name) => name.startsWith("store.backup.part-"))).toBe(true);
+    expect(left.length).toBeGreaterThan(0);
+    expect((await runCli(at.dir, "backup", file)).exit).toBe(0);
+    expect(readdirSync(place)).toEqual(["store.backup"]);
+  }, 60_000);
+});
+
+describe("a backup", () => {
+  it("is refused by name when it is damaged, cut, or no backup, and nothing is made", async () => {
+    const at = createProcessHarness({}, onTestFinished);
+    for (let index = 0; index < 30; index += 1) await startEffectsRun(at, { of: `run-${index}`, steps: ["look"] });
+    const place = temporary();
+    const file = join(place, "store.backup");
+    expect((await runCli(at.dir, "backup", file)).exit).toBe(0);
+    const [damaged, cut, other, text] = ["damaged", "cut", "other", "text"].map((name) => join(place, name));
+    copyFileSync(file, damaged ?? "");
+    damage(damaged ?? "");
+    writeFileSync(cut ?? "", readFileSync(file).subarray(0, 20_000));
+    new DatabaseSync(other ?? "").exec("CREATE TABLE t (x)");
+    writeFileSync(text ?? "", "not a database");
+    const codes: unknown[] = [];
+    for (const each of [damaged, cut, other, text, join(place, "missing")]) {
+      const { exit, err } = await runCli(join(place, "restored"), "restore", each ?? "");
+      expect([exit, err]).toEqual([4, expect.stringContaining(String(each))]);
+      codes.push(/error (\w+):/.exec(err)?.[1]);
+    }
+    expect(codes).toEqual(["BackupDamaged", "BackupDamaged", "BackupInvalid", "BackupDamaged", "BackupInvalid"]);
+    expect(readdirSync(place).filter((name) => name.startsWith("restored"))).toEqual([]);
+  });
+
+  it("never replaces a file, and a restore never goes where something is", async () => {
+    const at = createProcessHarness({}, onTestFinished);
+    const file = join(temporary(), "store.backup");
+    expect((await runCli(at.dir, "backup", file)).exit).toBe(0);
+    const bytes = readFileSync(file);
+    const again = await runCli(at.dir, "backup", file);
+    expect([again.exit, again.err]).toEqual([4, expect.stringContaining("error BackupExists")]);
+    expect(readFileSync(file).equals(bytes)).toBe(true);
+    const over = await runCli(at.dir, "restore", file);
+    expect([over.exit, over.err]).toEqual([4, expect.stringContaining("error RestoreRefused")]);
+  });
+});
