@@ -1,5 +1,5 @@
 /** A sweep that judges several runs at once, and is killed, or waits for ever, at any of its calls. */
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import type { World } from "../../src/ports/world.ts";
 import { runnerOf } from "../support/harness/drive.ts";
@@ -52,50 +52,48 @@ function silentFrom(world: World, at: number): { readonly world: World; readonly
   return { world: mine, wasReached: () => count > at };
 }
 
-describe("schedule 150: a sweep judges several runs at once", () => {
-  test("and waits for ever at any call: the next one passes over one run, and the one after it over none", async () => {
-    let [calls, passedOver] = [0, 0];
-    for (let isOver = false; !isOver; calls += 1) {
-      const harness = createSupervisedHarness();
-      const runs = await runsWithoutExecution(harness, 20);
-      const silent = silentFrom(harness.world, calls);
-      await sweepUntilKilled(harness, silent.world);
-      isOver = !silent.wasReached();
-      await sweep(harness);
-      const left = missed(harness, runs).length;
-      expect(left).toBeLessThanOrEqual(1);
-      passedOver += left;
-      await sweep(harness);
-      expect(missed(harness, runs)).toEqual([]);
-    }
-    expect(calls).toBeGreaterThan(80);
-    expect(passedOver).toBeGreaterThan(40);
-  });
-
-  test("and is killed at any call, with no time to save its cursor: the next one misses no run", async () => {
-    const crashes = await forEachCrashPoint(async (crash) => {
-      const harness = createSupervisedHarness();
-      const runs = await runsWithoutExecution(harness, 20);
-      const dying = crashAtCall(harness.world, crash);
-      const hasSurvived = await dying.survives((world) => sweep(harness, world));
-      passTime(harness, BEAT_MS + SKEW_MS);
-      await sweep(harness);
-      expect(missed(harness, runs)).toEqual([]);
-      return hasSurvived;
-    });
-    expect(crashes).toBeGreaterThan(160);
-  });
-
-  test("and some hang each time: each sweep passes over one of them, and all others are judged", async () => {
+test("schedule 150: a sweep waits for ever at any call: the next one passes over one run, and the one after it over none", async () => {
+  let [calls, passedOver] = [0, 0];
+  for (let isOver = false; !isOver; calls += 1) {
     const harness = createSupervisedHarness();
-    const runs = await runsWithoutExecution(harness, 130);
-    const hanging = new Set([0, 1, 50].map((index) => runs[index]));
-    const start: World["chain"]["start"] = (name, payload) =>
-      hanging.has(payload.run) ? neverSettles() : harness.world.chain.start(name, payload);
-    const world = { ...harness.world, chain: { ...harness.world.chain, start } };
-    for (let round = 0; round < 4; round += 1) await sweepUntilKilled(harness, world);
-    expect(new Set(missed(harness, runs))).toEqual(hanging);
+    const runs = await runsWithoutExecution(harness, 20);
+    const silent = silentFrom(harness.world, calls);
+    await sweepUntilKilled(harness, silent.world);
+    isOver = !silent.wasReached();
+    await sweep(harness);
+    const left = missed(harness, runs).length;
+    expect(left).toBeLessThanOrEqual(1);
+    passedOver += left;
     await sweep(harness);
     expect(missed(harness, runs)).toEqual([]);
+  }
+  expect(calls).toBeGreaterThan(80);
+  expect(passedOver).toBeGreaterThan(40);
+});
+
+test("schedule 150: a sweep is killed at any call, with no time to save its cursor: the next one misses no run", async () => {
+  const crashes = await forEachCrashPoint(async (crash) => {
+    const harness = createSupervisedHarness();
+    const runs = await runsWithoutExecution(harness, 20);
+    const dying = crashAtCall(harness.world, crash);
+    const hasSurvived = await dying.survives((world) => sweep(harness, world));
+    passTime(harness, BEAT_MS + SKEW_MS);
+    await sweep(harness);
+    expect(missed(harness, runs)).toEqual([]);
+    return hasSurvived;
   });
+  expect(crashes).toBeGreaterThan(160);
+});
+
+test("schedule 150: some runs hang each time: each sweep passes over one of them, and all others are judged", async () => {
+  const harness = createSupervisedHarness();
+  const runs = await runsWithoutExecution(harness, 130);
+  const hanging = new Set([0, 1, 50].map((index) => runs[index]));
+  const start: World["chain"]["start"] = (name, payload) =>
+    hanging.has(payload.run) ? neverSettles() : harness.world.chain.start(name, payload);
+  const world = { ...harness.world, chain: { ...harness.world.chain, start } };
+  for (let round = 0; round < 4; round += 1) await sweepUntilKilled(harness, world);
+  expect(new Set(missed(harness, runs))).toEqual(hanging);
+  await sweep(harness);
+  expect(missed(harness, runs)).toEqual([]);
 });
