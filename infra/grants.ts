@@ -36,7 +36,7 @@ interface Grant {
   readonly letters?: LettersOf;
 }
 
-/** Reading and removing messages. */
+/** Reading and removing messages. `Query` also reads the journal of a row, for each function that reads rows. */
 const INBOX = ["Query", "BatchGetItem", "BatchWriteItem"];
 /** Delivering a message. This is a transaction, and each of its parts needs its own permission. */
 const DELIVER = ["GetItem", "PutItem", "UpdateItem"];
@@ -53,8 +53,8 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
     ...{ rows: [...DELIVER, ...INBOX, "ConditionCheckItem"], objects: KEEP, archives: true },
     ...{ starts: true, wakes: true, secrets: true, seals: true },
   },
-  park: { rows: ["GetItem", "UpdateItem"], wakes: true },
-  start: { rows: CREATE, objects: KEEP, starts: true, letters: "schedule", secrets: true, seals: true },
+  park: { rows: ["GetItem", "Query", "UpdateItem"], wakes: true },
+  start: { rows: [...CREATE, "Query"], objects: KEEP, starts: true, letters: "schedule", secrets: true, seals: true },
   sweep: {
     rows: [...DELIVER, ...INBOX],
     indexes: ["alive", "due"],

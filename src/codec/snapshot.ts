@@ -1,5 +1,5 @@
 /**
- * The codec of snapshots and journals. A snapshot holds the state, the commits since the previous snapshot, the key and
+ * The codec of snapshots. A snapshot holds the state, the commits since the previous snapshot, the key and
  * digest of that snapshot, and a reference to the newest sealed events. So the snapshots of a run form a hash chain
  * that every reader can verify.
  */
@@ -9,7 +9,7 @@ import { LEVEL, LOWEST_LEVEL } from "../core/levels.ts";
 import { SIZES } from "./limits.ts";
 import { isTerminal } from "../core/phases.ts";
 import type { Voucher } from "../protocol/voucher.ts";
-import { FORMAT, type Row, type SnapshotPointer } from "../protocol/row.ts";
+import { FORMAT, type SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
 import { canonical, canonicalList, canonicalOf, compress, decompress, sha256, Unreadable } from "./canonical.ts";
 import { commitRecords } from "./schema/event.ts";
@@ -62,7 +62,7 @@ export class StateTooLarge extends Error {
   readonly code = "StateTooLarge";
 }
 
-const SNAPSHOT_BYTES_MAX = 64 * 1024 * 1024;
+export const SNAPSHOT_BYTES_MAX = 64 * 1024 * 1024;
 
 const document = z.looseObject({
   format: z.literal(FORMAT),
@@ -165,7 +165,7 @@ function documentIn(
 }
 
 /** The digest that the seal covers; empty if the seal is not the last member, so that verification fails. */
-function digestWithout(text: string, of: Voucher): string {
+export function digestWithout(text: string, of: Voucher): string {
   const bare = withoutVoucher(text, of);
   return bare === null ? "" : sha256(bare);
 }
@@ -197,61 +197,11 @@ function assertLevel(level: unknown, what: string): void {
   );
 }
 
-/** The run of a journal and the snapshot that it follows. The seal covers both, so a journal fits no other place. */
-type JournalOf = Pick<Row, "run" | "born" | "snapshot">;
-
-const sealedJournal = z.object({ commits: commitRecords, voucher });
-
 /** Each event is in several texts: of journals, of a snapshot, of sealed events. */
-const textOf = (commits: readonly CommitRecord[]): string =>
+export const textOf = (commits: readonly CommitRecord[]): string =>
   `[${commits
     .map(({ version, epoch, events, ...rest }) => {
       const short = Object.entries({ version, epoch, ...rest }).map(([name, value]) => [name, canonical(value)]);
       return canonicalOf({ ...Object.fromEntries(short), events: canonicalList(events) });
     })
     .join(",")}]`;
-
-/** The commits since the last snapshot, as the row stores them. `quality`: of the compression (`StoredSizes`). */
-export function encodeJournal(
-  commits: readonly CommitRecord[],
-  of: { readonly seal?: { readonly of: JournalOf; readonly sign: Sign } | null; readonly quality?: number } = {},
-): Uint8Array {
-  const { seal = null, quality } = of;
-  const text = textOf(commits);
-  if (seal === null) return compress(text, quality);
-  const bare = canonicalOf({ commits: text });
-  const sealed = withVoucher(bare, seal.sign("journal", journalDigest(seal.of, sha256(bare))));
-  return compress(sealed, quality);
-}
-
-const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string): string =>
-  sha256([run, born, snapshot.digest, digest].join("\n"));
-
-export function decodeJournal(bytes: Uint8Array | null): readonly CommitRecord[] {
-  if (bytes === null) return [];
-  const raw = parsed(journalText(bytes));
-  const found = Array.isArray(raw) ? commitRecords.safeParse(raw) : sealedJournal.safeParse(raw);
-  if (!found.success) throw new Unreadable(`the journal: ${z.prettifyError(found.error)}`);
-  return "commits" in found.data ? found.data.commits : found.data;
-}
-
-/** The keyed seal of a row's journal, or null if it has none. Throws `Unreadable`. */
-export function sealOfJournal(of: JournalOf & { readonly journal: Uint8Array }): SealedBy | null {
-  const text = journalText(of.journal);
-  const found = sealedJournal.pick({ voucher: true }).safeParse(parsed(text)).data;
-  if (found === undefined) return null;
-  const digest = journalDigest(of, digestWithout(text, found.voucher));
-  return { what: "journal", voucher: found.voucher, digest };
-}
-
-const journalText = (bytes: Uint8Array): string =>
-  decompress(bytes, { what: "the journal", bytesMax: SNAPSHOT_BYTES_MAX }).toString("utf8");
-
-/** A journal has no digest of its own, so damaged bytes may decompress to a text that is not JSON. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Unreadable("the journal is not JSON");
-  }
-}

@@ -13,6 +13,8 @@ export interface Written {
   readonly state: State;
   /** The events that this commit adds. */
   readonly events: readonly Event[];
+  /** The journal that it leaves in the row is a list of parts. */
+  readonly isInParts?: boolean;
 }
 
 export interface Level {
@@ -49,6 +51,11 @@ export const LEVELS: readonly [Level, ...Level[]] = [
           (event.kind === "ToolInvoked" && event.before !== undefined) ||
           (event.kind === "ToolIntended" && event.effect === "idempotent"),
       ),
+  },
+  {
+    level: 5,
+    adds: "journals in parts, which a table may keep beside the row",
+    isUsedBy: ({ isInParts }) => isInParts === true,
   },
 ];
 

@@ -7,14 +7,8 @@ import { assertKnown } from "../codec/row.ts";
 import type { SegmentRef } from "../codec/schema/state.ts";
 import type { SealedRef } from "../codec/schema/sealed.ts";
 import { type SealedEvents, decodeSealed } from "../codec/sealed.ts";
-import {
-  type SchemaCheck,
-  type Snapshot,
-  assertFormat,
-  decodeJournal,
-  decodeSnapshot,
-  wholeState,
-} from "../codec/snapshot.ts";
+import { decodeJournal } from "../codec/journal.ts";
+import { type SchemaCheck, type Snapshot, assertFormat, decodeSnapshot, wholeState } from "../codec/snapshot.ts";
 import { type Segment, decodeSegment } from "../codec/transcript.ts";
 import { fromBlob } from "../codec/value.ts";
 import type { CommitRecord } from "../core/event.ts";

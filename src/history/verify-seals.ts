@@ -1,5 +1,6 @@
 /** Checks the keyed seals of a run's snapshots and journal, newest first: the part of `verify` that detects forgery. */
-import { sealOfJournal, type Snapshot } from "../codec/snapshot.ts";
+import { sealOfJournal } from "../codec/journal.ts";
+import { type Snapshot } from "../codec/snapshot.ts";
 import type { SealedBy } from "../codec/voucher.ts";
 import type { World } from "../ports/world.ts";
 import type { Inspection } from "./inspection.ts";

@@ -5,7 +5,8 @@
  * A seal cannot prove that nothing is missing: it does not detect a deleted run, or one set back to an older snapshot.
  */
 import { Unreadable } from "../codec/canonical.ts";
-import { type Snapshot, sealOfJournal } from "../codec/snapshot.ts";
+import { sealOfJournal } from "../codec/journal.ts";
+import { type Snapshot } from "../codec/snapshot.ts";
 import { type SealedBy, type Sign, isGenuine, vouchFor } from "../codec/voucher.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";

@@ -10,7 +10,7 @@ import { canonical } from "../../src/codec/canonical.ts";
 import { checksumOf } from "../../src/codec/checksum.ts";
 import { impossibleIn } from "../../src/codec/row-range.ts";
 import { type Found, RowUnreadable } from "../../src/codec/row.ts";
-import { decodeJournal, encodeJournal } from "../../src/codec/snapshot.ts";
+import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
 import { type Row } from "../../src/protocol/row.ts";
 import { UNCOUNTED } from "../../src/protocol/uncounted.ts";
 import { AT, intended, invoked, replied, row, callPart, startedEvent } from "../support/states/states-and-events.ts";

@@ -6,7 +6,8 @@ import { memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
-import { NOTHING_SEALED, encodeJournal, encodeSnapshot } from "../../src/codec/snapshot.ts";
+import { encodeJournal } from "../../src/codec/journal.ts";
+import { NOTHING_SEALED, encodeSnapshot } from "../../src/codec/snapshot.ts";
 import { encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event } from "../../src/core/event.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";

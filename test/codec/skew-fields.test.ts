@@ -5,7 +5,8 @@
 import { describe, expect, test } from "vitest";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { decodeRow } from "../../src/codec/row.ts";
-import { decodeJournal, decodeSnapshot, encodeJournal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
+import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
+import { decodeSnapshot, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { decodeSealed, encodeSealed } from "../../src/codec/sealed.ts";
 import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import type { Event, EventKind } from "../../src/core/event.ts";

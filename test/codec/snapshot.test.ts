@@ -2,13 +2,8 @@
 import { describe, expect, test } from "vitest";
 import { canonical, compress, decompress, sha256 } from "../../src/codec/canonical.ts";
 import { LEVEL } from "../../src/core/levels.ts";
-import {
-  type SchemaCheck,
-  StateTooLarge,
-  decodeJournal,
-  decodeSnapshot,
-  encodeJournal,
-} from "../../src/codec/snapshot.ts";
+import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
+import { type SchemaCheck, StateTooLarge, decodeSnapshot } from "../../src/codec/snapshot.ts";
 import { type Seal, encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import type { CommitRecord, Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";

@@ -1,7 +1,7 @@
 /** Keyed seals: a forged history is named by a process with the key, and by no other one. */
 import { describe, expect, test } from "vitest";
 import { canonical, sha256 } from "../../src/codec/canonical.ts";
-import { encodeJournal, decodeJournal } from "../../src/codec/snapshot.ts";
+import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
 import { isGenuine, sealKeyIn, vouchFor } from "../../src/codec/voucher.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../src/ports/seal-keys.ts";

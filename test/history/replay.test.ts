@@ -3,7 +3,7 @@ import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readArchive } from "../../src/codec/archive.ts";
 import { canonical, sha256 } from "../../src/codec/canonical.ts";
-import { encodeJournal } from "../../src/codec/snapshot.ts";
+import { encodeJournal } from "../../src/codec/journal.ts";
 import type { Json } from "../../src/core/json.ts";
 import { exportRun } from "../../src/history/export.ts";
 import { load, SegmentCache } from "../../src/history/load.ts";

@@ -1,6 +1,6 @@
 /** Runs that the sweeper leaves alone: those that are held, need no action, or are unreadable. */
 import { describe, expect, test } from "vitest";
-import { encodeJournal } from "../../src/codec/snapshot.ts";
+import { encodeJournal } from "../../src/codec/journal.ts";
 import { FORMAT, type Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
 import { attemptBeat, beginRun, runnerOf } from "../support/harness/drive.ts";

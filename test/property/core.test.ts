@@ -5,7 +5,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { NOTHING_SEALED, decodeJournal, decodeSnapshot, encodeJournal } from "../../src/codec/snapshot.ts";
+import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
+import { NOTHING_SEALED, decodeSnapshot } from "../../src/codec/snapshot.ts";
 import { encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import { canonical } from "../../src/codec/canonical.ts";

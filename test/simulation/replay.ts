@@ -1,6 +1,7 @@
 /** The committed history of a run, read from what its store holds in the end. */
 import { canonical } from "../../src/codec/canonical.ts";
-import { decodeJournal, decodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
+import { decodeJournal } from "../../src/codec/journal.ts";
+import { decodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { type Segment, decodeSegment } from "../../src/codec/transcript.ts";
 import type { CommitRecord, Event, EventKind, EventOf } from "../../src/core/event.ts";
 import type { State } from "../../src/core/state.ts";

@@ -5,7 +5,7 @@
 import { Unreadable } from "../../codec/canonical.ts";
 import { checkedCommit } from "../../codec/checksum.ts";
 import { RowNewer } from "../../codec/row.ts";
-import { encodeJournal } from "../../codec/snapshot.ts";
+import { type JournalSeal, appendToJournal, encodeJournal, isInParts } from "../../codec/journal.ts";
 import type { CommitRecord } from "../../core/event.ts";
 import { levelIn, neededLevel } from "../../core/levels.ts";
 import { isTerminal } from "../../core/phases.ts";
@@ -69,22 +69,38 @@ async function storeContent(run: RunParts, options: CommitOptions): Promise<Cont
   const { committed, pending, row, state } = run;
   const { events } = pending;
   const version = row.version + 1;
-  const level = Math.max(levelIn(row), neededLevel({ state, events }));
   const commits = committed.journalWith(events);
   const sign = await signIn(run.world);
-  const isEmpty = commits.length === 0;
-  const { journalBytesMax, journalQuality } = run.world.sizes;
-  // A release stores a snapshot, so it needs no journal.
-  const stores = !isEmpty && options.release && options.storeOutage === undefined;
-  if (!stores) {
-    const seal = sign && { of: row, sign };
-    const journal = isEmpty ? null : encodeJournal(commits, { seal, quality: journalQuality });
-    const fits = (journal?.byteLength ?? 0) <= journalBytesMax;
-    if (fits) return { snapshot: committed.checkpoint.snapshot, journal, level, commits, stored: null };
-    if (options.storeOutage !== undefined) return "tooLarge";
-  }
+  const isOutage = options.storeOutage !== undefined;
+  const isStored = options.release && !isOutage;
+  const journal = isStored ? null : journalOf(run, { commits, seal: sign && { of: row, sign } });
+  const fits = journal === null || hasRoom(run, journal);
+  if (!fits && isOutage) return "tooLarge";
+  const stores = commits.length > 0 && (isStored || !fits);
+  const inParts = !stores && journal !== null && isInParts(journal);
+  const level = Math.max(levelIn(row), neededLevel({ state, events, isInParts: inParts }));
+  if (!stores) return { snapshot: committed.checkpoint.snapshot, journal, level, commits, stored: null };
   const stored = await committed.store({ version, level, commits, sign, state, leftMs: () => run.leftMs });
   return { snapshot: stored.snapshot, journal: null, level, commits, stored };
+}
+
+/** The journal with those commits; null without any. */
+function journalOf(
+  { row, world }: RunParts,
+  { commits, seal }: { readonly commits: readonly CommitRecord[]; readonly seal: JournalSeal },
+): Uint8Array | null {
+  if (commits.length === 0) return null;
+  const { partBytesMax, journalQuality: quality } = world.sizes;
+  if (partBytesMax === null) return encodeJournal(commits, { seal, quality });
+  // Without new events the stored journal stays as it is.
+  const isStored = row.journal !== null && commits.at(-1)?.version !== row.version + 1;
+  return isStored ? row.journal : appendToJournal(row.journal, commits, { seal, quality });
+}
+
+function hasRoom({ row, world }: RunParts, { byteLength }: Uint8Array): boolean {
+  const { journalBytesMax, partBytesMax } = world.sizes;
+  const added = byteLength - (row.journal?.byteLength ?? 0);
+  return byteLength <= journalBytesMax && (partBytesMax === null || added <= partBytesMax);
 }
 
 /** Returns the outcome. Throws if the table refused the commit for good. */

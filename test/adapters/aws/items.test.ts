@@ -11,7 +11,7 @@ import * as keys from "../../../src/adapters/aws/table/keys.ts";
 import { removedIncarnation } from "../../../src/adapters/aws/table/schema.ts";
 import { Unreadable } from "../../../src/codec/canonical.ts";
 import { RowDamaged } from "../../../src/codec/row.ts";
-import { decodeJournal } from "../../../src/codec/snapshot.ts";
+import { decodeJournal } from "../../../src/codec/journal.ts";
 import { FORMAT, type Row, newRow } from "../../../src/protocol/row.ts";
 import { decideRedrive } from "../../../src/protocol/row-redrive.ts";
 import { UNCOUNTED } from "../../../src/protocol/uncounted.ts";

@@ -8,7 +8,7 @@ import { rowOf, storedRow } from "../../../src/adapters/local/store/row-text.ts"
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../../src/codec/canonical.ts";
 import { undamaged } from "../../../src/codec/row.ts";
-import { decodeJournal, encodeJournal } from "../../../src/codec/snapshot.ts";
+import { decodeJournal, encodeJournal } from "../../../src/codec/journal.ts";
 import { LEVEL } from "../../../src/core/levels.ts";
 import { asCliError } from "../../../src/cli/thrown-errors.ts";
 import { renderList } from "../../../src/cli/render/run.ts";

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { type Entry, RETRY_GROUP } from "../../../src/protocol/entry.ts";
 import type { Agent, Tool, Undo } from "../../../src/ports/agent.ts";
-import { decodeJournal } from "../../../src/codec/snapshot.ts";
+import { decodeJournal } from "../../../src/codec/journal.ts";
 import { OutcomeUnknown, check } from "../../../src/index.ts";
 import { requestCompensation } from "../../../src/operations/compensate.ts";
 import { deliver } from "../../../src/engine/context/inbox.ts";

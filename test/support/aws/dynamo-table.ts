@@ -71,7 +71,7 @@ export function dynamoTable(network?: Network): DynamoTable {
     const key = keyText(input.Key ?? input.Item ?? {});
     const before = structuredClone(items.get(key));
     const tell = (isRefused: boolean): void => {
-      const units = operation === "GetItem" ? readUnits(before) : writeUnits(before, items.get(key));
+      const units = isRead(operation) ? readUnits(before) : writeUnits(before, items.get(key));
       const each = { operation, input, isRefused, units: operation === "TransactWriteItems" ? 0 : units };
       sent.push(each);
       onSent(each);
@@ -119,6 +119,9 @@ const portsOf = (dynamo: Dynamo): RunTable & Inbox => ({
   ...dynamoInbox(dynamo),
 });
 
+/** The units of a query are not computed: no measurement reads what several items hold. */
+const isRead = (operation: string): boolean => /^(Get|Query|BatchGet)/.test(operation);
+
 const keyText = ({ run, item }: Item): string => JSON.stringify([run?.S, item?.S]);
 const rowKey = (run: string): string => keyText({ run: { S: run }, item: { S: "row" } });
 
@@ -146,10 +149,15 @@ function gotten(items: Map<string, Item>, { RequestItems = {} }: Request): objec
   return { Responses: Object.fromEntries(found) };
 }
 
-/** The items of a run whose sort keys begin with a text: the only query of the table itself that the adapter sends. */
-function below(items: Map<string, Item>, { ExpressionAttributeValues: values = {} }: Request): readonly Item[] {
-  const [run, prefix = ""] = [values[":run"]?.S, values[":items"]?.S];
-  const found = [...items.values()].filter((each) => each["run"]?.S === run && each["item"]?.S?.startsWith(prefix));
+/** The items of a run whose sort keys begin with a text, or lie between two: what the adapter asks the table itself. */
+function below(items: Map<string, Item>, input: Request): readonly Item[] {
+  const { ExpressionAttributeValues: values = {}, KeyConditionExpression: ConditionExpression = "" } = input;
+  const [run, prefix] = [values[":run"]?.S, values[":items"]?.S];
+  const isMeant = (each: Item): boolean =>
+    prefix === undefined
+      ? holds({ ...input, ConditionExpression }, each)
+      : each["item"]?.S?.startsWith(prefix) === true;
+  const found = [...items.values()].filter((each) => each["run"]?.S === run && isMeant(each));
   return found.toSorted((one, other) => ((one["item"]?.S ?? "") < (other["item"]?.S ?? "") ? -1 : 1));
 }
 

@@ -14,6 +14,7 @@ import { systemClock } from "../clock.ts";
 import { Dynamo } from "../table/dynamo.ts";
 import { type Look, look } from "./looks.ts";
 import { alive } from "../table/pages.ts";
+import { Rows } from "../table/rows.ts";
 import { tableStoreId } from "../table/store-id.ts";
 import { mutexLeaseKey } from "../table/mutex-leases.ts";
 
@@ -93,10 +94,11 @@ export async function inspectTable(of: {
 
 async function lookAtLiveRows(dynamo: Dynamo): Promise<LiveRowsSeen> {
   const damaged: Damaged[] = [];
+  const rows = new Rows(dynamo);
   let looked = 0;
   let after: string | null = null;
   do {
-    const page = await alive(dynamo, { limit: ROWS_PAGE, after, now: systemClock.now() });
+    const page = await alive({ dynamo, rows }, { limit: ROWS_PAGE, after, now: systemClock.now() });
     damaged.push(...page.damaged.map(({ run, why }) => ({ run, why })));
     looked += page.rows.length + page.damaged.length;
     after = page.next;

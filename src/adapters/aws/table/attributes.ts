@@ -30,7 +30,12 @@ export const ATTRIBUTES = {
   snapshotVersion: "sv",
   snapshotKey: "sk",
   snapshotDigest: "sd",
+  /** Of a row: empty if its journal is in entries. Of an entry: its part of the journal. */
   journal: "j",
+  /** How many entries hold the journal, and their digest; absent if the row holds it. */
+  entries: "je",
+  /** The number of the put of an entry, within its epoch. */
+  put: "pn",
   checksum: "ck",
   claims: "n",
   takeovers: "to",

@@ -40,8 +40,26 @@ const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
   L: [text(id), text(by), text(why)],
 });
 
+/** Which entries hold the journal of a row: the first `count` slots, if their bytes have this digest. */
+export interface EntryNames {
+  readonly count: number;
+  readonly digest: string;
+}
+
+/**
+ * The journal of a row whose journal is in entries. Older code takes zero bytes for a journal that was not read, and
+ * the level of the row keeps it from going on with the run.
+ */
+const IN_ENTRIES = new Uint8Array();
+
+/** Null: the item itself holds the journal. */
+export function entryNamesOf(item: Item): EntryNames | null {
+  const [count, digest] = item[ATTRIBUTES.entries]?.L ?? [];
+  return digest?.S === undefined ? null : { count: Number(count?.N), digest: digest.S };
+}
+
 /** The attributes of a row, by what they mean; null: the item does not have it. */
-export const rowValues = (row: Row) =>
+export const rowValues = (row: Row, names: EntryNames | null = null) =>
   ({
     born: text(row.born),
     format: number(row.format),
@@ -66,7 +84,8 @@ export const rowValues = (row: Row) =>
     snapshotVersion: number(row.snapshot.version),
     snapshotKey: text(keys.shortKey(row, row.snapshot.key)),
     snapshotDigest: text(row.snapshot.digest),
-    journal: row.journal === null ? null : { B: row.journal },
+    journal: row.journal === null ? null : { B: names === null ? row.journal : IN_ENTRIES },
+    entries: names === null ? null : { L: [number(names.count), text(names.digest)] },
     checksum: textOrNull(row.checksum),
     claims: number(row.claims),
     takeovers: number(row.takeovers),
@@ -154,6 +173,7 @@ export function rowOf(item: Item): Found {
     ...(read.has("redrive") ? { redrive: read.redrive() } : {}),
   };
   read.checkAlive(of.run);
+  read.checkEntries(entryNamesOf(item));
   if (read.faulty === null) {
     const fault = changeIn({ ...row, format });
     return fault === null ? { ...row, format } : new RowDamaged(of.run, fault);
@@ -238,6 +258,11 @@ class Reader {
   /** In a wrong shard the sweeper would not find the run. */
   checkAlive(run: string): void {
     if (this.has("alive") && this.number("alive") !== keys.aliveShard(run)) this.#sound("alive", undefined, 0);
+  }
+
+  checkEntries(names: EntryNames | null): void {
+    const isSound = names !== null && Number.isInteger(names.count) && names.count > 0;
+    if (this.has("entries") && !isSound) this.#sound("entries", undefined, 0);
   }
 
   phase(): Phase {

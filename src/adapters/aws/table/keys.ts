@@ -39,7 +39,7 @@ export const dueOf = (moment: number, run: string): string => `${timeText(moment
 export const aliveShard = (run: string): number =>
   createHash("sha256").update(run, "utf8").digest().readUInt8(0) % ALIVE_SHARDS;
 
-type Kind = "inbox" | "seen" | "audit";
+type Kind = "inbox" | "seen" | "audit" | "journal";
 
 export const itemsOf = (kind: Kind, { born }: Pick<Incarnation, "born">): string => `${kind}#${born}#`;
 
@@ -49,6 +49,11 @@ export const inboxItem = (
   of: Pick<Incarnation, "born">,
   { sentAt, id }: { readonly sentAt: number; readonly id: string },
 ): string => `${itemsOf("inbox", of)}${timeText(sentAt)}#${boundedId(id)}`;
+
+const SLOT_DIGITS = 5;
+
+export const journalItem = (of: Pick<Incarnation, "born">, slot: number): string =>
+  `${itemsOf("journal", of)}${String(slot).padStart(SLOT_DIGITS, "0")}`;
 
 /** An ID that is too long for a key is stored by its digest there. The message keeps the ID itself. */
 function boundedId(id: string): string {

@@ -109,7 +109,7 @@ function messageOf(item: Item): Message {
 /** Removes all items of an incarnation but its row. Other incarnations have other keys (schedule 19). */
 async function forget(dynamo: Dynamo, of: Incarnation): Promise<void> {
   if (!isRunId(of.run)) return;
-  for (const kind of ["inbox", "seen", "audit"] as const) {
+  for (const kind of ["inbox", "seen", "audit", "journal"] as const) {
     for (;;) {
       const found = await dynamo.query({ index: null, where: below(of, kind), limit: FORGOTTEN_AT_ONCE });
       if (found.length === 0) break;

@@ -6,13 +6,14 @@
  */
 import { isTenant } from "../../../core/ids.ts";
 import type { Status } from "../../../core/phases.ts";
-import { RowUnreadable, parted } from "../../../codec/row.ts";
+import { type Found as FoundRow, RowUnreadable, parted } from "../../../codec/row.ts";
 import { type Row, hasEnded, isExpired } from "../../../protocol/row.ts";
 import type { Page, RunTable } from "../../../ports/run-table.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import { fragment, number, text } from "./expression.ts";
 import { type Item, keyOf, rowOf } from "./item.ts";
+import type { Rows } from "./rows.ts";
 import { ALIVE_SHARDS, ROW_ITEM, dueOf, tenantStatus } from "./keys.ts";
 
 const STATUSES: { readonly [S in Status]: S } = {
@@ -50,14 +51,18 @@ export async function list(dynamo: Dynamo, query: Parameters<RunTable["list"]>[0
   const found = pages.flat().map((item) => ({ run: textOf(item, "run"), position: textOf(item, "since") }));
   const inOrder = found.toSorted((one, other) => (one.position < other.position ? 1 : -1));
   const isMeant = (row: Row): boolean => !isExpired(row, now) && (status === null || row.status === status);
-  return pageOf(dynamo, { found: inOrder, limit, only: LISTED, isMeant });
+  const decode = async (item: Item) => rowOf(unloadable(item));
+  return pageOf(dynamo, { found: inOrder, limit, only: LISTED, decode, isMeant });
 }
 
 /**
  * Lists runs that have not ended, shard after shard. It reads whole rows, since the sweeper loads what it finds. Rows of
  * older versions are in the index of all live runs only.
  */
-export async function alive(dynamo: Dynamo, query: Parameters<RunTable["alive"]>[0]): Promise<Page> {
+export async function alive(
+  { dynamo, rows }: { readonly dynamo: Dynamo; readonly rows: Rows },
+  query: Parameters<RunTable["alive"]>[0],
+): Promise<Page> {
   const { limit, now } = query;
   const order = orderOf(query);
   if (order === null || limit < 1) return NOTHING;
@@ -76,7 +81,7 @@ export async function alive(dynamo: Dynamo, query: Parameters<RunTable["alive"]>
     behind = BEFORE_ALL;
   }
   const isMeant = (row: Row): boolean => !isExpired(row, now) && !(hasEnded(row) && row.endNotified);
-  return pageOf(dynamo, { found, limit, only: null, isMeant });
+  return pageOf(dynamo, { found, limit, only: null, decode: (item) => rows.found(item), isMeant });
 }
 
 /** Where a page begins, in the order of one of the two indexes. */
@@ -109,6 +114,7 @@ async function pageOf(
     readonly found: readonly Found[];
     readonly limit: number;
     readonly only: readonly Attribute[] | null;
+    readonly decode: (item: Item) => Promise<FoundRow | null>;
     readonly isMeant: (row: Row) => boolean;
   },
 ): Promise<Page> {
@@ -118,7 +124,8 @@ async function pageOf(
     runs.map((run) => keyOf(run, ROW_ITEM)),
     of.only,
   );
-  const stored = new Map(items.map((item) => [textOf(item, "run"), rowOf(of.only === null ? item : unloadable(item))]));
+  const rowsFound = await Promise.all(items.map(async (item) => [textOf(item, "run"), await of.decode(item)] as const));
+  const stored = new Map(rowsFound);
   const decoded = runs.flatMap((run) => stored.get(run) ?? []);
   const meant = decoded.filter((each) => each instanceof RowUnreadable || of.isMeant(each));
   const { rows, damaged } = parted(meant);

@@ -9,7 +9,7 @@ import { ensure } from "../../../core/ensure.ts";
 import type { RunRef, Request, Row } from "../../../protocol/row.ts";
 import { type Change, type Fragment, all, flag, number, raise, remove, set, setOrRemove, text } from "./expression.ts";
 import * as is from "./fragments.ts";
-import { type RowAttribute, rowValues } from "./item.ts";
+import { type EntryNames, type RowAttribute, rowValues } from "./item.ts";
 import { dueOf } from "./keys.ts";
 
 export interface Write {
@@ -50,8 +50,13 @@ export interface Lane {
 }
 
 /** The write that turns `before` into `after`, if the stored row still has the marks of `before`. */
-export function swapWrite(before: Row, after: Row, { reads = [], replaces = [] }: Lane = {}): Write {
-  const [from, to] = [rowValues(before), rowValues(after)];
+export function swapWrite(
+  before: Row,
+  after: Row,
+  { reads = [], replaces = [] }: Lane = {},
+  entriesOf: (row: Row) => EntryNames | null = () => null,
+): Write {
+  const [from, to] = [rowValues(before, entriesOf(before)), rowValues(after, entriesOf(after))];
   const attributes = Object.keys(to) as readonly RowAttribute[];
   const changed = attributes.filter((each) => !isSame(from[each], to[each]));
   const replaced: readonly RowAttribute[] = replaces;

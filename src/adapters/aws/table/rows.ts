@@ -5,7 +5,7 @@
  */
 import { ensure } from "../../../core/ensure.ts";
 import { isRunId } from "../../../core/ids.ts";
-import { type Found, RowUnreadable, presentIn, undamaged } from "../../../codec/row.ts";
+import { type Found, RowDamaged, RowUnreadable, changeIn, presentIn, undamaged } from "../../../codec/row.ts";
 import {
   type RunRef,
   type Refused,
@@ -16,22 +16,33 @@ import {
 } from "../../../protocol/row.ts";
 import { type PurgeOutcome, decidePurge } from "../../../protocol/row-removal.ts";
 import type { Ambiguous } from "../../../ports/run-table.ts";
+import { StoreUnreachable } from "../../../ports/world.ts";
+import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, Written } from "./dynamo.ts";
-import { type Item, keyOf, rowOf } from "./item.ts";
+import { Entries } from "./entries.ts";
+import { type Item, entryNamesOf, keyOf, rowOf } from "./item.ts";
 import { ROW_ITEM } from "./keys.ts";
 import { type Lane, requestWrite, swapWrite, unchanged } from "./row-writes.ts";
 
 /** If the row changed before every one of these writes, the caller sends the operation again later. */
 export const WRITES_MAX = 4;
 const REMEMBERED_MAX = 64;
+const READS_MAX = 8;
+
+/** The two rows are from the same commit. */
+const hasSameJournal = (known: Row | undefined, row: Row): boolean =>
+  known?.born === row.born && known.version === row.version && known.commitId === row.commitId;
 
 export class Rows {
   readonly #dynamo: Dynamo;
   /** The last row of each run that this process saw, so that a beat's commits need one request each. */
   readonly #remembered = new Map<string, Row>();
 
+  readonly #entries: Entries;
+
   constructor(dynamo: Dynamo) {
     this.#dynamo = dynamo;
+    this.#entries = new Entries(dynamo);
   }
 
   /** Applies a decision, which returns the same row object if it changes nothing. */
@@ -41,10 +52,20 @@ export class Rows {
     lane: Lane = {},
   ): Promise<O | Refused | Ambiguous> {
     return this.#settle(of, decision, (before, { row }) =>
-      row === undefined || row === before
-        ? null
-        : this.#dynamo.update(keyOf(of.run, ROW_ITEM), swapWrite(before, row, lane)),
+      row === undefined || row === before ? null : this.#swap(before, row, lane),
     );
+  }
+
+  /** Puts the entry that the row will name, and then writes the row. */
+  async #swap(before: Row, after: Row, lane: Lane): Promise<Written> {
+    const placed = await this.#entries.place(before, after);
+    if (placed.kind === "ambiguous") return placed;
+    const key = keyOf(before.run, ROW_ITEM);
+    if (placed.kind === "outdated") return { kind: "refused", item: await this.#dynamo.get(key) };
+    const written = await this.#dynamo.update(key, swapWrite(before, after, lane, this.#entries.namesOf));
+    const isRemoved = written.kind === "refused" && written.item?.[ATTRIBUTES.born]?.S !== before.born;
+    if (isRemoved && placed.slot !== null) await this.#entries.remove(before, placed.slot);
+    return written;
   }
 
   purge(of: RunRef): Promise<PurgeOutcome | Ambiguous> {
@@ -64,7 +85,7 @@ export class Rows {
     for (let writes = 0; writes < WRITES_MAX; writes += 1) {
       const written = await this.#dynamo.update(keyOf(request.run, ROW_ITEM), requestWrite(request));
       if (written.kind === "ambiguous") return written;
-      const row = presentIn(this.#found(written.item), request);
+      const row = presentIn(await this.found(written.item), request);
       if ("kind" in row) return row;
       if (written.kind === "written") return { kind: "requested", row };
       const outcome = decideRequest(row, request);
@@ -112,7 +133,7 @@ export class Rows {
       } else {
         const written = await sent;
         if (written.kind === "ambiguous") return written;
-        row = this.#found(written.item);
+        row = await this.found(written.item, (decision as O & { readonly row?: Row }).row);
         // The write may have succeeded although the row is damaged: its condition does not name every attribute.
         if (row instanceof RowUnreadable) return row.refused;
         if (written.kind === "written") {
@@ -127,12 +148,37 @@ export class Rows {
   }
 
   async #stored(run: string): Promise<Found | null> {
-    return this.#found(await this.#dynamo.get(keyOf(run, ROW_ITEM)));
+    return this.found(await this.#dynamo.get(keyOf(run, ROW_ITEM)));
   }
 
-  #found(item: Item | null): Found | null {
-    const found = item === null ? null : rowOf(item);
-    return found === null || found instanceof RowUnreadable ? found : this.remember(found);
+  /**
+   * The row in an item, with its journal. `written`: the row as this process wrote it.
+   *
+   * Schedule 153: a snapshot replaces the journal between the read of the row and that of its entries, and other entries
+   * are in their slots. So the row is read again: only a row that still names them is damaged.
+   */
+  async found(item: Item | null, written?: Row): Promise<Found | null> {
+    let stored = item;
+    for (let reads = 0; reads < READS_MAX; reads += 1) {
+      const row = stored === null ? null : rowOf(stored);
+      if (stored === null || row === null || row instanceof RowUnreadable) return row;
+      const names = entryNamesOf(stored);
+      if (names === null) return this.remember(row);
+      const known = [written, this.#remembered.get(row.run)].find((each) => hasSameJournal(each, row))?.journal;
+      const journal = known ?? (await this.#entries.read(row, names));
+      if (journal instanceof Uint8Array) {
+        const fault = changeIn({ ...row, journal });
+        return fault === null ? this.remember({ ...row, journal }) : new RowDamaged(row.run, fault);
+      }
+      const again = await this.#dynamo.get(keyOf(row.run, ROW_ITEM));
+      const { digest } = (again === null ? null : entryNamesOf(again)) ?? { digest: null };
+      if (again?.[ATTRIBUTES.born]?.S === row.born && digest === names.digest) {
+        return new RowDamaged(row.run, journal.why);
+      }
+      stored = again;
+    }
+    const run = item?.[ATTRIBUTES.run]?.S ?? "";
+    throw new StoreUnreachable(`run ${run} changed ${READS_MAX} times while it was read; try again`);
   }
 }
 

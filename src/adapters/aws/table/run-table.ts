@@ -50,7 +50,7 @@ export function dynamoRunTable({ dynamo, table }: { readonly dynamo: Dynamo; rea
       return row === null || isExpired(row, now) ? null : row;
     },
     list: (query) => list(dynamo, query),
-    alive: (query) => alive(dynamo, query),
+    alive: (query) => alive({ dynamo, rows }, query),
     storeId: async () => (await tableStoreId(dynamo)) ?? `an unnamed table (${table})`,
   };
 }
@@ -80,7 +80,7 @@ async function create(
     if (put.kind === "written") return { kind: "created", row: rows.remember(undamaged(rowOf(item))) };
     const [refused, tombstone] = put.items;
     // An existing row governs, and a refusal need not contain the item of each part.
-    const found = refused == null ? await rows.read(run) : rowOf(refused);
+    const found = refused == null ? await rows.read(run) : await rows.found(refused);
     if (found instanceof RowUnreadable) return found.refused;
     const outcome = decideCreate(found, tombstone == null ? null : tombstoneIn(tombstone), creation);
     if (outcome.kind !== "created") return outcome;
