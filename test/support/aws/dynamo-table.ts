@@ -130,6 +130,7 @@ function applied(items: Map<string, Item>, operation: string, input: Request): o
   const found = items.get(key);
   if (operation === "GetItem") return { Item: structuredClone(found) };
   if (operation === "BatchGetItem") return gotten(items, input);
+  if (operation === "BatchWriteItem") return removed(items, input);
   if (operation === "Query") return queried(items, input);
   if (operation === "TransactWriteItems") return transacted(items, input);
   if (!holds(input, found)) throw refusal("ConditionalCheckFailedException", itemOf(found));
@@ -147,6 +148,14 @@ function gotten(items: Map<string, Item>, { RequestItems = {} }: Request): objec
     Keys.map((each) => structuredClone(items.get(keyText(each)))).filter((each) => each !== undefined),
   ]);
   return { Responses: Object.fromEntries(found) };
+}
+
+/** Removals are all that the adapter writes in batches. */
+function removed(items: Map<string, Item>, { RequestItems = {} }: Request): object {
+  for (const of of Object.values(RequestItems) as unknown as readonly (readonly { DeleteRequest: { Key: Item } }[])[]) {
+    for (const { DeleteRequest } of of) items.delete(keyText(DeleteRequest.Key));
+  }
+  return {};
 }
 
 /** The items of a run whose sort keys begin with a text, or lie between two: what the adapter asks the table itself. */
