@@ -10,9 +10,9 @@
  * it; by an older epoch, because each put is conditional on epoch and put number. An older epoch or an older put never
  * replaces a newer one.
  *
- * Schedule 150: a frozen process puts its entry after the next epoch put another one into the same slot.
- * Schedule 151: a put whose answer was lost lands after a later put of the same process into the same slot.
- * Schedule 152: a process dies after it put an entry and before the row names it.
+ * Schedule 151: a frozen process puts its entry after the next epoch put another one into the same slot.
+ * Schedule 152: a put whose answer was lost lands after a later put of the same process into the same slot.
+ * Schedule 153: a process dies after it put an entry and before the row names it.
  */
 import { createHash } from "node:crypto";
 import type { Incarnation, Row } from "../../../protocol/row.ts";

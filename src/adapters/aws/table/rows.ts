@@ -154,7 +154,7 @@ export class Rows {
   /**
    * The row in an item, with its journal. `written`: the row as this process wrote it.
    *
-   * Schedule 153: a snapshot replaces the journal between the read of the row and that of its entries, and other entries
+   * Schedule 154: a snapshot replaces the journal between the read of the row and that of its entries, and other entries
    * are in their slots. So the row is read again: only a row that still names them is damaged.
    */
   async found(item: Item | null, written?: Row): Promise<Found | null> {

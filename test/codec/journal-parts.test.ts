@@ -1,0 +1,96 @@
+/** Journals in parts: each write adds one and leaves the bytes before it, and the seal of the last one covers them all. */
+import { describe, expect, test } from "vitest";
+import {
+  type JournalSeal,
+  appendToJournal,
+  decodeJournal,
+  encodeJournal,
+  isInParts,
+  sealOfJournal,
+} from "../../src/codec/journal.ts";
+import { isGenuine, vouchFor } from "../../src/codec/voucher.ts";
+import type { CommitRecord } from "../../src/core/event.ts";
+import { neededLevel } from "../../src/core/levels.ts";
+import { sealKeyFrom } from "../support/runs/snapshot-seals.ts";
+import { EVENT_KINDS, IN_PHASE, SHA, eventOf } from "../support/states/states-and-events.ts";
+
+const commits: readonly CommitRecord[] = EVENT_KINDS.slice(0, 4).map((kind, index) => ({
+  ...{ version: index + 1, epoch: 2 },
+  events: [eventOf(kind, "ExecutingTools")],
+}));
+const KEY = sealKeyFrom("a");
+const of = { run: "acme-a", born: "b", snapshot: { version: 0, key: "k", digest: SHA } };
+const seal: JournalSeal = { of, sign: (what, digest) => vouchFor(KEY, what, digest) };
+
+/** The journal after each commit; the first of them has `whole` commits. */
+const journals = (options: { readonly whole?: number; readonly seal?: JournalSeal } = {}): readonly Uint8Array[] => {
+  const { whole = 1 } = options;
+  const first = [appendToJournal(null, commits.slice(0, whole), options)];
+  return commits.slice(whole).reduce((all, { version }) => {
+    return [...all, appendToJournal(all.at(-1) ?? null, commits.slice(0, version), options)];
+  }, first);
+};
+const last = (all: readonly Uint8Array[]): Uint8Array => all.at(-1) as Uint8Array;
+const isSealed = (journal: Uint8Array, where = of): boolean => {
+  const found = sealOfJournal({ ...where, journal });
+  return found !== null && isGenuine(KEY, "journal", found);
+};
+
+test.each([1, 2, 4])("a journal in parts, the first with %i commits, is read as it was committed", (whole) => {
+  const all = journals({ whole });
+  all.forEach((journal, index) => {
+    expect(decodeJournal(journal)).toEqual(commits.slice(0, whole + index));
+    expect(isInParts(journal)).toBe(true);
+    const before = all[index - 1] ?? new Uint8Array();
+    expect(Buffer.from(journal.subarray(0, before.byteLength)).equals(before)).toBe(true);
+  });
+  expect(all).toHaveLength(5 - whole);
+});
+
+test("a whole journal is not in parts, and becomes the first part when a commit is added", () => {
+  const whole = encodeJournal(commits.slice(0, 3));
+  expect(isInParts(whole)).toBe(false);
+  const longer = appendToJournal(whole, commits);
+  expect(isInParts(longer)).toBe(true);
+  expect(decodeJournal(longer)).toEqual(commits);
+});
+
+test("a journal cut at any byte is unreadable, or ends with a whole part", () => {
+  const all = journals();
+  const ends = new Set(all.map(({ byteLength }) => byteLength));
+  for (let bytes = 2; bytes < last(all).byteLength; bytes += 1) {
+    const cut = last(all).subarray(0, bytes);
+    if (ends.has(bytes)) expect(decodeJournal(cut)).toEqual(commits.slice(0, decodeJournal(cut).length));
+    else expect(() => decodeJournal(cut)).toThrow(expect.objectContaining({ name: "Unreadable" }));
+  }
+  expect(() => decodeJournal(last(all).subarray(0, -1))).toThrow("the journal ends within a part");
+});
+
+describe("the keyed seal of a journal in parts", () => {
+  test("is that of its last part, for this run and this snapshot", () => {
+    const all = journals({ seal });
+    expect(all.map((journal) => isSealed(journal))).toEqual([true, true, true, true]);
+    expect(isSealed(last(all), { ...of, born: "c" })).toBe(false);
+    expect(isSealed(last(all), { ...of, snapshot: { ...of.snapshot, digest: `${SHA}0` } })).toBe(false);
+    expect(sealOfJournal({ ...of, journal: last(journals()) })).toBeNull();
+  });
+
+  test("covers the parts before it", () => {
+    const all = journals({ seal });
+    const [first = new Uint8Array(), second = new Uint8Array()] = all;
+    const lastPart = last(all).subarray(all[2]?.byteLength);
+    // Without the second part, and with a forged first one that has a part's bytes.
+    expect(isSealed(Buffer.concat([first, lastPart]))).toBe(false);
+    const forged = appendToJournal(null, commits.slice(1, 2));
+    const rest = last(all).subarray(second.byteLength);
+    expect(isSealed(Buffer.concat([forged, last(all).subarray(first.byteLength)]))).toBe(false);
+    expect(decodeJournal(Buffer.concat([forged, rest])).length).toBe(3);
+  });
+});
+
+test("a commit that leaves a journal in parts needs level 5", () => {
+  const written = { state: IN_PHASE.Preparing(), events: [eventOf("RunStarted", "Preparing")] };
+  expect(neededLevel({ ...written, isInParts: true })).toBe(5);
+  expect(neededLevel({ ...written, isInParts: false })).toBe(1);
+  expect(neededLevel(written)).toBe(1);
+});
