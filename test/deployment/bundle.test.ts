@@ -50,7 +50,7 @@ describe("a function", () => {
     ["beat", 940],
     ["start", 800],
     ["api", 940],
-    ["sweep", 700],
+    ["sweep", 720],
     ["cleanup", 600],
     ["park", 400],
   ] as const)("%s starts with at most %i KB", (name, kilobytes) => {

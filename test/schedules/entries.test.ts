@@ -72,8 +72,8 @@ test("schedule 152: a put whose answer was lost lands after a later put of the s
   expect(journalOf(await table.process().read(mine.run, NOW))).toBe(hex(1, 4));
 });
 
-describe("the row names an entry that is stored when a process dies", () => {
-  test.each(["PutItem", "UpdateItem"])("schedule 153: before its %s", async (operation) => {
+test("schedule 153: a process dies before its entry is put, or before the row names it", async () => {
+  for (const operation of ["PutItem", "UpdateItem"]) {
     const { table, process, first } = await begun();
     table.before(operation, () => Promise.reject(new Error("killed")));
     await process.commit(commitOf(first, joined(1, 2)));
@@ -82,7 +82,7 @@ describe("the row names an entry that is stored when a process dies", () => {
     expect(journalOf(taken)).toBe(hex(1));
     await next.commit({ ...commitOf(taken, joined(1, 3)), now: AFTER_LEASE });
     expect(journalOf(await table.process().read(mine.run, NOW))).toBe(hex(1, 3));
-  });
+  }
 });
 
 describe("between the reads of a row and of its entries", () => {
