@@ -5,7 +5,7 @@ export default $config({
     return { name: "cairn", home: "aws", removal: isProduction ? "retain" : "remove", protect: isProduction };
   },
   async run() {
-    const [{ describe }, { planned }] = await Promise.all([import("./infra/index.ts"), import("./infra/planned.ts")]);
-    return describe(planned($cli.paths.root));
+    const { cairn } = await import("./infra/sst.ts");
+    return cairn("Cairn");
   },
 });

@@ -11,12 +11,12 @@ import { watchesOf } from "./watches.ts";
 
 /** Creates everything with which operators watch a deployment. */
 export function createAlarms(site: Site): void {
-  const { names, plan } = site;
+  const { names, plan, called } = site;
   const topics = createTopic(site);
   const watches = watchesOf(names, plan);
   for (const watch of watches) {
     const { name, periods, periodsToAlarm, side, threshold, silence } = watch;
-    new aws.cloudwatch.MetricAlarm(`Alarm-${name}`, {
+    new aws.cloudwatch.MetricAlarm(called(`Alarm-${name}`), {
       name: names.alarmName(name),
       alarmDescription: descriptionOf(watch),
       ...queryOf(watch.of, watch.periodSeconds),
@@ -26,19 +26,19 @@ export function createAlarms(site: Site): void {
       alarmActions: topics,
     });
   }
-  new aws.cloudwatch.Dashboard("Dashboard", {
+  new aws.cloudwatch.Dashboard(called("Dashboard"), {
     dashboardName: names.prefix,
     dashboardBody: JSON.stringify(dashboardOf(names, { watches, plan })),
   });
 }
 
 /** Creates the topic of alarms. It is not encrypted with a key of the account: its messages name no run. */
-function createTopic({ names, plan }: Site): $util.Output<string>[] {
+function createTopic({ names, plan, called }: Site): $util.Output<string>[] {
   const { alarmEmail } = plan.options;
   if (alarmEmail === null) return [];
-  const topic = new aws.sns.Topic("Alarms", { name: `${names.prefix}-alarms` });
-  new aws.sns.TopicPolicy("AlarmsPolicy", { arn: topic.arn, policy: topicPolicy(names) });
-  new aws.sns.TopicSubscription("AlarmsEmail", { topic: topic.arn, protocol: "email", endpoint: alarmEmail });
+  const topic = new aws.sns.Topic(called("Alarms"), { name: `${names.prefix}-alarms` });
+  new aws.sns.TopicPolicy(called("AlarmsPolicy"), { arn: topic.arn, policy: topicPolicy(names) });
+  new aws.sns.TopicSubscription(called("AlarmsEmail"), { topic: topic.arn, protocol: "email", endpoint: alarmEmail });
   return [topic.arn];
 }
 

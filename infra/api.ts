@@ -10,9 +10,10 @@ import type { Site } from "./site.ts";
 /** Allowed requests of `GET /healthz` per second. This is more than monitors need, and each request costs money. */
 const HEALTH_RATE = 10;
 
-export function createApi({ names, plan }: Site, fn: sst.aws.Function): sst.aws.ApiGatewayV1 {
+export function createApi({ names, plan, options, called }: Site, fn: sst.aws.Function): sst.aws.ApiGatewayV1 {
   const answers: aws.apigateway.IntegrationResponse[] = [];
-  const api = new sst.aws.ApiGatewayV1("Gateway", {
+  const api = new sst.aws.ApiGatewayV1(called("Gateway"), {
+    ...(options.domain === undefined ? {} : { domain: options.domain }),
     cors: false,
     endpoint: { type: "regional" },
     accessLog: { retention: plan.options.logRetention },
@@ -27,9 +28,9 @@ export function createApi({ names, plan }: Site, fn: sst.aws.Function): sst.aws.
     },
   });
   api.route("ANY /{proxy+}", fn.arn, { auth: { iam: true }, name: "All" });
-  answers.push(answerHealth(api));
+  answers.push(answerHealth(api, called));
   api.deploy();
-  throttle(api, plan.options.apiRate);
+  throttle(api, { rate: plan.options.apiRate, called });
   return api;
 }
 
@@ -38,7 +39,7 @@ const HEALTH = {
   headers: { "X-Content-Type-Options": "'nosniff'", "Cache-Control": "'no-store'" },
 } as const;
 
-function answerHealth(api: sst.aws.ApiGatewayV1): aws.apigateway.IntegrationResponse {
+function answerHealth(api: sst.aws.ApiGatewayV1, called: Site["called"]): aws.apigateway.IntegrationResponse {
   const { nodes } = api.routeIntegration(
     "GET /healthz",
     {
@@ -55,12 +56,12 @@ function answerHealth(api: sst.aws.ApiGatewayV1): aws.apigateway.IntegrationResp
     httpMethod: "GET",
     statusCode: "200",
   };
-  const response = new aws.apigateway.MethodResponse("HealthzResponse", {
+  const response = new aws.apigateway.MethodResponse(called("HealthzResponse"), {
     ...at,
     responseParameters: Object.fromEntries(Object.keys(HEALTH.headers).map((name) => [headerOf(name), true])),
   });
   return new aws.apigateway.IntegrationResponse(
-    "HealthzAnswer",
+    called("HealthzAnswer"),
     {
       ...at,
       responseTemplates: { "application/json": HEALTH.body },
@@ -75,11 +76,11 @@ function answerHealth(api: sst.aws.ApiGatewayV1): aws.apigateway.IntegrationResp
 /**
  * Limits the requests per second of each route. API Gateway answers the excess with 429, without invoking the function.
  */
-function throttle(api: sst.aws.ApiGatewayV1, rate: number): void {
+function throttle(api: sst.aws.ApiGatewayV1, { rate, called }: { readonly rate: number } & Pick<Site, "called">): void {
   const { stage } = api.nodes;
   if (stage === undefined) throw new Error("the API is not deployed yet, so it has no stage to throttle");
   const limited = (name: string, methodPath: string, throttlingRateLimit: number) =>
-    new aws.apigateway.MethodSettings(name, {
+    new aws.apigateway.MethodSettings(called(name), {
       restApi: api.nodes.api.id,
       stageName: stage.stageName,
       methodPath,

@@ -4,8 +4,9 @@
  */
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { type Metafile, type Plugin, build } from "esbuild";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type { Metafile, Plugin, build as BundlerBuild } from "esbuild";
 import { checkMoney } from "../src/sdk/check.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
@@ -24,12 +25,29 @@ export interface Bundle {
   readonly files: readonly string[];
   /** A digest of the names and contents of all files. */
   readonly digest: string;
-  /** The source files in the part that a cold start reads, and in the whole bundle; relative to the checkout. */
+  /** The source files in the part that a cold start reads, and in the whole bundle; relative to the project. */
   readonly startSources: readonly string[];
   readonly sources: readonly string[];
 }
 
-const ROOT = join(import.meta.dirname, "..");
+/** Where the functions are bundled. */
+export interface Project {
+  /** The folder of `cairn.config.ts`. */
+  readonly root: string;
+  /** The folder of SST's platform, whose bundler is used where the project has none. */
+  readonly platform: string;
+}
+
+/** Paths differ between the repository and the package, so their import maps have them. */
+const { resolve: resolveOwn } = createRequire(import.meta.url);
+
+/** A module of this package that Lambda runs: a source file in the repository, a built one in the package. */
+const ownModule = (name: string): string => resolveOwn(`#functions/${name}`);
+
+/** The folder of cairn, from which its own packages are found. */
+const OWN = dirname(resolveOwn("#package"));
+
+const CHECKOUT: Project = { root: OWN, platform: join(OWN, ".sst", "platform") };
 
 /** Bundles every function into `folder`, which is emptied first. */
 export async function bundleFunctions(of: {
@@ -47,15 +65,17 @@ export async function bundleFunctions(of: {
   readonly isolated?: readonly string[];
   /** Other source files to use in place of functions, as absolute paths; for tests. */
   readonly instead?: Instead;
+  /** The project of the agents; default: this checkout. */
+  readonly project?: Project;
 }): Promise<readonly Bundle[]> {
   rmSync(of.folder, { recursive: true, force: true });
-  const { isolated = [], prices = {}, modelRates = {} } = of;
+  const { isolated = [], prices = {}, modelRates = {}, project = CHECKOUT } = of;
   const agents = await agentLines(of.agentFiles, prices);
   const all = agentsModule(
     [...agents.values()].map(({ line }) => line),
     { prices, modelRates },
   );
-  const entryOf = (name: FunctionName): string => of.instead?.[name] ?? join(ROOT, "functions", `${name}.ts`);
+  const entryOf = (name: FunctionName): string => of.instead?.[name] ?? ownModule(name);
   return Promise.all(
     [
       ...FUNCTIONS.map((name) => ({ name, entry: entryOf(name), agents: all })),
@@ -63,28 +83,32 @@ export async function bundleFunctions(of: {
         ...{ name: agentFunction(agent), entry: entryOf("beat") },
         agents: agentsModule(linesFor(agent, agents), { prices, modelRates }),
       })),
-    ].map(({ name, ...wanted }) => bundle(name, { ...wanted, folder: join(of.folder, name) })),
+    ].map(({ name, ...wanted }) => bundle(name, { ...wanted, project, folder: join(of.folder, name) })),
   );
 }
 
 export type Instead = { readonly [F in FunctionName]?: string };
 
 interface Wanted {
+  readonly project: Project;
   readonly entry: string;
   readonly folder: string;
 }
 
 async function bundle(
   name: DeployedFunction,
-  { folder, entry, agents }: Wanted & { readonly agents: string },
+  { folder, entry, agents, project }: Wanted & { readonly agents: string },
 ): Promise<Bundle> {
-  const slim = await built({ folder, entry, plugins: [agentsPlugin(agents), pureSources, zodWithoutLanguages] });
-  const isWhole = !takesLanguages(filesOf(Object.keys(slim.inputs)));
-  const { outputs } = isWhole ? slim : await built({ folder, entry, plugins: [agentsPlugin(agents), pureSources] });
+  const { root } = project;
+  const wanted = { folder, entry, project };
+  const plugins = [agentsPlugin(agents, project), library, pureSources];
+  const slim = await built({ ...wanted, plugins: [...plugins, zodWithoutLanguages] });
+  const isWhole = !takesLanguages(root, filesOf(Object.keys(slim.inputs)));
+  const { outputs } = isWhole ? slim : await built({ ...wanted, plugins });
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".mjs"));
   const start = startOf(outputs);
   const sources = { startSources: sourcesIn(outputs, start), sources: sourcesIn(outputs, Object.keys(outputs)) };
-  const startBytes = start.reduce((sum, file) => sum + statSync(join(ROOT, file)).size, 0);
+  const startBytes = start.reduce((sum, file) => sum + statSync(join(root, file)).size, 0);
   return { name, folder, startBytes, files, digest: digestOf(folder, files), ...sources };
 }
 
@@ -94,11 +118,11 @@ function digestOf(folder: string, files: readonly string[]): string {
   return hash.digest("hex");
 }
 
-async function built({ entry, folder, plugins }: Wanted & { readonly plugins: Plugin[] }): Promise<Metafile> {
+async function built({ entry, folder, project, plugins }: Wanted & { readonly plugins: Plugin[] }): Promise<Metafile> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  const { metafile } = await build({
-    absWorkingDir: ROOT,
+  const { metafile } = await bundlerOf(project)({
+    absWorkingDir: project.root,
     entryPoints: { index: entry },
     outdir: folder,
     outExtension: { ".js": ".mjs" },
@@ -113,12 +137,23 @@ async function built({ entry, folder, plugins }: Wanted & { readonly plugins: Pl
     logLevel: "error",
     // Packages that are still CommonJS call `require`.
     banner: { js: 'import{createRequire as cjs}from"node:module";const require=cjs(import.meta.url);' },
-    alias: { "cairn-run": join(ROOT, "src", "index.ts") },
     // Agent files may be outside of any folder with installed packages.
-    nodePaths: [join(ROOT, "node_modules")],
+    nodePaths: [join(project.root, "node_modules"), join(OWN, "node_modules")],
     plugins,
   });
   return metafile;
+}
+
+/** The bundler of the project; that of SST's platform where it has none. */
+function bundlerOf({ root, platform }: Project): typeof BundlerBuild {
+  for (const folder of [root, platform]) {
+    try {
+      return (createRequire(join(folder, "package.json"))("esbuild") as { readonly build: typeof BundlerBuild }).build;
+    } catch (error) {
+      if (!(error instanceof Error && "code" in error && error.code === "MODULE_NOT_FOUND")) throw error;
+    }
+  }
+  throw new Error(`neither ${root} nor ${platform} has esbuild, which bundles the functions: type npx sst install`);
 }
 
 /** The file of the handler and its static imports. */
@@ -167,20 +202,31 @@ const agentsModule = (
 ): string =>
   `export const prices = ${JSON.stringify(prices)};\nexport const modelRates = ${JSON.stringify(modelRates)};\nexport const agents = {\n${lines.join("\n")}\n};\n`;
 
-const agentsPlugin = (contents: string): Plugin => ({
+const agentsPlugin = (contents: string, { root }: Project): Plugin => ({
   name: "agents",
   setup: (esbuild) => {
     esbuild.onResolve({ filter: /^cairn-agents$/ }, ({ path }) => ({ path, namespace: "agents" }));
-    esbuild.onLoad({ filter: /.*/, namespace: "agents" }, () => ({ contents, loader: "js", resolveDir: ROOT }));
+    esbuild.onLoad({ filter: /.*/, namespace: "agents" }, () => ({ contents, loader: "js", resolveDir: root }));
   },
 });
+
+/** The library in the functions: the engine beside it and the agents must have the same classes. */
+const library: Plugin = {
+  name: "library",
+  setup: (esbuild) => {
+    esbuild.onResolve({ filter: /^cairn-run$/ }, () => ({ path: ownModule("library") }));
+  },
+};
+
+/** The folder of our sources; it does not exist in the package, whose modules are bundled already. */
+const SOURCES = join(OWN, "src");
 
 /** Marks our source files as free of side effects, so that esbuild drops unused ones with all that they import. */
 const pureSources: Plugin = {
   name: "pure-sources",
   setup: (esbuild) => {
     esbuild.onResolve({ filter: /^\.\.?\// }, async ({ path, importer, kind, resolveDir, pluginData }) => {
-      if (pluginData === "resolving" || !importer.startsWith(join(ROOT, "src"))) return null;
+      if (pluginData === "resolving" || !importer.startsWith(SOURCES)) return null;
       const found = await esbuild.resolve(path, { importer, kind, resolveDir, pluginData: "resolving" });
       return { ...found, sideEffects: false };
     });
@@ -208,7 +254,7 @@ const sourcesIn = (outputs: Metafile["outputs"], files: readonly string[]): read
 const filesOf = (inputs: readonly string[]): readonly string[] =>
   [...new Set(inputs)].filter((file) => !file.startsWith("agents:"));
 
-const takesLanguages = (sources: readonly string[]): boolean =>
+const takesLanguages = (root: string, sources: readonly string[]): boolean =>
   sources.some(
-    (file) => !/\/zod\//.test(file) && /\b(z|zod)\w*\.locales\b/.test(readFileSync(join(ROOT, file), "utf8")),
+    (file) => !/\/zod\//.test(file) && /\b(z|zod)\w*\.locales\b/.test(readFileSync(join(root, file), "utf8")),
   );

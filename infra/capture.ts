@@ -11,9 +11,10 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { build } from "esbuild";
+import { type Plugin, build } from "esbuild";
 import type { Place } from "./names.ts";
-import type { Plan } from "./plan.ts";
+import type { CairnOptions } from "./options.ts";
+import type { Component, Plan } from "./plan.ts";
 
 /** A resource that the deployment requests. */
 export interface Resource {
@@ -36,11 +37,28 @@ export interface Capture {
   readonly outputs: Readonly<Record<string, unknown>>;
 }
 
-export interface CaptureOptions {
-  readonly plan: Plan;
+/** What is captured: components with finished plans, or the `sst.config.ts` of a project. */
+export type Captured =
+  | {
+      readonly plan: Plan;
+      /** Options of the component `Cairn`. */
+      readonly options?: CairnOptions;
+      /** More components of the same app and stage. */
+      readonly others?: readonly Component[];
+    }
+  | {
+      /** The folder of `sst.config.ts`, absolute. */
+      readonly project: string;
+    };
+
+export type CaptureOptions = Captured & CaptureSettings;
+
+interface CaptureSettings {
   readonly app: string;
   readonly stage: string;
   readonly place: Place;
+  /** Answers to look-ups, in place of the simulated ones, by their token. */
+  readonly answers?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   /** The folder in which the archives of the functions are kept, absolute; absent: they are deleted on return. */
   readonly archives?: string;
 }
@@ -60,7 +78,7 @@ export async function capture(options: CaptureOptions): Promise<Capture> {
   mkdirSync(work, { recursive: true });
   const folder = mkdtempSync(join(work, "capture-"));
   try {
-    const program = await compiled(folder, globalsOf(options, options.archives ?? folder));
+    const program = await compiled(folder, options);
     const [wanted, found] = [join(folder, "wanted.json"), join(folder, "found.json")];
     writeFileSync(wanted, JSON.stringify(options));
     const { isDone, said } = await ran(program, wanted, found);
@@ -86,15 +104,17 @@ async function ran(...words: readonly string[]): Promise<{ readonly isDone: bool
 }
 
 /** Compiles the description as SST does: with its globals, and with the packages of its platform. */
-async function compiled(folder: string, globals: object): Promise<string> {
+async function compiled(folder: string, options: CaptureOptions): Promise<string> {
   const outfile = join(folder, "describe.mjs");
+  const globals = globalsOf(options, options.archives ?? folder);
+  const project = "project" in options ? options.project : null;
   await build({
     entryPoints: [join(ROOT, "infra", "recorder.ts")],
     outfile,
     bundle: true,
     platform: "node",
     format: "esm",
-    packages: "external",
+    plugins: [projectPlugin(project)],
     inject: [join(PLATFORM, "src", "shim", "run.js")],
     alias: {
       "sst-components": join(PLATFORM, "src", "components", "index.ts"),
@@ -108,12 +128,38 @@ async function compiled(folder: string, globals: object): Promise<string> {
   return outfile;
 }
 
+/**
+ * Packages stay imports of the platform's, but SST compiles the packages of a project into its description. So that is
+ * where its globals are.
+ */
+const projectPlugin = (project: string | null): Plugin => ({
+  name: "project",
+  setup: (esbuild) => {
+    const planned = join(ROOT, "infra", "planned-components.ts");
+    esbuild.onResolve({ filter: /^captured-description$/ }, ({ path }) =>
+      project === null ? { path: planned } : { path, namespace: "project" },
+    );
+    esbuild.onLoad({ filter: /.*/, namespace: "project" }, () => ({
+      contents: 'import config from "./sst.config.ts"; export const run = () => config.run();',
+      resolveDir: project ?? ROOT,
+    }));
+    esbuild.onResolve({ filter: /^[^./]/ }, ({ path, resolveDir, pluginData }) => {
+      const isOfProject = project !== null && (resolveDir === project || resolveDir.startsWith(`${project}/`));
+      if (pluginData === "resolving" || /^(sst-|captured-)/.test(path)) return null;
+      if (!isOfProject || path.startsWith("node:") || path.startsWith("@pulumi/")) return { path, external: true };
+      return esbuild.resolve(path, { resolveDir, kind: "import-statement", pluginData: "resolving" });
+    });
+  },
+});
+
 /** The globals of SST. Components read some of them during their import. */
-function globalsOf({ app, stage }: CaptureOptions, work: string): object {
+function globalsOf(options: CaptureOptions, work: string): object {
+  const { app, stage } = options;
+  const root = "project" in options ? options.project : ROOT;
   const isProduction = stage === "production";
   return {
     $app: { name: app, stage, removal: isProduction ? "retain" : "remove", protect: isProduction },
     $dev: false,
-    $cli: { command: "deploy", rpc: "", home: "aws", paths: { home: work, root: ROOT, work, platform: PLATFORM } },
+    $cli: { command: "deploy", rpc: "", home: "aws", paths: { home: work, root, work, platform: PLATFORM } },
   };
 }

@@ -7,7 +7,7 @@ import { type DeployedFunction, type FunctionName, type Names, kindOf } from "./
 import { type Plan, secretsOf } from "./plan.ts";
 
 /** Functions that load agents. Agents may read the `env` of their deployment. */
-const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
+export const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
 
 /** The variables of one function. */
 export function environmentOf(

@@ -4,8 +4,9 @@
 import { createHash } from "node:crypto";
 import { LIVE } from "../src/adapters/aws/machine/machine-input.ts";
 import { TABLE } from "../src/adapters/aws/table/schema.ts";
-import { environmentOf } from "./environment.ts";
-import { statementsOf, tlsOnly } from "./grants.ts";
+import { agentOptionsOf } from "./agent-options.ts";
+import { LOADS_AGENTS, environmentOf } from "./environment.ts";
+import { type Statement, statementsOf, tlsOnly } from "./grants.ts";
 import {
   type AgentFunction,
   type DeployedFunction,
@@ -16,7 +17,6 @@ import {
 } from "./names.ts";
 import { type Options, type Plan, agentFunctionsOf, secondsOf, secretsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
-import type { Storage } from "./storage.ts";
 import { trustOf } from "./trust.ts";
 
 export type Functions = Readonly<Record<FunctionName, sst.aws.Function>>;
@@ -46,11 +46,13 @@ export interface AgentBeat {
 }
 
 function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
-  const { names, plan } = site;
+  const { names, plan, called } = site;
   const { options } = plan;
   const isBeat = kindOf(fn) === "beat";
   const reserved = reservedFor(fn, plan);
-  return new sst.aws.Function(componentOf(fn), {
+  const { memoryMb = options.memoryMb, layers = [], permissions = [], vpc } = agentOptionsOf(fn, site.options, plan);
+  const grants = { secrets: secretsOf(fn, plan), sealKey: options.seal?.kmsKey ?? null, storeKey: site.options.kmsKey };
+  return new sst.aws.Function(called(componentOf(fn)), {
     name: names.functionName(fn),
     description: `cairn: ${fn}`,
     bundle: plan.folders[fn] ?? "",
@@ -58,12 +60,18 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
     runtime: "nodejs24.x",
     architecture: "arm64",
     timeout: `${secondsOf(fn, plan)} seconds`,
-    memory: `${isBeat ? options.memoryMb : SMALL_MB} MB`,
+    memory: `${isBeat ? memoryMb : SMALL_MB} MB`,
     logging: { retention: options.logRetention, format: "json" },
     dev: false,
     // An execution calls the same version for its whole life, so versions of earlier deployments are kept.
     ...(isBeat ? { versioning: true } : {}),
-    permissions: statementsOf(fn, names, { secrets: secretsOf(fn, plan), sealKey: options.seal?.kmsKey ?? null }),
+    ...(layers.length === 0 ? {} : { layers: layers as $util.Input<string>[] }),
+    ...(vpc === undefined ? {} : { vpc: vpc as SstVpc }),
+    permissions: [
+      ...statementsOf(fn, names, grants),
+      ...(vpc === undefined ? [] : [IN_VPC]),
+      ...(permissions as unknown as Statement[]),
+    ],
     ...(reserved === undefined ? {} : { concurrency: { reserved } }),
     transform: {
       // By default SST lets every identity of the account assume this role, and its managed policy allows writes to any
@@ -74,9 +82,27 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
         role.managedPolicyArns = [];
       },
       // SST adds variables for its links, which our functions do not have.
-      function: { environment: { variables: environmentOf(fn, site) } },
+      function: { environment: { variables: variablesOf(fn, site) } },
     },
   });
+}
+
+type SstVpc = Exclude<sst.aws.FunctionArgs["vpc"], undefined>;
+
+/** What Lambda does with the role of a function in a network. AWS limits these actions to no resource. */
+const IN_VPC: Statement = {
+  actions: [
+    ...["CreateNetworkInterface", "DeleteNetworkInterface", "DescribeNetworkInterfaces", "DescribeSubnets"],
+    ...["AssignPrivateIpAddresses", "UnassignPrivateIpAddresses"],
+  ].map((each) => `ec2:${each}`),
+  resources: ["*"],
+};
+
+/** The functions that load agents read the variables of all agents; only its own beats read those of one agent. */
+function variablesOf(fn: DeployedFunction, site: Site): Record<string, $util.Input<string>> {
+  const { options, plan } = site;
+  const own = LOADS_AGENTS.has(kindOf(fn)) ? { ...options.env, ...agentOptionsOf(fn, options, plan).env } : {};
+  return { ...environmentOf(fn, site), ...(own as Record<string, $util.Input<string>>) };
 }
 
 /** A reservation guarantees this concurrency to a function, and is also its limit. */
@@ -96,13 +122,14 @@ function reservedFor(fn: DeployedFunction, { options, concurrency }: Plan): numb
 export function publish(
   fn: DeployedFunction,
   made: sst.aws.Function,
-  { plan, after = [] }: { readonly plan: Plan; readonly after?: readonly aws.lambda.Alias[] },
+  { plan, called }: Pick<Site, "plan" | "called">,
+  after: readonly aws.lambda.Alias[] = [],
 ): aws.lambda.Alias {
   const { options, isolated } = plan;
   const isByHand = options.rollout === "by-hand" && (isolated.length === 0 || kindOf(fn) !== fn);
   const { name, version } = made.nodes.function;
   return new aws.lambda.Alias(
-    `${componentOf(fn)}Live`,
+    called(`${componentOf(fn)}Live`),
     {
       name: LIVE,
       description: "cairn: the version of new executions",
@@ -127,13 +154,13 @@ function componentOf(fn: DeployedFunction): string {
 const capitalized = (name: string): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 
 /** The queue of dead letters, which an alarm watches. It receives every event that failed and is not retried. */
-export function createLetters({ names }: Site, of: LettersOf): aws.sqs.Queue {
-  const queue = new aws.sqs.Queue(`${capitalized(of)}Letters`, {
+export function createLetters({ names, called }: Site, of: LettersOf): aws.sqs.Queue {
+  const queue = new aws.sqs.Queue(called(`${capitalized(of)}Letters`), {
     name: names.lettersName(of),
     messageRetentionSeconds: LETTER_DAYS * 24 * 3_600,
     sqsManagedSseEnabled: true,
   });
-  new aws.sqs.QueuePolicy(`${capitalized(of)}LettersTls`, {
+  new aws.sqs.QueuePolicy(called(`${capitalized(of)}LettersTls`), {
     queueUrl: queue.url,
     policy: JSON.stringify({
       Version: "2012-10-17",
@@ -149,13 +176,12 @@ export function createLetters({ names }: Site, of: LettersOf): aws.sqs.Queue {
  */
 export function followStream(
   site: Site,
-  { storage, cleanup }: { readonly storage: Storage; readonly cleanup: sst.aws.Function },
+  { streamArn, cleanup }: { readonly streamArn: $util.Output<string>; readonly cleanup: sst.aws.Function },
 ): void {
-  const stream = storage.table.nodes.table.streamArn;
   const letters = createLetters(site, "stream");
   const removed = { eventName: ["REMOVE"], dynamodb: { Keys: { [TABLE.keys.sort]: { S: [TABLE.stream.item] } } } };
-  new aws.lambda.EventSourceMapping("Removals", {
-    eventSourceArn: stream,
+  new aws.lambda.EventSourceMapping(site.called("Removals"), {
+    eventSourceArn: streamArn,
     functionName: cleanup.name,
     startingPosition: "TRIM_HORIZON",
     filterCriteria: { filters: [{ pattern: JSON.stringify(removed) }] },

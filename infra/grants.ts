@@ -73,12 +73,21 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
 
 /**
  * The policy statements of a function. `secrets`: the names of the secrets that it may read; AWS's own key encrypts
- * them and needs no grant. `sealKey`: the ARN of the KMS key with which the deployment seals.
+ * them and needs no grant. `sealKey`: the ARN of the KMS key with which the deployment seals. `storeKey`: the one that
+ * encrypts table and bucket.
  */
 export function statementsOf(
   fn: DeployedFunction,
   names: Names,
-  { secrets, sealKey = null }: { readonly secrets: readonly string[]; readonly sealKey?: string | null },
+  {
+    secrets,
+    sealKey = null,
+    storeKey,
+  }: {
+    readonly secrets: readonly string[];
+    readonly sealKey?: string | null;
+    readonly storeKey?: string | undefined;
+  },
 ): Statement[] {
   const grant = GRANTS[kindOf(fn)];
   const { rows, indexes = [], archives, store, starts, wakes, follows, letters } = grant;
@@ -103,6 +112,7 @@ export function statementsOf(
     ...(follows === undefined ? [] : [{ actions: FOLLOW, resources: [`${tableArn}/stream/*`] }]),
     ...(parameters.length === 0 ? [] : [{ actions: ["ssm:GetParameter"], resources: parameters }]),
     ...(sealKey === null || grant.seals === undefined ? [] : [{ actions: SEAL, resources: [sealKey] }]),
+    ...(storeKey === undefined ? [] : [storeKeyStatement(storeKey, names)]),
     ...(letters === undefined ? [] : [{ actions: ["sqs:SendMessage"], resources: [names.lettersArn(letters)] }]),
     {
       actions: ["logs:CreateLogStream", "logs:PutLogEvents"],
@@ -114,6 +124,21 @@ export function statementsOf(
 const FOLLOW = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((each) => `dynamodb:${each}`);
 
 const SEAL = ["kms:GenerateDataKey", "kms:Decrypt"];
+
+/** The table and the bucket use the key on behalf of the function that reads or writes them, and only so. */
+const storeKeyStatement = (storeKey: string, { region }: Names): Statement => ({
+  actions: ["Encrypt", "Decrypt", "ReEncryptFrom", "ReEncryptTo", "GenerateDataKey", "DescribeKey", "CreateGrant"].map(
+    (each) => `kms:${each}`,
+  ),
+  resources: [storeKey],
+  conditions: [
+    {
+      test: "StringEquals",
+      variable: "kms:ViaService",
+      values: ["dynamodb", "s3"].map((service) => `${service}.${region}.amazonaws.com`),
+    },
+  ],
+});
 
 const RUNS = "runs/*";
 

@@ -8,15 +8,16 @@ import { trustOf } from "./trust.ts";
 
 /** `agents`: the functions of isolated agents. The state machine calls them by the name of a run's agent. */
 export function createMachine(
-  { names, plan }: Site,
+  site: Site,
   { functions, agents }: { readonly functions: Functions; readonly agents: readonly AgentBeat[] },
 ): aws.sfn.StateMachine {
+  const { names, plan, called } = site;
   const { beat, park, sweep, start, api } = functions;
-  const ofEach = agents.map(({ fn, made }) => publish(fn, made, { plan }));
+  const ofEach = agents.map(({ fn, made }) => publish(fn, made, site));
   // The shared function is published after the others. Otherwise a run that waits for a new agent would find it there,
   // before the agent's own function is available.
-  const live = [...ofEach, publish("beat", beat, { plan, after: ofEach })];
-  const role = new aws.iam.Role("MachineRole", {
+  const live = [...ofEach, publish("beat", beat, site, ofEach)];
+  const role = new aws.iam.Role(called("MachineRole"), {
     name: `${names.prefix}-machine`,
     assumeRolePolicy: trustOf(names, "states"),
   });
@@ -26,7 +27,7 @@ export function createMachine(
    * is denied (`Lambda.AWSLambdaException`). The state machine would take that for throttling, and retry for an hour.
    */
   const ofAgents = names.functionArn(agentFunction("*"));
-  const policy = new aws.iam.RolePolicy("MachineCalls", {
+  const policy = new aws.iam.RolePolicy(called("MachineCalls"), {
     name: "calls",
     role: role.name,
     policy: $jsonStringify({
@@ -51,7 +52,7 @@ export function createMachine(
     ),
   );
   return new aws.sfn.StateMachine(
-    "Machine",
+    called("Machine"),
     { name: names.prefix, type: "STANDARD", roleArn: role.arn, definition },
     // Start functions of an earlier version pass no agent name to the execution, so they are updated first.
     { dependsOn: [policy, ...live, ...(agents.length === 0 ? [] : [start, api])] },

@@ -1,4 +1,5 @@
 /** Simulates the answers of AWS for a capture: ARNs in AWS's format, and references by name for everything else. */
+import { TABLE } from "../src/adapters/aws/table/schema.ts";
 import type { Place } from "./names.ts";
 
 interface Asked {
@@ -72,12 +73,32 @@ export function answerOf(
       return { region, id: region, name: region };
     case "aws:index/getCallerIdentity:getCallerIdentity":
       return { accountId: account, id: account };
+    case "aws:dynamodb/getTable:getTable":
+      return FITTING_TABLE;
+    case "aws:s3/getBucket:getBucket":
+      return { bucket: inputs["bucket"], id: inputs["bucket"], bucketRegion: region };
     case "aws:iam/getPolicyDocument:getPolicyDocument":
       return { statements: inputs["statements"], json: policyOf(inputs["statements"] as readonly StatementInput[]) };
     default:
       throw new Error(`the description asks AWS for ${token}: say what it answers`);
   }
 }
+
+/** An existing table as cairn needs it. */
+export const FITTING_TABLE = {
+  hashKey: TABLE.keys.partition,
+  rangeKey: TABLE.keys.sort,
+  attributes: [
+    ...[TABLE.keys.partition, TABLE.keys.sort].map((name) => ({ name, type: "S" })),
+    ...TABLE.indexes.flatMap(({ partition, sort }) => [partition, sort]),
+  ],
+  globalSecondaryIndexes: TABLE.indexes.map(({ name, partition, sort, projected }) => ({
+    ...{ name, hashKey: partition.name, rangeKey: sort.name, nonKeyAttributes: [...projected] },
+    projectionType: projected.length === 0 ? "KEYS_ONLY" : "INCLUDE",
+  })),
+  ...{ streamEnabled: true, streamViewType: TABLE.stream.view },
+  ttl: { enabled: true, attributeName: TABLE.timeToLive },
+};
 
 interface StatementInput {
   readonly effect?: string;

@@ -47,7 +47,7 @@ export interface Names {
   /** The name of the state machine and, unless it was restored, of the table; also the prefix of all other names. */
   readonly prefix: string;
   readonly bucket: string;
-  /** The prefix, or the name of a table that was restored from a backup. */
+  /** The prefix, or the name of a table that existed before. */
   readonly table: string;
   /** The ID of the store, which table and bucket share and no other deployment has. */
   readonly store: string;
@@ -100,6 +100,33 @@ export function prefixOf(app: string, stage: string): string {
   return prefix;
 }
 
+/** The component whose names are those of its app and stage alone. */
+export const DEFAULT_COMPONENT = "Cairn";
+
+export const isDefault = (component: string): boolean => component === DEFAULT_COMPONENT;
+
+/**
+ * The prefix of a component. Three `-` precede its name, which neither app nor stage contains, so no two components
+ * share one. Its capitals become `-` and a small letter: `BackOffice` of `shop-dev` is `shop-dev---back-office`.
+ */
+export function componentPrefix(of: {
+  readonly app: string;
+  readonly stage: string;
+  readonly component: string;
+}): string {
+  const { app, stage, component } = of;
+  const before = prefixOf(app, stage);
+  if (isDefault(component)) return before;
+  const words = component.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const prefix = `${before}--${words}`;
+  if (!/^[A-Z][A-Za-z0-9]*$/.test(component) || prefix.length > PREFIX_CHARACTERS_MAX) {
+    throw new Error(
+      `cairn("${component}") cannot be named ${prefix}: begin with a capital, take letters and digits only, and together with app and stage ${PREFIX_CHARACTERS_MAX} characters at most`,
+    );
+  }
+  return prefix;
+}
+
 /** Refuses agents whose functions AWS would refuse. Role names are compared without regard to case. */
 export function checkAgentFunctions({ functionName }: Pick<Names, "functionName">, agents: readonly string[]): void {
   const others = new Map<string, string>();
@@ -121,14 +148,20 @@ export function checkAgentFunctions({ functionName }: Pick<Names, "functionName"
   }
 }
 
-/** Composes all names. `restored`: the name of a table that was restored from a backup, or null. */
-export function namesOf(prefix: string, { partition, region, account }: Place, restored: string | null = null): Names {
-  const table = restored ?? prefix;
+/** Stores that exist already, by name or ARN. */
+export interface ExistingStores {
+  readonly table?: string | null | undefined;
+  readonly bucket?: string | undefined;
+}
+
+/** Composes all names. */
+export function namesOf(prefix: string, { partition, region, account }: Place, existing: ExistingStores = {}): Names {
+  const table = existing.table?.replace(/^arn:.*:table\//, "") ?? prefix;
   // The state machine's definition has Lambda's ARN in the format of this partition.
   if (partition !== "aws") throw new Error(`cairn is not deployed to the partition ${partition} yet`);
   const arn = (service: string, resource: string): string =>
     `arn:${partition}:${service}:${region}:${account}:${resource}`;
-  const bucket = `${prefix}-${account}-${region}`;
+  const bucket = existing.bucket?.replace(/^arn:.*:::/, "") ?? `${prefix}-${account}-${region}`;
   if (bucket.length > BUCKET_CHARACTERS_MAX)
     throw new Error(`${bucket} is too long for a bucket: take a shorter app or stage`);
   const alarmName = (alarm: string): string => `${prefix}.${alarm}`;

@@ -2,7 +2,7 @@
  * The plan of a deployment: the options of `cairn.config.ts` with their defaults, the bundles of the functions, and the
  * schedules of the agents.
  *
- * The plan is plain data that another process makes (`scripts/plan.ts`), because the description of resources cannot
+ * The plan is plain data that another process makes (`infra/plan-process.ts`), because the description of resources cannot
  * load agents.
  */
 import { createHash } from "node:crypto";
@@ -12,6 +12,7 @@ import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { MachineTimes } from "../src/adapters/aws/machine/asl.ts";
 import type { Bundle } from "./bundle.ts";
 import { type AgentFunction, type DeployedFunction, FUNCTIONS, agentFunction, kindOf } from "./names.ts";
+import type { CairnOptions } from "./options.ts";
 import type { DeployedSchedule } from "./schedules.ts";
 import type { AgentSecrets } from "./secrets.ts";
 
@@ -22,6 +23,8 @@ export interface Plan {
   /** A digest of the deployed code. It changes with each change of the code. */
   readonly deployment: string;
   readonly schedules: readonly DeployedSchedule[];
+  /** The names of all agents. */
+  readonly agents: readonly string[];
   /** The names of all secrets that any agent may read. */
   readonly secrets: readonly string[];
   /** The isolated agents, whose beats run in a function of their own, with the secrets that each declares. */
@@ -32,6 +35,13 @@ export interface Plan {
   /** Overrides of single limits. */
   readonly limits: Partial<Limits>;
   readonly options: Options;
+}
+
+/** One component of an app: its plan, and the options of its description. */
+export interface Component {
+  readonly name: string;
+  readonly plan: Plan;
+  readonly options?: CairnOptions;
 }
 
 /** The deployment options of `cairn.config.ts`, with defaults. Null switches a feature off. */
@@ -107,6 +117,7 @@ export function planOf(
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
     ...{ schedules, secrets, isolated, beatSeconds },
+    agents: agents.map(({ agent }) => agent),
     concurrency: Object.fromEntries(capped.map(([agent, most]) => [functionOf(agent, { agents, isolated }), most])),
     limits: limitsIn(config),
     options: {

@@ -3,15 +3,16 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import * as providers from "@pulumi/aws";
-import { runtime } from "@pulumi/pulumi";
+import { type Output, output, runtime } from "@pulumi/pulumi";
 import { run } from "sst-auto";
 import * as components from "sst-components";
+import { run as describeAll } from "captured-description";
 import type { Capture, CaptureOptions, Resource } from "./capture.ts";
-import { describe } from "./index.ts";
 import { answerOf, computedOf } from "./made-up.ts";
 
 const [, , wantedFile = "", foundFile = ""] = process.argv;
-const { app, stage, place, plan } = JSON.parse(readFileSync(wantedFile, "utf8")) as CaptureOptions;
+const wanted = JSON.parse(readFileSync(wantedFile, "utf8")) as CaptureOptions;
+const { app, stage, place } = wanted;
 
 /** The requests that components send to SST's own process, with simulated answers. */
 const answers: Readonly<Record<string, (args: { readonly bundle?: string; readonly handler?: string }) => unknown>> = {
@@ -50,7 +51,7 @@ async function main(): Promise<void> {
         if (id === "" && !/^(sst|pulumi):/.test(type)) resources.push({ type, name, inputs });
         return { id: String(state["id"] ?? `@{${name}.id}`), state };
       },
-      call: ({ token, inputs }) => answerOf(token, inputs, place),
+      call: ({ token, inputs }) => wanted.answers?.[token] ?? answerOf(token, inputs, place),
     },
     app,
     stage,
@@ -64,7 +65,7 @@ async function main(): Promise<void> {
         if (opts.ignoreChanges !== undefined) ignored.set(`${type} ${name}`, opts.ignoreChanges);
         return undefined;
       });
-      told.resolve(await describe(plan));
+      told.resolve({ ...(await describeAll(wanted)) });
     }),
   );
   await runtime.disconnect();
@@ -89,7 +90,7 @@ async function plainOf(value: unknown): Promise<unknown> {
   return Object.fromEntries(await Promise.all(fields.map(async ([name, each]) => [name, await plainOf(each)])));
 }
 
-type Told = Awaited<ReturnType<typeof describe>>;
+type Told = Readonly<Record<string, unknown>>;
 
 const resolved = async (told: Told): Promise<unknown> =>
   Object.fromEntries(
@@ -97,7 +98,7 @@ const resolved = async (told: Told): Promise<unknown> =>
       Object.entries(told).map(
         ([name, value]) =>
           new Promise<[string, unknown]>((resolve) => {
-            value.apply((plain) => resolve([name, plain]));
+            (output(value) as Output<unknown>).apply((plain) => resolve([name, plain]));
           }),
       ),
     ),

@@ -14,13 +14,13 @@ const TRIES_MAX = 10;
 const LAMBDA_TRIES_MAX = 2;
 
 export function createSchedules(site: Site, { sweep, start }: Functions): void {
-  const { names, plan } = site;
+  const { names, plan, called } = site;
   const letters = createLetters(site, "schedule");
-  const role = new aws.iam.Role("SchedulerRole", {
+  const role = new aws.iam.Role(called("SchedulerRole"), {
     name: `${names.prefix}-scheduler`,
     assumeRolePolicy: trustOf(names, "scheduler"),
   });
-  const policy = new aws.iam.RolePolicy("SchedulerCalls", {
+  const policy = new aws.iam.RolePolicy(called("SchedulerCalls"), {
     name: "calls",
     role: role.name,
     policy: $jsonStringify({
@@ -32,8 +32,8 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
     }),
   });
   // Two groups, because an agent may have the same name as a sweep's schedule.
-  const sweeps = new aws.scheduler.ScheduleGroup("Sweeps", { name: names.prefix });
-  const firings = new aws.scheduler.ScheduleGroup("Firings", { name: names.agentsGroup });
+  const sweeps = new aws.scheduler.ScheduleGroup(called("Sweeps"), { name: names.prefix });
+  const firings = new aws.scheduler.ScheduleGroup(called("Firings"), { name: names.agentsGroup });
   const schedule = (
     name: string,
     of: {
@@ -46,7 +46,7 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
     },
   ): void => {
     new aws.scheduler.Schedule(
-      `${of.group === firings ? "Fires-" : ""}${name}`,
+      called(`${of.group === firings ? "Fires-" : ""}${name}`),
       {
         name,
         groupName: of.group.name,
@@ -67,7 +67,7 @@ export function createSchedules(site: Site, { sweep, start }: Functions): void {
   // Scheduler only hands the event to Lambda's asynchronous queue. Events that Lambda gives up must become dead letters
   // as well.
   for (const fn of [sweep, start]) {
-    new aws.lambda.FunctionEventInvokeConfig(`${fn === sweep ? "Sweep" : "Start"}GivenUp`, {
+    new aws.lambda.FunctionEventInvokeConfig(called(`${fn === sweep ? "Sweep" : "Start"}GivenUp`), {
       functionName: fn.name,
       maximumRetryAttempts: LAMBDA_TRIES_MAX,
       destinationConfig: { onFailure: { destination: letters.arn } },

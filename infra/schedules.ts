@@ -1,6 +1,6 @@
 /**
  * Reads the schedules of agents, in the format of EventBridge Scheduler. They are declared in agents' code, which only
- * a separate process (`node scripts/plan.ts`) imports, not the deployment itself.
+ * a separate process (`infra/plan-process.ts`) imports, not the deployment itself.
  */
 import { loadAgentFile } from "../src/sdk/load.ts";
 import { LATE_MS } from "../src/protocol/firing.ts";

@@ -1,10 +1,15 @@
-/** What every part of the description needs: the names, the plan, and whether this is production. */
-import { type Names, checkAgentFunctions, namesOf, prefixOf } from "./names.ts";
-import type { Plan } from "./plan.ts";
+/** What every part of the description needs: the names, the plan, the options, and whether this is production. */
+import { checkOptions } from "./agent-options.ts";
+import { type Names, checkAgentFunctions, componentPrefix, isDefault, namesOf } from "./names.ts";
+import type { CairnOptions } from "./options.ts";
+import type { Component, Plan } from "./plan.ts";
 
 export interface Site {
   readonly names: Names;
   readonly plan: Plan;
+  readonly options: CairnOptions;
+  /** The name of a resource in the description, which no other component of the app has. */
+  readonly called: (name: string) => string;
   /** Whether resources with runs are protected against removal of the deployment, and against mistakes. */
   readonly isProduction: boolean;
 }
@@ -12,20 +17,22 @@ export interface Site {
 const PRODUCTION = "production";
 
 /** Asks AWS for the current partition, region and account. */
-export async function siteOf(plan: Plan): Promise<Site> {
+export async function siteOf({ name, plan, options = {} }: Component): Promise<Site> {
   const [{ partition }, { region }, { accountId }] = await Promise.all([
     aws.getPartition(),
     aws.getRegion(),
     aws.getCallerIdentity(),
   ]);
+  checkOptions(options, plan);
   const names = namesOf(
-    prefixOf($app.name, $app.stage),
+    componentPrefix({ app: $app.name, stage: $app.stage, component: name }),
     { partition, region, account: accountId },
-    plan.options.tableName,
+    { table: options.table ?? plan.options.tableName, bucket: options.bucket },
   );
   checkAgentFunctions(
     names,
     plan.isolated.map(({ agent }) => agent),
   );
-  return { names, plan, isProduction: $app.stage === PRODUCTION };
+  const called = (own: string): string => (isDefault(name) ? own : `${name}${own}`);
+  return { names, plan, options, called, isProduction: $app.stage === PRODUCTION };
 }

@@ -8,23 +8,22 @@ import { ATTRIBUTES } from "../src/adapters/aws/table/attributes.ts";
 import { DELETED_DAYS, LIFECYCLE_RULES } from "./retention.ts";
 import type { Site } from "./site.ts";
 
-export interface Storage {
-  readonly table: sst.aws.Dynamo;
-  readonly bucket: sst.aws.Bucket;
-}
-
-export function createStorage(site: Site): Storage {
-  const { names, plan } = site;
-  const bucket = createBucket(names.bucket);
+/** Creates the stores that do not exist yet. Returns the ARN of the table's stream. */
+export function createStorage(site: Site): $util.Output<string> {
+  const { names, options, plan, called } = site;
+  const bucket = options.bucket === undefined ? createBucket(site).name : names.bucket;
   // Table and bucket both record their store's ID. With the table of another store, every object would look like an
   // orphan.
-  new aws.s3.BucketObjectv2("StoreOfBucket", { bucket: bucket.name, key: STORE.key, content: names.store });
-  // A restored table exists already, and contains its store's ID.
-  const { tableName } = plan.options;
-  return { bucket, table: tableName === null ? createTable(site) : sst.aws.Dynamo.get("Runs", tableName) };
+  new aws.s3.BucketObjectv2(called("StoreOfBucket"), { bucket, key: STORE.key, content: names.store });
+  const isNew = options.table === undefined && plan.options.tableName === null;
+  const table = isNew ? createTable(site) : sst.aws.Dynamo.get(called("Runs"), names.table);
+  // A table that was restored from a backup contains its store's ID. AWS refuses to write a second one, so no two
+  // components can share a table.
+  if (isNew || options.table !== undefined) recordStore(site, table.name);
+  return table.nodes.table.streamArn;
 }
 
-function createTable({ names, isProduction }: Site): sst.aws.Dynamo {
+function createTable({ names, options, called, isProduction }: Site): sst.aws.Dynamo {
   const { keys, indexes, timeToLive } = TABLE;
   const fields = Object.fromEntries([
     ...[keys.partition, keys.sort].map((name) => [name, "string"] as const),
@@ -32,7 +31,8 @@ function createTable({ names, isProduction }: Site): sst.aws.Dynamo {
       [partition, sort].map(({ name, type }) => [name, type === "N" ? "number" : "string"] as const),
     ),
   ]);
-  const table = new sst.aws.Dynamo("Runs", {
+  const { kmsKey } = options;
+  return new sst.aws.Dynamo(called("Runs"), {
     fields,
     primaryIndex: { hashKey: keys.partition, rangeKey: keys.sort },
     globalIndexes: Object.fromEntries(
@@ -48,11 +48,20 @@ function createTable({ names, isProduction }: Site): sst.aws.Dynamo {
     stream: "old-image",
     ttl: timeToLive,
     deletionProtection: isProduction,
-    // Encrypted with AWS's own key, like every table. A key of the account would cost money for each request.
-    transform: { table: { name: names.prefix } },
+    // AWS's own key encrypts every table. A key of the account costs money for each request.
+    transform: {
+      table: {
+        name: names.prefix,
+        ...(kmsKey === undefined ? {} : { serverSideEncryption: { enabled: true, kmsKeyArn: kmsKey } }),
+      },
+    },
   });
-  new aws.dynamodb.TableItem("StoreOfTable", {
-    tableName: table.name,
+}
+
+function recordStore({ names, called }: Site, tableName: $util.Output<string>): void {
+  const { keys } = TABLE;
+  new aws.dynamodb.TableItem(called("StoreOfTable"), {
+    tableName,
     hashKey: keys.partition,
     rangeKey: keys.sort,
     item: JSON.stringify({
@@ -61,11 +70,10 @@ function createTable({ names, isProduction }: Site): sst.aws.Dynamo {
       [ATTRIBUTES.store]: { S: names.store },
     }),
   });
-  return table;
 }
 
-function createBucket(name: string): sst.aws.Bucket {
-  const bucket = new sst.aws.Bucket("Objects", {
+function createBucket({ names, options, called }: Site): sst.aws.Bucket {
+  const bucket = new sst.aws.Bucket(called("Objects"), {
     cors: false,
     enforceHttps: true,
     versioning: true,
@@ -83,10 +91,10 @@ function createBucket(name: string): sst.aws.Bucket {
         ],
       },
     ],
-    transform: { bucket: { bucket: name, forceDestroy: false } },
+    transform: { bucket: { bucket: names.bucket, forceDestroy: false } },
   });
   // SST's own lifecycle rules support neither sizes nor storage classes.
-  new aws.s3.BucketLifecycleConfiguration("ObjectsLifecycle", {
+  new aws.s3.BucketLifecycleConfiguration(called("ObjectsLifecycle"), {
     bucket: bucket.name,
     rules: [
       ...LIFECYCLE_RULES.map(({ id, prefix, objectSizeGreaterThan, transition, expirationDays }) => ({
@@ -104,9 +112,17 @@ function createBucket(name: string): sst.aws.Bucket {
       },
     ],
   });
-  new aws.s3.BucketServerSideEncryptionConfiguration("ObjectsEncryption", {
+  new aws.s3.BucketServerSideEncryptionConfiguration(called("ObjectsEncryption"), {
     bucket: bucket.name,
-    rules: [{ applyServerSideEncryptionByDefault: { sseAlgorithm: "AES256" } }],
+    rules: [
+      options.kmsKey === undefined
+        ? { applyServerSideEncryptionByDefault: { sseAlgorithm: "AES256" } }
+        : {
+            applyServerSideEncryptionByDefault: { sseAlgorithm: "aws:kms", kmsMasterKeyId: options.kmsKey },
+            // One data key for many objects, instead of a request to KMS for each.
+            bucketKeyEnabled: true,
+          },
+    ],
   });
   return bucket;
 }

@@ -104,7 +104,7 @@ export async function deployParts({ bundles, schedules, agents }: Parts, options
     const resources = found.resources.map((each) => withEnv(each, env));
     const prefix = prefixOf(APP, stage);
     const told = await apply({ clients: clientsOf(url), capture: { ...found, resources }, prefix });
-    const { table = "", bucket = "", machine = "", api = "" } = told;
+    const { table = "", bucket = "", machine = "", url: api = "" } = told;
     return { table, bucket, machine, api: localUrl(url, api), resources };
   } finally {
     rmSync(archives, { recursive: true, force: true });

@@ -11,6 +11,6 @@ const ROOT = join(import.meta.dirname, "..");
 /** Installs the platform if needed, makes the plan, and captures the resources of that stage. */
 export async function described(stage: string): Promise<Capture & { readonly plan: Plan }> {
   await installPlatform((line) => void process.stderr.write(`${line}\n`));
-  const plan = planned(ROOT);
+  const plan = planned({ name: "Cairn", root: ROOT, platform: join(ROOT, ".sst", "platform"), config: "." });
   return { plan, ...(await capture({ plan, app: "cairn", stage, place: PLACE })) };
 }

@@ -9,6 +9,7 @@
 import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join, relative, resolve } from "node:path";
+import { FUNCTIONS } from "../infra/names.ts";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -40,17 +41,25 @@ const OPTIONAL_PEERS = ["@langchain/core", "@langchain/langgraph-checkpoint"];
 /** Only the declarations import these. */
 const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);
 
-/** Worker processes are started by file. */
-const PROCESSES = ["worker", "held-worker", "chaos-worker", "loop-worker"].map((name) => `src/cli/workers/${name}.ts`);
+/** The entry point that SST compiles into its own program. */
+const SST = "./infra/sst.ts";
+
+/** Processes that are started by file. */
+const PROCESSES = [
+  ...["worker", "held-worker", "chaos-worker", "loop-worker"].map((name) => `src/cli/workers/${name}.ts`),
+  "infra/plan-process.ts",
+];
 
 async function main(): Promise<void> {
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
   rmSync(join(ROOT, "build"), { recursive: true, force: true });
   const sources = Object.values(manifest.exports).filter((file) => file.endsWith(".ts"));
-  const chunks = await bundle([...sources, ...PROCESSES, "src/cli/process.ts"]);
+  const chunks = await bundle([...sources.filter((file) => file !== SST), ...PROCESSES, "src/cli/process.ts"]);
   await bundleMain();
+  await bundleDescription();
+  const functions = await bundleFunctions();
   writeTypes(sources);
-  const imported = importedBy(chunks);
+  const imported = importedBy([...chunks, ...functions]);
   writeFileSync(join(OUT, "package.json"), `${JSON.stringify(packed(manifest, imported), null, 2)}\n`);
   cpSync(join(ROOT, "templates"), join(OUT, "templates"), { recursive: true, filter: (from) => !from.includes("/.") });
   for (const file of ["README.md", "LICENSE"]) cpSync(join(ROOT, file), join(OUT, file));
@@ -68,7 +77,7 @@ async function bundle(sources: readonly string[]): Promise<readonly OutputChunk[
   const { plugin, importedBy: loads } = importGraph();
   const command = loads(["src/cli/process.ts"]);
   const worker = loads(["src/index.ts", "src/cli/workers/worker.ts"]);
-  const input = Object.fromEntries(sources.map((file) => [file.replace(/^(\.\/)?src\/(.+)\.ts$/, "$2"), file]));
+  const input = Object.fromEntries(sources.map((file) => [nameOf(file), file]));
   const build = await rolldown({ ...SOURCE, input, external: STAYS, plugins: [plugin, WITHOUT_LOCALES] });
   const groups = [
     { name: "command", test: command },
@@ -92,6 +101,31 @@ async function bundleMain(): Promise<void> {
   await build.close();
   writeFileSync(file, toJs(readFileSync(file, "utf8")), { mode: 0o755 });
 }
+
+/** The description of resources is one file, because SST adds its globals to each file that it compiles. */
+async function bundleDescription(): Promise<void> {
+  const build = await rolldown({ ...SOURCE, input: SST });
+  await build.write({ ...WRITTEN, file: join(OUT, "dist", `${nameOf(SST)}.js`) });
+  await build.close();
+}
+
+/**
+ * What Lambda runs. A deployment bundles it again, together with the agents of a project. So its chunks are apart from
+ * those of the command line, and its schemas use the zod of the agents: a cold start loads no second one.
+ */
+async function bundleFunctions(): Promise<readonly OutputChunk[]> {
+  const build = await rolldown({
+    ...SOURCE,
+    input: Object.fromEntries([...FUNCTIONS, "library"].map((name) => [name, `functions/${name}.ts`])),
+    external: [STAYS, /^zod(\/|$)/, "cairn-agents"],
+  });
+  const { output } = await build.write({ ...WRITTEN, dir: join(OUT, "dist", "functions") });
+  await build.close();
+  return output.filter((each) => each.type === "chunk");
+}
+
+/** The path of a source file in `dist`, without its ending. */
+const nameOf = (file: string): string => file.replace(/^(?:\.\/)?(?:src\/)?(.+)\.ts$/, "$1");
 
 const SOURCE = { cwd: ROOT, platform: "node", transform: { target: "node22.18" }, logLevel: "warn" } as const;
 /** cairn speaks English only: the messages of zod in fifty other languages stay out of the bundle. */
@@ -144,7 +178,7 @@ function writeTypes(sources: readonly string[]): void {
     for (const [, path = ""] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.ts"/g)) {
       reached.add(resolve(dirname(file), `${path}.d.ts`));
     }
-    const to = join(OUT, "dist", relative(join(TYPES, "src"), file));
+    const to = join(OUT, "dist", `${nameOf(relative(TYPES, file))}.ts`);
     mkdirSync(dirname(to), { recursive: true });
     writeFileSync(to, toJs(text));
   }
@@ -163,7 +197,7 @@ function importedBy(chunks: readonly OutputChunk[]): ReadonlySet<string> {
 
 function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
   const { name, version, description, license, type, repository, dependencies, devDependencies } = manifest;
-  const built = (file: string): string => file.replace(/^\.?\/?src\//, "./dist/").replace(/\.ts$/, ".js");
+  const built = (file: string): string => (file.endsWith(".ts") ? `./dist/${nameOf(file)}.js` : file);
   const versions = Object.entries(dependencies).filter(([each]) => imported.has(each) || FOR_TYPES.has(each));
   const unlisted = [...imported].filter((each) => !(each in dependencies) && !OPTIONAL_PEERS.includes(each));
   if (unlisted.length > 0) throw new Error(`imported, but not a dependency: ${unlisted.join(", ")}`);

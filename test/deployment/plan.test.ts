@@ -11,7 +11,7 @@ const EXAMPLES = ["travel", "invoice", "event", "letter", "compare", "yearly"];
 const ROOT = join(import.meta.dirname, "..", "..");
 
 test("a separate process makes the plan of a deployment as one document", () => {
-  const plan = planned(ROOT);
+  const plan = planned({ name: "Cairn", root: ROOT, platform: join(ROOT, ".sst", "platform"), config: "." });
   expect(plan).toMatchObject({ schedules: [], beatSeconds: expect.any(Number), limits: {} });
   // Agents of one deployment do not share processes, so each has a beat function of its own.
   const agents = [...EXAMPLES, "branch", "department", "researcher"].map((agent) => `beat_${agent}`);

@@ -1,7 +1,7 @@
 /** The names of a deployment: deterministic, distinct, and accepted by every service. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { FUNCTIONS, namesOf, prefixOf } from "../../infra/names.ts";
+import { FUNCTIONS, componentPrefix, namesOf, prefixOf } from "../../infra/names.ts";
 
 const PLACE = { partition: "aws", region: "eu-west-1", account: "123456789012" };
 
@@ -56,6 +56,53 @@ test("differs between all deployments of an account", () => {
     { numRuns: 2_000 },
   );
   expect(prefixOf("a-b", "c")).not.toBe(prefixOf("a", "b-c"));
+});
+
+describe("the prefix of a component", () => {
+  test.each([
+    ["Cairn", "shop-dev"],
+    ["Agents", "shop-dev---agents"],
+    ["BackOffice2", "shop-dev---back-office2"],
+  ])("%s of one app and stage is %s", (component, prefix) => {
+    expect(componentPrefix({ app: "shop", stage: "dev", component })).toBe(prefix);
+  });
+
+  test.each(["agents", "My-Agents", "", "A".repeat(20)])("is refused for %j", (component) => {
+    expect(() => componentPrefix({ app: "shop", stage: "dev", component })).toThrow(
+      /^cairn\("\w*-?\w*"\) cannot be named .+: begin with a capital, take letters and digits only/,
+    );
+  });
+
+  test("differs from that of every other component of an account", () => {
+    const words = fc.array(fc.constantFrom("a", "b1"), { minLength: 1, maxLength: 3 }).map((parts) => parts.join("-"));
+    const component = fc.array(fc.constantFrom("A", "B", "Ab", "A1"), { minLength: 1, maxLength: 3 });
+    const any = fc.record({
+      app: words,
+      stage: words,
+      component: fc.oneof(
+        fc.constant("Cairn"),
+        component.map((parts) => parts.join("")),
+      ),
+    });
+    fc.assert(
+      fc.property(any, any, (one, other) => {
+        const isSame = Object.values(one).join("/") === Object.values(other).join("/");
+        expect(componentPrefix(one) === componentPrefix(other)).toBe(isSame);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
+
+test("stores that exist are named by their name or their ARN", () => {
+  const byName = namesOf("shop-dev", PLACE, { table: "runs", bucket: "objects" });
+  const arns = { table: "arn:aws:dynamodb:eu-west-1:123456789012:table/runs", bucket: "arn:aws:s3:::objects" };
+  expect(namesOf("shop-dev", PLACE, arns)).toMatchObject({ table: "runs", bucket: "objects" });
+  expect(byName).toMatchObject({
+    tableArn: arns.table,
+    bucketArn: arns.bucket,
+    store: "123456789012/eu-west-1/shop-dev",
+  });
 });
 
 describe("the names of a deployment", () => {

@@ -26,7 +26,16 @@ const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd";
 test("a deployment without options is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
     deployment: expect.any(String),
-    ...{ folders: {}, schedules: [], secrets: [], isolated: [], concurrency: {}, beatSeconds: 60, limits: {} },
+    ...{
+      folders: {},
+      schedules: [],
+      agents: [],
+      secrets: [],
+      isolated: [],
+      concurrency: {},
+      beatSeconds: 60,
+      limits: {},
+    },
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
       ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100, rollout: "at-once", isolation: "agent" },
@@ -50,7 +59,7 @@ test("the options of the config equal those of the plan", async () => {
   const config = await loaded({ beatSeconds: 300, beatsPerInvocation: 25, keyDays: 60, deploy });
   expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat", digest: "0" }])).toEqual({
     deployment: expect.any(String),
-    ...{ folders: { beat: "/tmp/beat" }, schedules: [], secrets: [], isolated: [], concurrency: {} },
+    ...{ folders: { beat: "/tmp/beat" }, schedules: [], agents: [], secrets: [], isolated: [], concurrency: {} },
     ...{ beatSeconds: 300, limits: { beatsPerInvocation: 25, keyRetentionMs: 60 * 24 * 3_600_000 }, options: deploy },
   });
 });

@@ -114,8 +114,20 @@ function fill(file: string, values: Readonly<Record<string, string>>): void {
 function valuesFor(dir: string, home: string): Readonly<Record<string, string>> {
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
   const zod = { ...manifest.dependencies, ...manifest.peerDependencies }["zod"] ?? "";
-  return { name: nameFrom(basename(dir)), version: manifest.version, zod: zod.replace(/^\D+/, "") };
+  const name = nameFrom(basename(dir));
+  return { name, app: appFrom(name), version: manifest.version, zod: zod.replace(/^\D+/, "") };
 }
+
+/** Resources in AWS are named after the app, and the longest of these names leave no more room for it. */
+const APP_CHARACTERS_MAX = 18;
+
+/** The name of the app in `sst.config.ts`: words of small letters and digits, of which the first begins with a letter. */
+const appFrom = (name: string): string =>
+  (name.match(/[a-z0-9]+/g) ?? [])
+    .join("-")
+    .replace(/^[^a-z]+/, "")
+    .slice(0, APP_CHARACTERS_MAX)
+    .replace(/-$/, "") || "my-agents";
 
 /** The name of the folder as npm allows it. */
 const nameFrom = (folder: string): string =>

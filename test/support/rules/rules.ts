@@ -98,7 +98,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
   infra: {
     ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|adapters\/aws\/(function-environment|metrics|machine\/(asl|asl-states|machine-input)|table\/(attributes|keys|schema))\.ts$)/,
-    packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|node:.+)$/,
+    packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|captured-description|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
   scripts: {
