@@ -52,7 +52,14 @@ function silentFrom(world: World, at: number): { readonly world: World; readonly
   return { world: mine, wasReached: () => count > at };
 }
 
-test("schedule 150: a sweep waits for ever at any call: the next one passes over one run, and the one after it over none", async () => {
+test("schedule 150: a sweep of several runs at once is killed or waits for ever, and the next ones miss no run", async () => {
+  await waitForEver();
+  await die();
+  await meetHangingRuns();
+});
+
+/** A sweep waits for ever at any call: the next one passes over one run, and the one after it over none. */
+async function waitForEver(): Promise<void> {
   let [calls, passedOver] = [0, 0];
   for (let isOver = false; !isOver; calls += 1) {
     const harness = createSupervisedHarness();
@@ -69,9 +76,10 @@ test("schedule 150: a sweep waits for ever at any call: the next one passes over
   }
   expect(calls).toBeGreaterThan(80);
   expect(passedOver).toBeGreaterThan(40);
-});
+}
 
-test("schedule 150: a sweep is killed at any call, with no time to save its cursor: the next one misses no run", async () => {
+/** A sweep is killed at any call, with no time to save its cursor: the next one misses no run. */
+async function die(): Promise<void> {
   const crashes = await forEachCrashPoint(async (crash) => {
     const harness = createSupervisedHarness();
     const runs = await runsWithoutExecution(harness, 20);
@@ -83,9 +91,10 @@ test("schedule 150: a sweep is killed at any call, with no time to save its curs
     return hasSurvived;
   });
   expect(crashes).toBeGreaterThan(160);
-});
+}
 
-test("schedule 150: some runs hang each time: each sweep passes over one of them, and all others are judged", async () => {
+/** Some runs hang each time: each sweep passes over one of them, and all others are judged. */
+async function meetHangingRuns(): Promise<void> {
   const harness = createSupervisedHarness();
   const runs = await runsWithoutExecution(harness, 130);
   const hanging = new Set([0, 1, 50].map((index) => runs[index]));
@@ -96,4 +105,4 @@ test("schedule 150: some runs hang each time: each sweep passes over one of them
   expect(new Set(missed(harness, runs))).toEqual(hanging);
   await sweep(harness);
   expect(missed(harness, runs)).toEqual([]);
-});
+}

@@ -1,0 +1,28 @@
+/** Runs whose journal lies in entries beside their row, for tests of what happens between two requests. */
+import type { Commit, Row } from "../../../src/protocol/row.ts";
+import { AFTER_LEASE, mine, queued, rowAfter, tableOf } from "./row-meetings.ts";
+
+export const bytes = (fill: number): Uint8Array => new Uint8Array(3_000).fill(fill);
+export const joined = (...fills: readonly number[]): Uint8Array => Buffer.concat(fills.map(bytes));
+export const commitOf = (row: Row, journal: Uint8Array | null, more: Partial<Commit> = {}): Commit =>
+  mine.commit(row, { journal, ...more });
+export const journalOf = (row: Row | null): string | null =>
+  row?.journal == null ? null : Buffer.from(row.journal).toString("hex");
+export const hex = (...fills: readonly number[]): string => Buffer.from(joined(...fills)).toString("hex");
+
+/** A process that holds the run and has committed one entry. */
+export async function begun() {
+  const table = tableOf(queued);
+  const process = table.process();
+  const held = rowAfter(await process.claim(mine.claim()));
+  const first = rowAfter(await process.commit(commitOf(held, joined(1))));
+  return { table, process, first };
+}
+
+/** The claim of the next epoch, by another process. */
+export async function takenOver(table: ReturnType<typeof tableOf>) {
+  const next = table.process();
+  const entry = { ...mine.claim().entry, retry: 7 };
+  const taken = rowAfter(await next.claim({ ...mine.claim({ owner: "a retry", now: AFTER_LEASE }), entry }));
+  return { next, taken };
+}
