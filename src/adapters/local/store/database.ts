@@ -107,7 +107,7 @@ type Wait = Durable | "shared";
 export function atomically<T>(store: Store, access: () => T, durable: Wait = "now"): T {
   const { rows, place, log } = store;
   try {
-    place.assert();
+    place.assertFiles();
     log.assert();
     waitFor(rows, durable);
     // IMMEDIATE: a transaction that reads first and then writes could find that its read is out of date.
@@ -121,8 +121,6 @@ export function atomically<T>(store: Store, access: () => T, durable: Wait = "no
     // SQLite itself rolls back on a full disk.
     if (rows.isTransaction) rows.exec("ROLLBACK");
     throw asStoreError(error, store.dir);
-  } finally {
-    waitFor(rows, "now");
   }
 }
 
@@ -135,15 +133,13 @@ export function reaching<T>(store: Store, access: () => T, durable: Durable = "n
     return access();
   } catch (error) {
     throw asStoreError(error, store.dir);
-  } finally {
-    waitFor(rows, "now");
   }
 }
 
 /** Connections that do not wait for the disk at present. All others do. */
 const unhurried = new WeakSet<DatabaseSync>();
 
-/** Whether the next transaction waits until the disk has it, and all before it. */
+/** Whether the transactions that follow wait until the disk has them, and all before them. Each says so first. */
 function waitFor(db: DatabaseSync, durable: Wait): void {
   if (unhurried.has(db) === (durable !== "now") || !db.isOpen) return;
   db.exec(`PRAGMA synchronous = ${durable === "now" ? "FULL" : "NORMAL"}`);

@@ -14,20 +14,29 @@ export interface Stored {
 }
 
 /** Names under which fields are stored, where they differ from those of the code. */
-const STORED_NAMES: Readonly<Partial<Record<keyof Row, string>>> = {
-  endNotified: "told",
-  wakeCount: "stirs",
-  wakeCountSeen: "stirsSeen",
-  effectsSettleAt: "quietUntil",
+const CODE_NAMES: Readonly<Record<string, keyof Row>> = {
+  told: "endNotified",
+  stirs: "wakeCount",
+  stirsSeen: "wakeCountSeen",
+  quietUntil: "effectsSettleAt",
 };
-const CODE_NAMES = Object.fromEntries(Object.entries(STORED_NAMES).map(([name, stored]) => [stored, name]));
+
+function storedFields(row: Row): object {
+  const { endNotified, wakeCount, wakeCountSeen, effectsSettleAt, journal: _, ...others } = row;
+  return { ...others, told: endNotified, stirs: wakeCount, stirsSeen: wakeCountSeen, quietUntil: effectsSettleAt };
+}
+
+/** The fields under the names of the code. */
+const codeFields = (stored: object): object =>
+  Object.fromEntries(Object.entries(stored).map(([name, value]) => [CODE_NAMES[name] ?? name, value]));
 
 /**
  * Spaces in front of the checksum give row and journal a size that is a multiple of `ROOM_BYTES`. SQLite writes a record
  * of the same size into its place, and only the pages that differ; one of another size is moved to other pages.
  */
-export function storedRow({ journal, ...row }: Row): Stored {
-  const fields = JSON.stringify(renamed(row, STORED_NAMES)).slice(0, -1);
+export function storedRow(row: Row): Stored {
+  const { journal } = row;
+  const fields = JSON.stringify(storedFields(row)).slice(0, -1);
   // The header of the record has one byte more for a journal than for none.
   const bytes = Buffer.byteLength(fields, "utf8") + SUM_BYTES + (journal === null ? 0 : journal.byteLength + 1);
   const padded = fields + " ".repeat(Math.ceil(bytes / ROOM_BYTES) * ROOM_BYTES - bytes);
@@ -46,12 +55,8 @@ export function rowOf({ row, journal }: Stored, run: string): Found {
   if (typeof fields !== "object" || fields === null) return decodeRow(fields, run);
   return "sum" in fields
     ? new RowDamaged(run, CHANGED)
-    : decodeRow({ ...UNCOUNTED, ...renamed(fields, CODE_NAMES), journal }, run);
+    : decodeRow({ ...UNCOUNTED, ...codeFields(fields), journal }, run);
 }
-
-/** The fields under other names, in the same order. */
-const renamed = (fields: object, names: Readonly<Record<string, string>>): object =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [names[name] ?? name, value]));
 
 const SUMMED = /^(.*),"sum":"([0-9a-f]{16})"\}$/s;
 const CHANGED = "its bytes are not those that were written";

@@ -37,7 +37,8 @@ import type { CreateOutcome, Page, RunTable } from "../../../ports/run-table.ts"
 import { type Store, atomically, durably, reaching } from "./database.ts";
 import { messagesOf } from "./messages.ts";
 import { rowRemover } from "./removals.ts";
-import { type Stored, rowOf, storedRow } from "./row-text.ts";
+import { rowMemoOf } from "./row-memo.ts";
+import { type Stored, rowOf } from "./row-text.ts";
 import { type Tombstones, tombstonesOf } from "./tombstones.ts";
 
 export function sqliteRunTable(store: Store): RunTable {
@@ -197,7 +198,8 @@ function rowsOf(db: DatabaseSync) {
      WHERE run = :run`,
   );
 
-  const written = (row: Row) => ({ run: row.run, ...storedRow(row) });
+  const memo = rowMemoOf(db);
+  const written = (row: Row) => ({ run: row.run, ...memo.written(row) });
   const indexed = (row: Row) => ({
     status: row.status,
     statusSince: row.statusSince,
@@ -208,7 +210,7 @@ function rowsOf(db: DatabaseSync) {
   return {
     find: (run: string): Found | null => {
       const stored = select.get(run) as Stored | undefined;
-      return stored === undefined ? null : rowOf(stored, run);
+      return stored === undefined ? null : memo.read(stored, run);
     },
     insert: (row: Row): void => {
       insert.run({ ...written(row), ...indexed(row), tenant: row.tenant });
@@ -216,11 +218,8 @@ function rowsOf(db: DatabaseSync) {
     /** Writes the index columns only if they change, since SQLite does not log a page that is not touched. */
     update: (before: Row, row: Row): void => {
       update.run(written(row));
-      const moved =
-        row.status !== before.status ||
-        row.statusSince !== before.statusSince ||
-        row.endNotified !== before.endNotified;
-      if (moved) index.run({ ...indexed(row), run: row.run });
+      const isSame = row.status === before.status && row.statusSince === before.statusSince;
+      if (!isSame || row.endNotified !== before.endNotified) index.run({ ...indexed(row), run: row.run });
     },
     /** Removes a row, and reports it in the same transaction. */
     remove: rowRemover(db),

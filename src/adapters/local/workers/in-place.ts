@@ -26,6 +26,8 @@ export interface InPlace {
   readonly lacks: number;
   /** Throws `StoreReplaced` or `StoreRolledBack`. */
   readonly assert: () => void;
+  /** The same before a transaction, whose `count` looks into the store itself. */
+  readonly assertFiles: () => void;
   /**
    * Performs `access` inside the transaction that has begun, and counts a durable commit if it changes anything. A
    * power loss can take back the others, so none of them is missed.
@@ -43,15 +45,15 @@ export interface InPlace {
 /** Starts the watch over a store that was just opened. */
 export function inPlace(of: { readonly dir: string; readonly file: string; readonly rows: DatabaseSync }): InPlace {
   const { dir, file, rows } = of;
-  const selectId = rows.prepare("SELECT value FROM meta WHERE name = 'store'");
-  const idNow = (): string => String(selectId.get()?.["value"]);
-  const selectCount = rows.prepare("SELECT count FROM commits");
-  const countNow = (): number => Number(selectCount.get()?.["count"] ?? 0);
-  const changes = rows.prepare("SELECT total_changes() AS changes");
-  const bump = rows.prepare(
-    "INSERT INTO commits (one, count) VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1 RETURNING count",
-  );
-  const id = idNow();
+  const counters = countersIn(rows);
+  const { id } = counters.read();
+  const anotherStore = (): StoreReplaced => new StoreReplaced(dir, "was replaced by another one");
+  /** The commits that the store counts, if it is still the same one. */
+  const countNow = (): number => {
+    const found = counters.read();
+    if (found.id !== id) throw anotherStore();
+    return found.count;
+  };
   const opened = { file: placeOf(file), log: placeOf(logOf(file)) };
   let logBytes = opened.log?.bytes ?? 0;
   const mark = markIn(dir, id);
@@ -66,6 +68,12 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
   let onDisk = seen;
   const lacks = Math.max(0, marked - seen);
 
+  const assertFiles = (): void => {
+    const now = placeOf(file);
+    if (now === null) throw new StoreReplaced(dir, "was removed");
+    if (now.is !== opened.file?.is) throw anotherStore();
+    assertLog();
+  };
   const assertLog = (): void => {
     const log = placeOf(logOf(file));
     if (log?.is !== opened.log?.is) throw withoutLog({ dir, rows, isGone: log === null });
@@ -76,22 +84,21 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
   };
   return {
     ...{ id, lacks },
+    assertFiles,
     assert: () => {
-      const now = placeOf(file);
-      if (now === null) throw new StoreReplaced(dir, "was removed");
-      if (now.is !== opened.file?.is) throw new StoreReplaced(dir, "was replaced by another one");
-      assertLog();
-      if (idNow() !== id) throw new StoreReplaced(dir, "was replaced by another one");
+      assertFiles();
+      countNow();
     },
     count: (access, durable) => {
       const count = countNow();
       if (count < seen) throw new StoreRolledBack(dir, `it has ${count} commits, and ${seen} were made`);
       seen = count;
       next = count;
-      const before = changes.get()?.["changes"];
+      if (durable === "later") return access();
+      const before = counters.changes();
       const result = access();
-      const isCounted = durable !== "later" && changes.get()?.["changes"] !== before;
-      if (isCounted) next = Number(bump.get()?.["count"]);
+      const isCounted = counters.changes() !== before;
+      if (isCounted) next = counters.bump();
       return result;
     },
     committed: () => {
@@ -104,6 +111,25 @@ export function inPlace(of: { readonly dir: string; readonly file: string; reado
       mark.write(count);
     },
     close: mark.close,
+  };
+}
+
+/** What the open store says of itself. */
+function countersIn(rows: DatabaseSync) {
+  const select = rows.prepare(
+    "SELECT (SELECT value FROM meta WHERE name = 'store') AS id, (SELECT count FROM commits) AS count",
+  );
+  const changes = rows.prepare("SELECT total_changes() AS changes");
+  const bump = rows.prepare(
+    "INSERT INTO commits (one, count) VALUES (1, 1) ON CONFLICT DO UPDATE SET count = count + 1 RETURNING count",
+  );
+  return {
+    read: (): { readonly id: string; readonly count: number } => {
+      const found = select.get();
+      return { id: String(found?.["id"]), count: Number(found?.["count"] ?? 0) };
+    },
+    changes: (): number => Number(changes.get()?.["changes"]),
+    bump: (): number => Number(bump.get()?.["count"]),
   };
 }
 
