@@ -1,4 +1,5 @@
 /** Many runs of the workload at once, on real worker processes. */
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openStore } from "../src/adapters/local/store/database.ts";
 import { startSupervisor } from "../src/adapters/local/workers/supervisor.ts";
@@ -6,6 +7,8 @@ import { localWorld } from "../src/adapters/local/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { startRun } from "../src/operations/start.ts";
 import { sized } from "./workload.ts";
+
+const CACHE = join(tmpdir(), "cairn-bench-compiled");
 
 export interface Load {
   readonly runs: number;
@@ -40,7 +43,13 @@ export async function openMany(
           module: new URL("../src/cli/workers/worker.ts", import.meta.url),
           args: [JSON.stringify({ dir, limits, agentFiles, prices: {} })],
           execArgv: [],
-          env: { ...process.env, BENCH_BEATS: String(beats), BENCH_REPLY_MS: String(replyMs) },
+          // Compiled once, as by a command.
+          env: {
+            ...process.env,
+            NODE_COMPILE_CACHE: CACHE,
+            BENCH_BEATS: String(beats),
+            BENCH_REPLY_MS: String(replyMs),
+          },
         },
         onEvent: (event) => {
           if (event.kind === "attemptFailed") ended.reject(new Error(`${event.how} ${event.error?.message ?? ""}`));

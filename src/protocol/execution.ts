@@ -6,7 +6,7 @@
  * next supervisor therefore counts on from the attempt that was out. If it sent the same number again, the dead
  * attempt's claim would refuse the new one for ever.
  */
-import { AFTER_BEAT, type ChainState, type Payload, type Task, type TaskResult } from "./chain.ts";
+import { AFTER_BEAT, type ChainState, type Payload, type Reply, type Task, type TaskResult } from "./chain.ts";
 import { RETRY_DELAYS_MS, beatDelayMs } from "./chain.ts";
 import { RETRY_GROUP } from "./entry.ts";
 import { unreachable } from "../core/ensure.ts";
@@ -79,6 +79,17 @@ export function beginAttempt(execution: Execution, token: string): Execution {
     readyAt: null,
     token: state === "Park" ? token : null,
   };
+}
+
+/**
+ * The execution whose process goes on with the next beat by itself, without a new attempt of its supervisor; null if
+ * the reply leads elsewhere. What follows is the entry that `applyAnswer` and `beginAttempt` would make. The attempt
+ * stays the same one: the supervisor gets one answer to it, or sees its process die.
+ */
+export function goOnWith(execution: Execution, reply: Reply): Execution | null {
+  if (reply.route !== "beat" || reply.behind === true) return null;
+  const { run, born, chain, epoch, agent, seconds } = reply;
+  return { ...execution, payload: { run, born, chain, epoch, agent }, seconds, retry: 0, ...NO_DEATH };
 }
 
 /** The task that a begun execution sends to a worker. */

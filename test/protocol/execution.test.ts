@@ -5,6 +5,7 @@ import {
   applyAnswer,
   beginAttempt,
   applyFailure,
+  goOnWith,
   newExecution,
   taskOf,
   wakeExecution,
@@ -35,6 +36,21 @@ describe("an attempt", () => {
     expect(beginAttempt(dead, "t")).toMatchObject({ retry: RETRY_GROUP, died: 0, cause: "killed" });
     const next = beginAttempt({ ...dead, state: "Wait", stage: "waiting" }, "t");
     expect(next).toMatchObject({ state: "Beat", retry: 0, died: null, cause: null });
+  });
+
+  test("that goes on by itself is at the beat that the chain would send next, and remains the same attempt", () => {
+    const reply = { ...payload, epoch: 4, route: "beat", seconds: 1 } as const;
+    const retried = { ...first(), retry: RETRY_GROUP, died: 0, cause: "killed" };
+    const sent = beginAttempt(applyAnswer(retried, { answer: { kind: "beat", reply }, now: NOW }), "t");
+    expect(goOnWith(retried, reply)).toEqual({ ...sent, attempt: retried.attempt });
+  });
+
+  test.each(["wait", "park", "renew", "done", "failed", "superseded"] as const)("does not go on to %s", (route) => {
+    expect(goOnWith(first(), { ...payload, route, seconds: 1 })).toBeNull();
+  });
+
+  test("of a process that is too old for its run does not go on", () => {
+    expect(goOnWith(first(), { ...payload, route: "beat", seconds: 1, behind: true })).toBeNull();
   });
 
   test("to hand over keeps the death that caused it", () => {

@@ -12,6 +12,12 @@ test("schedule 139: the power goes after any transaction of the bookkeeping; the
   expect(await breaksOf(played, endsOf(played), { agentOver })).toEqual([]);
 });
 
+test("schedule 139: the power goes after any transaction of a process that goes on with its run; it is found at the beat it was at", async () => {
+  const agentOver = agentWith("look", "write", "look", "write");
+  const played = await playRun(agentOver, { goesOn: true });
+  expect(await breaksOf(played, endsOf(played), { agentOver })).toEqual([]);
+});
+
 test("schedule 140: the power goes after any transaction; no effect that nobody may repeat happens twice, and no news is taken back", async () => {
   const agentOver = agentWith("mail", "look", "pay");
   const played = await playRun(agentOver);

@@ -142,4 +142,7 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   148: "test/schedules/before-images.test.ts",
   // No model of a history has a rate limit.
   149: "test/schedules/model-rates.test.ts",
+  // A history sends each beat anew.
+  155: "test/schedules/runs-go-on.test.ts",
+  156: "test/schedules/runs-go-on.test.ts",
 };

@@ -7,10 +7,11 @@
  */
 import { join } from "node:path";
 import { type Store, openStore } from "../../adapters/local/store/database.ts";
+import { executionsOf } from "../../adapters/local/store/executions.ts";
 import { agentFileOf } from "../../adapters/local/workers/agent-files.ts";
 import { SEAL_VARIABLES, environmentSealKeys } from "../../adapters/local/seal-keys.ts";
 import { localSecrets } from "../../adapters/local/secrets.ts";
-import { serveTasks } from "../../adapters/local/workers/serve.ts";
+import { type GoOn, serveTasks } from "../../adapters/local/workers/serve.ts";
 import { localWorld } from "../../adapters/local/world.ts";
 import { checkAgent } from "../../sdk/check.ts";
 import { protectIntrinsics } from "../../sdk/protect-intrinsics.ts";
@@ -18,6 +19,7 @@ import { modelsOf } from "../../providers/model.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { sentenceOf } from "../../codec/value.ts";
+import { taskOf } from "../../protocol/execution.ts";
 import type { FaultInjection, Faults } from "../../ports/fault-point.ts";
 import type { RunTask } from "../../ports/tasks.ts";
 import type { Telemetry, World } from "../../ports/world.ts";
@@ -64,8 +66,16 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
     const result = await run(task, invocation);
     return isStale && result.kind === "beat" ? { kind: "exit", reply: result.reply } : result;
   };
+  const executions = executionsOf(store);
+  const goOn: GoOn = {
+    beatMs: limits.beatMs,
+    next: (of) => {
+      const next = executions.goOn(of);
+      return next === null ? null : taskOf(next);
+    },
+  };
   // Uncaught errors are printed beside the telemetry, so secrets are removed from them too.
-  serveTasks(serve, { clean: (text) => redactionIn(bare).text(text), clock: bare.clock });
+  serveTasks(serve, { clean: (text) => redactionIn(bare).text(text), clock: bare.clock, goOn });
 }
 
 /** Loads each agent once, when a run needs it. */

@@ -111,3 +111,18 @@ test("the sweeper hands its run to the next execution", async () => {
     reply: { route: "beat" },
   });
 });
+
+test("a process goes on only with the attempt that is out", () => {
+  const { executions } = two();
+  const reply = { ...payloadOf("a"), epoch: 1, route: "beat", seconds: 1 } as const;
+  expect(executions.goOn({ execution: "a", attempt: 0, reply })).toBeNull();
+  const begun = executions.begin("a", NOW + 9);
+  expect(executions.goOn({ execution: "a", attempt: 2, reply })).toBeNull();
+  expect(executions.goOn({ execution: "a", attempt: 1, reply })).toMatchObject({ payload: { epoch: 1 }, attempt: 1 });
+  if (begun === null) throw new Error("it was ready");
+  const settled = executions.settle(begun, (found) =>
+    applyFailure(found, { now: NOW, limits: LIMITS, atOnce: false, isDeath: true }),
+  );
+  expect(settled).toMatchObject({ stage: "due", payload: { epoch: 1 }, died: 0 });
+  expect(executions.goOn({ execution: "a", attempt: 1, reply })).toBeNull();
+});

@@ -5,7 +5,7 @@ import { agentWith, breaksOf, endsOf } from "../../support/faults/power-loss-jud
 
 test("several beats in one invocation: each model call is accounted for after a power loss", async () => {
   const agentOver = agentWith("look", "look", "write");
-  const played = await playRun(agentOver, 3, false);
+  const played = await playRun(agentOver, { beatsPerInvocation: 3, isShared: false });
   expect(await breaksOf(played, endsOf(played), { agentOver, beatsPerInvocation: 3 })).toEqual([]);
 });
 

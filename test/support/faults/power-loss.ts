@@ -23,7 +23,7 @@ import type { Invocation, RunTask } from "../../../src/ports/tasks.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { modelsOf } from "../../../src/providers/model.ts";
-import { applyAnswer, taskOf } from "../../../src/protocol/execution.ts";
+import { type Execution, applyAnswer, taskOf } from "../../../src/protocol/execution.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
 import { AT } from "../states/states-and-events.ts";
@@ -62,15 +62,25 @@ interface Machine {
   readonly store: Store;
   readonly world: World;
   readonly clock: VirtualClock;
+  /** Its worker goes on with the beats of a run by itself. */
+  readonly goesOn: boolean;
 }
 
-function machineIn(dir: string, of: { readonly create: boolean; readonly beatsPerInvocation: number }): Machine {
+function machineIn(
+  dir: string,
+  of: { readonly create: boolean; readonly goesOn?: boolean; readonly beatsPerInvocation: number },
+): Machine {
   const store = openStore({ dir, create: of.create });
   const clock = virtualClock(of.create ? AT : AT + 3_600_000);
   const limits = { ...limitsFor(3_000, { settleMs: 20, skewMs: 20 }), beatsPerInvocation: of.beatsPerInvocation };
   const bare = localWorld({ store, limits, telemetry: { record: () => {} } });
   const random = seededRandom(of.create ? "before" : "after");
-  return { store, clock, world: { ...bare, clock, random, chain: sqliteChain(store, clock) } };
+  return {
+    store,
+    clock,
+    goesOn: of.goesOn ?? false,
+    world: { ...bare, clock, random, chain: sqliteChain(store, clock) },
+  };
 }
 
 const performerIn = ({ world }: Machine, agent: Agent): RunTask =>
@@ -95,16 +105,24 @@ async function sweepIn(machine: Machine, agent: Agent): Promise<void> {
 
 /** Performs the tasks of the chain until no execution is due, as a supervisor with one worker does. */
 async function work(machine: Machine, agent: Agent, onAnswer: (route: string) => void): Promise<void> {
-  const { store, clock } = machine;
+  const { store, clock, goesOn } = machine;
   const executions = executionsOf(store);
   const perform = performerIn(machine, agent);
+  const begin = (): Execution | null => {
+    const [ready] = executions.ready(clock.now(), 1);
+    return ready === undefined ? null : executions.begin(ready.name, clock.now());
+  };
+  let next: Execution | null = null;
   for (let tasks = 0; tasks < 100; tasks += 1) {
-    const name = executions.ready(clock.now(), 1)[0]?.name ?? null;
-    const execution = name === null ? null : executions.begin(name, clock.now());
+    const execution: Execution | null = next ?? begin();
     if (execution === null) return;
     const result = await perform(taskOf(execution), invocationIn(machine));
     const answer = result.kind === "exit" ? ({ kind: "beat", reply: result.reply } as const) : result;
-    executions.settle(execution, (found) => applyAnswer(found, { answer, now: clock.now() }));
+    next =
+      goesOn && answer.kind === "beat"
+        ? executions.goOn({ execution: execution.name, attempt: execution.attempt, reply: answer.reply })
+        : null;
+    if (next === null) executions.settle(execution, (found) => applyAnswer(found, { answer, now: clock.now() }));
     if (answer.kind === "beat") onAnswer(answer.reply.route);
     clock.moveTo(clock.now() + 1_000);
   }
@@ -120,13 +138,18 @@ async function approveIn(world: World, run: string): Promise<string | null> {
   return gate;
 }
 
-/**
- * Plays the run to its end, and records each moment at which the log grew. `isShared`: it waits for the disk outside of
- * its transactions.
- */
-export async function playRun(agentOver: AgentOver, beatsPerInvocation = 1, isShared = true): Promise<PlayedRun> {
+export interface Playing {
+  readonly beatsPerInvocation?: number;
+  /** It waits for the disk outside of its transactions. */
+  readonly isShared?: boolean;
+  readonly goesOn?: boolean;
+}
+
+/** Plays the run to its end, and records each moment at which the log grew. */
+export async function playRun(agentOver: AgentOver, of: Playing = {}): Promise<PlayedRun> {
+  const { beatsPerInvocation = 1, isShared = true, goesOn = false } = of;
   const dir = temporaryDir();
-  const machine = machineIn(dir, { create: true, beatsPerInvocation });
+  const machine = machineIn(dir, { create: true, beatsPerInvocation, goesOn });
   const { store, world } = machine;
   const [left, moments]: [Left[], Moment[]] = [[], []];
   const begun = sizeOf(logIn(dir));

@@ -5,7 +5,7 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { decodePayload } from "../../../codec/row.ts";
-import type { Payload } from "../../../protocol/chain.ts";
+import type { Payload, Reply } from "../../../protocol/chain.ts";
 import { RETRY_GROUP } from "../../../protocol/entry.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { sumOf } from "./integrity.ts";
@@ -14,6 +14,7 @@ import {
   type AttemptFailure,
   beginAttempt,
   applyFailure,
+  goOnWith,
   newExecution,
   wakeExecution,
 } from "../../../protocol/execution.ts";
@@ -32,6 +33,11 @@ export interface Executions {
   begin(name: string, now: number): Execution | null;
   /** Applies the outcome of its attempt; null if that attempt is no longer the one that is out. */
   settle(attempted: Execution, step: (execution: Execution) => Execution): Execution | null;
+  /**
+   * Moves an execution on to its next beat, in the process that had the one before; null if that attempt is no longer
+   * the one that is out, or if the reply leads elsewhere.
+   */
+  goOn(of: { readonly execution: string; readonly attempt: number; readonly reply: Reply }): Execution | null;
   /** Performs several begins or settlements as one transaction. */
   together<T>(access: () => T): T;
   /**
@@ -87,6 +93,15 @@ export function executionsOf(store: Store): Executions {
         const isOut = found !== null && found.stage === "trying" && found.attempt === attempted.attempt;
         return isOut ? table.update(step(found)) : null;
       }),
+    // Schedule 155: what is read here was not changed meanwhile. So the process goes on only while its attempt is out,
+    // and the supervisor finds the beat that the process was at when it died.
+    goOn: ({ execution: name, attempt, reply }) =>
+      bookkeeping(() => {
+        const found = table.byName(name);
+        const isStillOut = found !== null && found.stage === "trying" && found.attempt === attempt;
+        const next = isStillOut ? goOnWith(found, reply) : null;
+        return next === null ? null : table.advance(next);
+      }),
     together: bookkeeping,
     recover: (of) =>
       atomically(store, () => {
@@ -119,6 +134,11 @@ function tableOf(db: DatabaseSync) {
     `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, died = :died, cause = :cause,
      attempt = :attempt, readyAt = :readyAt, seconds = :seconds, token = :token, sum = :sum WHERE name = :name`,
   );
+  // It names no column of an index, so SQLite writes no page of one.
+  const advance = db.prepare(
+    `UPDATE executions SET payload = :payload, retry = :retry, cause = :cause, died = :died, seconds = :seconds, sum = :sum
+     WHERE name = :name`,
+  );
   const endDamaged = db.prepare(
     `UPDATE executions SET state = 'End', stage = 'ended', readyAt = NULL, token = NULL, sum = NULL WHERE name = ?`,
   );
@@ -140,6 +160,11 @@ function tableOf(db: DatabaseSync) {
     (select.all() as unknown as readonly Found[]).map(executionOf).filter((each) => !isOver(each));
   const foundOrNull = (found: unknown): Execution | null => (found === undefined ? null : executionOf(found as Found));
 
+  const advanced = (execution: Execution) => {
+    const { name, payload, retry, died, cause, seconds, sum } = written(execution);
+    return { name, payload, retry, died, cause, seconds, sum };
+  };
+
   return {
     byName: (name: string) => foundOrNull(byName.get(name)),
     byToken: (token: string) => foundOrNull(byToken.get(token)),
@@ -148,6 +173,11 @@ function tableOf(db: DatabaseSync) {
     ready: readyIn(db),
     insert: (execution: Execution): void => {
       insert.run(written(execution));
+    },
+    /** Stores an execution that goes on in its process: stage, attempt and token stay as they are. */
+    advance: (execution: Execution): Execution => {
+      advance.run(advanced(execution));
+      return execution;
     },
     update: (execution: Execution): Execution => {
       update.run(written(execution));

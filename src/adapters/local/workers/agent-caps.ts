@@ -10,6 +10,7 @@
 export type Concurrency = Readonly<Record<string, number>>;
 
 export interface AgentCaps {
+  readonly isCapped: (agent: string) => boolean;
   /** The agents that have as many beats as they may. */
   readonly full: () => readonly string[];
   /** Takes a place for a beat of that agent. The returned function frees it. Null: the agent is full. */
@@ -22,6 +23,7 @@ export function createAgentCaps(concurrency: Concurrency): AgentCaps {
   const out = new Map<string, number>();
   const countOf = (agent: string): number => out.get(agent) ?? 0;
   return {
+    isCapped: (agent) => most.has(agent),
     full: () => [...most].filter(([agent, max]) => countOf(agent) >= max).map(([agent]) => agent),
     take: (agent) => {
       if (countOf(agent) >= (most.get(agent) ?? Infinity)) return null;

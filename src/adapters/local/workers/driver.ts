@@ -50,7 +50,6 @@ export interface Driver {
 const SWEEP_EVERY_MS = 60_000;
 /** How many ready executions one read finds. */
 const READY_MAX = 32;
-const HOUSEKEEPING = { agent: null, execution: null, failures: 0 } as const;
 
 export function createDriver(options: DriverOptions): Driver {
   const { store, limits, clock, onEvent } = options;
@@ -68,9 +67,14 @@ export function createDriver(options: DriverOptions): Driver {
   const firings = firingsOf(options, pool);
   const retention = retentionOf(options, { pool, backlog });
   const left = leftBehind(options, children);
-  let isRecovered = false;
-  let isDraining = false;
+  let [isRecovered, isDraining] = [false, false];
 
+  /** A worker for a task of the house; null if it has to wait, until a run that goes on by itself is returned. */
+  const takeFor = (agent: string | null): Worker | null => {
+    const worker = pool.take({ agent, execution: null, failures: 0 });
+    if (worker === null) pool.askBack();
+    return worker;
+  };
   const recover = (): boolean => {
     if (!left.areGone()) return false;
     executions.recover({ now: clock.now(), limits });
@@ -79,25 +83,25 @@ export function createDriver(options: DriverOptions): Driver {
   const dispatch = (): void => {
     options.followClock();
     isRecovered ||= recover();
-    if (isRecovered && !isDraining) retention.expire();
     if (!isRecovered || isDraining) return;
+    retention.expire();
     keepHouse();
     while (sendReady({ executions, pool, caps, clock, attempts }));
   };
   /** Starts what belongs to no execution, before the beats. */
   const keepHouse = (): void => {
     if (sweep.isDue()) {
-      const worker = pool.take(HOUSEKEEPING);
+      const worker = takeFor(null);
       if (worker === null) return;
       sweep.start(worker);
     }
     for (let firing = firings.next(); firing !== null; firing = firings.next()) {
-      const worker = pool.take({ ...HOUSEKEEPING, agent: firing.agent });
+      const worker = takeFor(firing.agent);
       if (worker === null) return;
       firings.start(worker, firing);
     }
     const upkeep = retention.next();
-    const worker = upkeep === null ? null : pool.take(HOUSEKEEPING);
+    const worker = upkeep === null ? null : takeFor(null);
     if (upkeep !== null && worker !== null) retention.start(worker, upkeep);
   };
   return {
@@ -128,22 +132,24 @@ function sendReady(of: {
   // The worker comes first: without a worker no attempt is counted.
   const placed = ready.flatMap(({ name, agent, failures, isBeat }) => {
     const kind = `${failures} ${agent}`;
-    const free = isBeat && agent !== null ? caps.take(agent) : NO_CAP;
+    const free = isBeat && agent !== null && caps.isCapped(agent) ? caps.take(agent) : NO_CAP;
     const worker = free === null || isFull.has(kind) ? null : pool.take({ agent, execution: name, failures });
     if (free === null) return [];
-    if (worker !== null) return [{ name, worker, free }];
+    // A capped agent's runs take turns at its places, and a retry may have a process to itself.
+    if (worker !== null) return [{ name, worker, free, mayGoOn: isBeat && failures === 0 && free === NO_CAP }];
     isFull.add(kind);
     free();
     return [];
   });
+  if (isFull.size > 0) pool.askBack();
   const begun = new Set<() => void>();
   try {
     const executionsBegun = executions.together(() => placed.map(({ name }) => executions.begin(name, clock.now())));
-    for (const [index, { worker, free }] of placed.entries()) {
+    for (const [index, { worker, free, mayGoOn }] of placed.entries()) {
       const execution = executionsBegun[index];
       if (!execution) continue;
       begun.add(free);
-      attempts.start(worker, execution, free);
+      attempts.start({ worker, execution, mayGoOn, onOver: free });
     }
   } finally {
     pool.freeUnused();
@@ -157,13 +163,14 @@ const NO_CAP = (): void => {};
 /** Sends the attempts of executions, and stores their outcomes. */
 function attemptsOf(
   { clock, limits, onEvent, onProgress }: DriverOptions,
-  of: { readonly executions: Executions; readonly pool: Pool; readonly backlog: Backlog },
+  on: { readonly executions: Executions; readonly pool: Pool; readonly backlog: Backlog },
 ) {
+  const { executions, pool, backlog } = on;
   /** Attempts that ended, whose outcome is not stored yet. */
   let ended: readonly { readonly execution: Execution; readonly end: TaskEnd }[] = [];
   const settle = (execution: Execution, end: TaskEnd): Execution | null => {
     const now = clock.now();
-    return of.executions.settle(execution, (found) =>
+    return executions.settle(execution, (found) =>
       end.kind === "answered"
         ? applyAnswer(found, { answer: end.answer, now })
         : applyFailure(found, { now, limits, atOnce: false, isDeath: isDeath(end), cause: causeOf(end) }),
@@ -171,7 +178,7 @@ function attemptsOf(
   };
   /** The outcomes of all that ended since the last time, in one transaction. */
   const settleEnded = (): void => {
-    const settled = of.executions.together(() => ended.map(({ execution, end }) => settle(execution, end)));
+    const settled = executions.together(() => ended.map(({ execution, end }) => settle(execution, end)));
     ended = [];
     for (const moved of settled) {
       if (moved === null) continue;
@@ -181,18 +188,29 @@ function attemptsOf(
   };
   return {
     /** `onOver` is called when the attempt is over, and its process cannot act for it any more. */
-    start: (worker: Worker, execution: Execution, onOver: () => void): void => {
-      const { name, payload, state, retry } = execution;
+    start: (of: {
+      readonly worker: Worker;
+      readonly execution: Execution;
+      readonly mayGoOn: boolean;
+      readonly onOver: () => void;
+    }): void => {
+      const { worker, execution, mayGoOn, onOver } = of;
+      const { name, payload, state, retry, attempt } = execution;
       const attempted = { execution: name, run: payload.run, state, retry, pid: worker.identity.pid };
+      const onNext = (): void => {
+        onEvent({ ...attempted, kind: "attemptAnswered", route: "beat" });
+        onEvent({ kind: "moved", execution: name, run: payload.run, state, readyAt: clock.now() });
+        onEvent({ ...attempted, kind: "attemptStarted" });
+      };
       const onEnd = (end: TaskEnd): void => {
         onEvent(eventOf(attempted, end));
         onOver();
-        if (ended.length === 0) of.backlog.keep(settleEnded);
+        if (ended.length === 0) backlog.keep(settleEnded);
         ended = [...ended, { execution, end }];
         onProgress();
       };
       onEvent({ kind: "attemptStarted", ...attempted });
-      of.pool.run(worker, { task: taskOf(execution), onEnd });
+      pool.run(worker, { task: taskOf(execution), onEnd, ...(mayGoOn ? { goesOn: { attempt, onNext } } : {}) });
     },
   };
 }
@@ -251,12 +269,12 @@ function stoppedByStore(pool: Pool, backlog: Backlog): Pool {
   };
   return {
     ...pool,
-    run: (worker, { task, onEnd }) =>
+    run: (worker, work) =>
       pool.run(worker, {
-        task,
+        ...work,
         onEnd: (end) => {
           heard(end);
-          onEnd(end);
+          work.onEnd(end);
         },
       }),
   };

@@ -6,9 +6,14 @@
  * A process in which a task threw is not used again. A part of that task may still be running, and would go on inside a
  * later invocation (schedule 28). The same holds after an uncaught error. Such a process ends once its other tasks have,
  * and at the deadline of that task at the latest (schedule 142).
+ *
+ * After a beat that leads to the next one at once, the process goes on with that beat itself. It does not once it is
+ * asked to return or to end, when its memory is short, or when it is to be replaced: then the supervisor decides where
+ * the next beat runs. The supervisor knows of each beat and its deadline before the beat begins (schedule 155).
  */
+import { setImmediate } from "node:timers/promises";
 import { getHeapStatistics } from "node:v8";
-import type { TaskResult } from "../../../protocol/chain.ts";
+import type { Reply, Task, TaskResult } from "../../../protocol/chain.ts";
 import type { RunTask } from "../../../ports/tasks.ts";
 import { sentenceOf, stackOf } from "../../../codec/value.ts";
 import type { Clock } from "../../../ports/world.ts";
@@ -23,16 +28,26 @@ export interface ServeOptions {
   readonly clean?: (text: string) => string;
   /** The supervisor's clock, in which deadlines are given. */
   readonly clock?: Clock;
+  /** How to go on with the next beat of a run; absent: each beat is answered. */
+  readonly goOn?: GoOn;
+}
+
+export interface GoOn {
+  /** Stores that the attempt goes on with the next beat, and returns that beat; null if the supervisor decides. */
+  readonly next: (of: { readonly execution: string; readonly attempt: number; readonly reply: Reply }) => Task | null;
+  /** How long a beat may take. */
+  readonly beatMs: number;
 }
 
 /** Serves the supervisor that forked this process. An uncaught error between tasks ends the process. */
 export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
-  const { clean = (text) => text, clock = systemClock } = options;
+  const { clean = (text) => text, clock = systemClock, goOn = null } = options;
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
   const drain = new AbortController();
   const channel = takeChannel((message) => {
     if (message.kind === "drain") drain.abort();
-    else void serve(run, { ...message, drain: drain.signal, clean, channel, clock });
+    else if (message.kind === "return") for (const held of inHand) held.mustReturn = true;
+    else void serve(run, { ...message, drain: drain.signal, clean, channel, clock, goOn });
   });
   // A tool may close a stream for the whole process. Later output is lost, and the process goes on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
@@ -42,7 +57,7 @@ export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
   // The error may come from an earlier task, perhaps of another run. So the current task goes on.
   process.on("uncaughtException", (error: unknown) => {
     complain(`uncaught error in worker ${process.pid}: ${clean(stackOf(error) ?? sentenceOf(error))}`);
-    if (inHand === 0) exit();
+    if (inHand.size === 0) exit();
     isSpent = true;
   });
   channel({ kind: "ready" });
@@ -79,35 +94,84 @@ function complain(line: string): void {
   }
 }
 
-/** Tasks that are not answered yet, and whether an uncaught error came from an earlier task. */
-let inHand = 0;
+/** A task that is not answered yet. */
+interface Held {
+  /** Other tasks wait for its place. */
+  mustReturn: boolean;
+}
+
+const inHand = new Set<Held>();
+/** An uncaught error came from an earlier task. */
 let isSpent = false;
 
-async function serve(
-  run: RunTask,
-  of: Extract<ToChild, { readonly kind: "task" }> & {
-    readonly drain: AbortSignal;
-    readonly clean: (text: string) => string;
-    readonly channel: Channel;
-    readonly clock: Clock;
-  },
-): Promise<void> {
-  const { secret, task, deadline, drain, clean, channel, clock } = of;
-  const spare = clock.after(deadline - clock.now(), end);
+interface Serving {
+  readonly drain: AbortSignal;
+  readonly clean: (text: string) => string;
+  readonly channel: Channel;
+  readonly clock: Clock;
+  readonly goOn: GoOn | null;
+}
+
+async function serve(run: RunTask, of: Extract<ToChild, { readonly kind: "task" }> & Serving): Promise<void> {
+  const { secret, task, deadline, clean, channel, clock } = of;
+  const held: Held = { mustReturn: false };
+  let spare = clock.after(deadline - clock.now(), end);
+  /** The process must have ended by then, since the supervisor knows that time. */
+  const goOnUntil = (next: number): void => {
+    spare();
+    spare = clock.after(next - clock.now(), end);
+    channel({ kind: "goesOn", secret, deadline: next });
+  };
   try {
-    inHand += 1;
-    const done = await run(task, { deadline, drain });
+    inHand.add(held);
+    const done = await runBeats(run, { ...of, held, task, deadline, goOnUntil });
     const result: TaskResult = isSpent && done.kind === "beat" ? { kind: "exit", reply: done.reply } : done;
-    inHand -= 1;
+    inHand.delete(held);
     if (result.kind !== "exit") spare();
     channel({ kind: "answered", secret, result, isHeavy: isHeavy() }, result.kind === "exit" ? exitIfIdle : undefined);
   } catch (error) {
-    inHand -= 1;
+    inHand.delete(held);
     const told = taskError(error);
     channel(
       { kind: "failed", secret, error: { ...told, message: clean(told.message) }, isHeavy: isHeavy() },
       exitIfIdle,
     );
+  }
+}
+
+type Going = Extract<ToChild, { readonly kind: "task" }> &
+  Serving & { readonly held: Held; readonly goOnUntil: (deadline: number) => void };
+
+/** Runs the task, and the beats of its run that follow, as long as this process goes on with them. */
+async function runBeats(run: RunTask, of: Going): Promise<TaskResult> {
+  const { drain, clock, goOn, goOnUntil } = of;
+  const returnsFrom = clock.now() + SHARE_MS;
+  let result = await run(of.task, { deadline: of.deadline, drain });
+  for (;;) {
+    const next = await nextBeat(result, { ...of, returnsFrom });
+    if (next === null || goOn === null) return result;
+    const deadline = clock.now() + goOn.beatMs;
+    goOnUntil(deadline);
+    result = await run(next, { deadline, drain });
+  }
+}
+
+/** How long a run keeps its place in any case, so that a fast model does not make each beat pass through two processes. */
+const SHARE_MS = 100;
+
+async function nextBeat(result: TaskResult, of: Going & { readonly returnsFrom: number }): Promise<Task | null> {
+  const { task, attempt, goOn, held, drain, clock, returnsFrom } = of;
+  const isOffered = result.kind === "beat" && result.reply.route === "beat" && task.kind === "beat";
+  if (!isOffered || attempt === null || goOn === null) return null;
+  // Messages and timers get their turn, also if all these beats wait for nothing.
+  await setImmediate();
+  const isAskedBack = held.mustReturn && clock.now() >= returnsFrom;
+  if (isAskedBack || isSpent || drain.aborted || isHeavy()) return null;
+  try {
+    return goOn.next({ execution: task.attempt.execution, attempt, reply: result.reply });
+  } catch {
+    // The beat is committed. The supervisor stores its answer, and retries if the store is away.
+    return null;
   }
 }
 
@@ -118,7 +182,7 @@ function isHeavy(): boolean {
 
 /** The supervisor ends a process with other tasks once they are over. */
 function exitIfIdle(): void {
-  if (inHand === 0) exit();
+  if (inHand.size === 0) exit();
 }
 
 const exit = (): never => process.exit(1);

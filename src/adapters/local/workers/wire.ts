@@ -6,14 +6,25 @@
 import type { TaskError } from "../../../ports/supervisor-events.ts";
 import type { Task, TaskResult } from "../../../protocol/chain.ts";
 
+/** A task, and whether the process may go on by itself with the beats that follow. */
+export interface Assigned {
+  readonly task: Task;
+  /** The attempt of the execution that the task is; null: the process answers after this task. */
+  readonly attempt: number | null;
+}
+
 export type ToChild =
-  | { readonly kind: "task"; readonly secret: string; readonly task: Task; readonly deadline: number }
+  | ({ readonly kind: "task"; readonly secret: string; readonly deadline: number } & Assigned)
+  /** Other tasks wait: answer the tasks that the process has now instead of going on with them. */
+  | { readonly kind: "return" }
   /** The process will be killed soon: commit and end. */
   | { readonly kind: "drain" };
 
 export type FromChild =
   /** Its module is loaded. The time of a task does not begin before this message. */
   | { readonly kind: "ready" }
+  /** The run goes on with its next beat, which has until `deadline`. The beat begins after this message. */
+  | { readonly kind: "goesOn"; readonly secret: string; readonly deadline: number }
   | ({ readonly kind: "answered"; readonly result: TaskResult } & Ended)
   | ({ readonly kind: "failed"; readonly error: TaskError } & Ended);
 
@@ -30,6 +41,7 @@ interface Ended {
 export function heardFrom(message: unknown): FromChild | null {
   if (typeof message !== "object" || message === null || !("kind" in message)) return null;
   const { kind } = message;
-  const isOurs = kind === "ready" || ((kind === "answered" || kind === "failed") && "secret" in message);
+  const isOfTask = kind === "goesOn" || kind === "answered" || kind === "failed";
+  const isOurs = kind === "ready" || (isOfTask && "secret" in message);
   return isOurs ? (message as FromChild) : null;
 }

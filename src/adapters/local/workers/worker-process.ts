@@ -2,6 +2,10 @@
  * One worker process of a supervisor, with the tasks that it has. It is stored before it gets a task, and is killed at
  * the deadline of each of its tasks, since leases rely on no process living longer.
  *
+ * After a beat the process may go on with the next beat of the run by itself, which spares both processes a message, a
+ * wake-up and a transaction. It says so before that beat begins, with the beat's deadline, and stops doing so once it is
+ * asked to return (schedule 155).
+ *
  * A failed task is reported only when its process is gone. Its retry may be sent at once, and must not run beside what
  * is left of it.
  *
@@ -49,6 +53,8 @@ export const REPLACED: Leaving = { how: "killed: another agent needs its own pro
 
 export interface Work {
   readonly task: Task;
+  /** The attempt with whose run the process may go on by itself; absent: it answers after this task. */
+  readonly goesOn?: { readonly attempt: number; readonly onNext: () => void };
   readonly onEnd: (end: TaskEnd) => void;
 }
 
@@ -61,6 +67,8 @@ interface Sent extends Work {
   /** An answer counts only if it repeats this value. */
   readonly secret: string;
   held: Held | null;
+  /** The process was asked to answer instead of going on. */
+  isAskedBack: boolean;
   /** Cancels the kill at its deadline. */
   spare: () => void;
 }
@@ -141,7 +149,7 @@ export function spawnWorker(options: ProcessOptions): Worker {
 
 /** Gives the worker a task. Its time begins when the worker is ready. */
 export function give(worker: Worker, of: { readonly work: Work; readonly secret: string } & Sending): void {
-  const sent: Sent = { ...of.work, secret: of.secret, held: null, spare: () => {} };
+  const sent: Sent = { ...of.work, secret: of.secret, held: null, isAskedBack: false, spare: () => {} };
   worker.tasks.set(of.secret, sent);
   if (worker.isReady) send(worker, { sent, options: of.options });
 }
@@ -154,8 +162,23 @@ interface Sending {
 function send(worker: Worker, of: { readonly sent: Sent } & Sending): void {
   const { sent, options } = of;
   const { clock, beatMs } = options;
-  sent.spare = clock.after(beatMs, () => leave(worker, { how: "killed at its deadline" }));
-  tell(worker, { kind: "task", secret: sent.secret, task: sent.task, deadline: clock.now() + beatMs });
+  killLate(worker, { sent, options, ms: beatMs });
+  const { secret, task, goesOn } = sent;
+  tell(worker, { kind: "task", secret, task, attempt: goesOn?.attempt ?? null, deadline: clock.now() + beatMs });
+}
+
+/** Kills the worker at the deadline of that task. */
+function killLate(worker: Worker, of: { readonly sent: Sent; readonly ms: number } & Sending): void {
+  const { sent, options, ms } = of;
+  sent.spare();
+  sent.spare = options.clock.after(ms, () => leave(worker, { how: "killed at its deadline" }));
+}
+
+/** Asks the worker to answer the tasks that it has now, so that others get their places. */
+export function askBack(worker: Worker): void {
+  const kept = [...worker.tasks.values()].filter(({ goesOn, isAskedBack }) => goesOn !== undefined && !isAskedBack);
+  for (const sent of kept) sent.isAskedBack = true;
+  if (kept.length > 0 && worker.isReady && worker.leaving === null) tell(worker, { kind: "return" });
 }
 
 /** Takes a message of the worker. */
@@ -171,6 +194,13 @@ export function hear(worker: Worker, of: { readonly message: FromChild } & Sendi
   }
   const sent = worker.tasks.get(message.secret);
   if (sent === undefined || sent.held !== null || worker.leaving !== null) return;
+  if (message.kind === "goesOn") {
+    // No beat may last longer than any other one, whatever the process says.
+    const ms = Math.min(message.deadline - options.clock.now(), options.beatMs);
+    killLate(worker, { sent, options, ms: Number.isFinite(ms) ? ms : 0 });
+    sent.goesOn?.onNext();
+    return;
+  }
   worker.isHeavy = message.isHeavy;
   if (message.kind === "failed") {
     hold(worker, { sent, held: { kind: "failed", how: "the task threw", error: message.error } });
@@ -206,6 +236,7 @@ function hold(worker: Worker, of: { readonly sent: Sent; readonly held: Held }):
 /** Gives the worker no more tasks, and kills it when the ones that it has are over. */
 export function close(worker: Worker, why: Leaving): void {
   worker.closing ??= why;
+  askBack(worker);
   leaveIfDone(worker);
 }
 

@@ -4,7 +4,18 @@ import { type WorkerOptions, WorkersUnbootable } from "../../../ports/supervisio
 import { type Placement, type Wish, isSurplus, mostFor, placeFor } from "./placement.ts";
 import { heardFrom } from "./wire.ts";
 import { DRAINED, REPLACED, type ProcessOptions, type TaskEnd, WorkerUnavailable } from "./worker-process.ts";
-import { type Work, type Worker, bury, close, give, hear, leave, spawnWorker, tell } from "./worker-process.ts";
+import {
+  type Work,
+  type Worker,
+  askBack,
+  bury,
+  close,
+  give,
+  hear,
+  leave,
+  spawnWorker,
+  tell,
+} from "./worker-process.ts";
 
 export { type TaskEnd, type Worker, type WorkerOptions, WorkerUnavailable };
 
@@ -31,6 +42,8 @@ export interface Pool {
    */
   readonly take: (wish: Wish) => Worker | null;
   readonly run: (worker: Worker, work: Work) => void;
+  /** Asks the workers to return the runs with which they go on by themselves, so that a task finds a worker. */
+  readonly askBack: () => void;
   /** Frees the room of tasks that are not run after all. */
   readonly freeUnused: () => void;
   /** Lets busy workers finish, for `graceMs` at most; resolves when no worker is left. */
@@ -85,6 +98,9 @@ export function createPool(options: PoolOptions): Pool {
     run: (worker, work) => {
       worker.kept -= 1;
       give(worker, { work, secret: randomBytes(16).toString("hex"), options });
+    },
+    askBack: () => {
+      for (const worker of pool) askBack(worker);
     },
     freeUnused: () => {
       for (const worker of pool) worker.kept = 0;

@@ -1,0 +1,69 @@
+/** What a supervisor makes of the messages of a worker that goes on with its run by itself. */
+import type { ChildProcess } from "node:child_process";
+import { expect, test } from "vitest";
+import { type Worker, askBack, give, hear } from "../../../src/adapters/local/workers/worker-process.ts";
+import type { ToChild } from "../../../src/adapters/local/workers/wire.ts";
+import { virtualClock } from "../../../src/adapters/memory/clock.ts";
+import { NOW } from "../../process/fixtures/store.ts";
+
+const BEAT_MS = 1_000;
+/** No process has it. */
+const PID = 2 ** 30;
+
+/** A worker with one task, a record of what it was told, and how often its run went on. */
+function working() {
+  const clock = virtualClock(NOW);
+  const told: ToChild[] = [];
+  let next = 0;
+  const child = { send: (message: ToChild) => told.push(message) } as unknown as ChildProcess;
+  const worker: Worker = {
+    ...{ child, identity: { pid: PID, startedAt: "" }, agent: "clerk", isReady: true, tasks: new Map(), kept: 0 },
+    ...{ most: 1, isHeavy: false, known: new Set<string>(), closing: null, leaving: null, spare: () => {} },
+  };
+  const launch = { module: "", args: [], execArgv: [], env: {} };
+  const options = { worker: launch, beatMs: BEAT_MS, clock, onSpawned: () => {}, onGone: () => {} };
+  const work = {
+    task: { kind: "sweep" },
+    goesOn: { attempt: 1, onNext: () => (next += 1) },
+    onEnd: () => {},
+  } as const;
+  give(worker, { work, secret: "s", options });
+  const goesOn = (deadline: number, secret = "s"): void =>
+    hear(worker, { message: { kind: "goesOn", secret, deadline }, options });
+  return { clock, told, worker, goesOn, beats: () => next, wait: (ms: number) => clock.moveTo(clock.now() + ms) };
+}
+
+test("a process that goes on is killed at the deadline of the beat that it is at, and not before", () => {
+  const { clock, worker, goesOn, beats, wait } = working();
+  wait(900);
+  goesOn(clock.now() + BEAT_MS);
+  expect(beats()).toBe(1);
+  wait(900);
+  expect(worker.leaving).toBeNull();
+  wait(100);
+  expect(worker.leaving).toEqual({ how: "killed at its deadline" });
+});
+
+test("no beat gets more time than the supervisor gives one, whatever its process says", () => {
+  for (const deadline of [Infinity, NaN, NOW + 10 * BEAT_MS]) {
+    const { worker, goesOn, wait } = working();
+    goesOn(deadline);
+    wait(BEAT_MS);
+    expect(worker.leaving).not.toBeNull();
+  }
+});
+
+test("a message without the secret of the task changes nothing", () => {
+  const { clock, worker, goesOn, beats, wait } = working();
+  wait(900);
+  goesOn(clock.now() + BEAT_MS, "another");
+  wait(100);
+  expect([beats(), worker.leaving]).toEqual([0, { how: "killed at its deadline" }]);
+});
+
+test("a worker is asked once to return each task", () => {
+  const { told, worker } = working();
+  askBack(worker);
+  askBack(worker);
+  expect(told.map(({ kind }) => kind)).toEqual(["task", "return"]);
+});

@@ -1,0 +1,60 @@
+/** A worker process that goes on with its run by itself, with real processes: how it ends, and who gets its place. */
+import { expect, test } from "vitest";
+import { RETRY_GROUP } from "../../src/protocol/entry.ts";
+import { createSupervisorHarness, eventsOf, waitUntil } from "../process/fixtures/supervisor-harness.ts";
+
+test("schedule 155: a process goes on with its run by itself and dies in the third beat; that beat is retried", async () => {
+  const of = createSupervisorHarness();
+  await of.start("diesLate-a");
+  of.supervise({ workers: 1 }, "goesOn");
+  await of.ended("diesLate-a");
+  expect(of.noted("diesLate-a").map(({ epoch, retry, died }) => ({ epoch, retry, died }))).toEqual([
+    { epoch: 0, retry: 0, died: null },
+    { epoch: 1, retry: 0, died: null },
+    { epoch: 2, retry: 0, died: null },
+    { epoch: 2, retry: RETRY_GROUP, died: 0 },
+    { epoch: 3, retry: 0, died: null },
+  ]);
+  const attempts = of.store.rows.prepare("SELECT attempt FROM executions WHERE name = ?").get("diesLate-a");
+  // The first attempt, its retry, and the beat after it: a process keeps no retry.
+  expect(attempts).toEqual({ attempt: 3 });
+});
+
+test("schedule 156: a run goes on in the only place, and other runs wait; it returns the place, and all make progress", async () => {
+  const of = createSupervisorHarness();
+  for (const run of ["runsOn-a", "runsOn-b"]) await of.start(run);
+  of.supervise({ workers: 1, beatsPerWorker: 1 }, "goesOn");
+  const beatsOf = (run: string): number => of.noted(run).length;
+  await waitUntil("both make progress", () => beatsOf("runsOn-a") > 2 && beatsOf("runsOn-b") > 2);
+  await of.start("beats-c");
+  await of.ended("beats-c");
+  of.go();
+  for (const run of ["runsOn-a", "runsOn-b"]) await of.ended(run);
+  expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
+  expect(eventsOf(of.events, "workerSpawned")).toHaveLength(1);
+});
+
+test("schedule 156: runs of a capped agent take turns, since the others are not even looked at while it is full", async () => {
+  const of = createSupervisorHarness();
+  const runs = ["runsOn-a", "runsOn-b"];
+  for (const run of runs) await of.start(run);
+  of.supervise({ workers: 1, beatsPerWorker: 8, concurrency: { clerk: 1 } }, "goesOn");
+  await waitUntil("both make progress", () => runs.every((run) => of.noted(run).length > 2));
+  of.go();
+  for (const run of runs) await of.ended(run);
+});
+
+test("a process that goes on ends its run at a drain, and the next supervisor continues at the next beat", async () => {
+  const of = createSupervisorHarness();
+  await of.start("runsOn-a");
+  const first = of.supervise({ workers: 1 }, "goesOn");
+  await waitUntil("it goes on", () => of.noted("runsOn-a").length > 2);
+  await first.drain();
+  const beats = of.noted("runsOn-a", "end").length;
+  of.go();
+  of.supervise({ workers: 1 }, "goesOn");
+  await of.ended("runsOn-a");
+  expect(of.noted("runsOn-a").map(({ epoch, retry }) => ({ epoch, retry }))).toEqual(
+    Array.from({ length: beats + 1 }, (_, epoch) => ({ epoch, retry: 0 })),
+  );
+});
