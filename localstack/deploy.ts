@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Bundle, type Instead, bundleFunctions } from "../infra/bundle.ts";
-import { type Resource, capture } from "../infra/capture.ts";
-import { prefixOf } from "../infra/names.ts";
+import { type Capture, type Resource, capture } from "../infra/capture.ts";
+import { componentPrefix, prefixOf } from "../infra/names.ts";
 import { planOf } from "../infra/plan.ts";
 import { type DeployedSchedule, schedulesOf } from "../infra/schedules.ts";
 import { type AgentSecrets, agentSecretsOf } from "../infra/secrets.ts";
@@ -101,14 +101,44 @@ export async function deployParts({ bundles, schedules, agents }: Parts, options
       ...{ app: APP, stage, place: PLACE, archives },
       plan: { ...plan, limits: { ...plan.limits, ...limits } },
     });
-    const resources = found.resources.map((each) => withEnv(each, env));
-    const prefix = prefixOf(APP, stage);
-    const told = await apply({ clients: clientsOf(url), capture: { ...found, resources }, prefix });
-    const { table = "", bucket = "", machine = "", url: api = "" } = told;
-    return { table, bucket, machine, api: localUrl(url, api), resources };
+    return await applied(found, { url, env, prefix: prefixOf(APP, stage) });
   } finally {
     rmSync(archives, { recursive: true, force: true });
   }
+}
+
+/** Deploys what the `sst.config.ts` of another project describes. It has one component, whose outputs it returns. */
+export async function deployProject(of: {
+  readonly url: string;
+  /** The folder of `sst.config.ts`, absolute. */
+  readonly project: string;
+  readonly app: string;
+  readonly stage: string;
+  readonly component: string;
+  readonly env: Readonly<Record<string, string>>;
+}): Promise<Deployed> {
+  const { url, project, app, stage, component, env } = of;
+  const archives = mkdtempSync(join(tmpdir(), "cairn-archives-"));
+  try {
+    const found = await capture({ project, app, stage, place: PLACE, archives });
+    return await applied(found, { url, env, prefix: componentPrefix({ app, stage, component }) });
+  } finally {
+    rmSync(archives, { recursive: true, force: true });
+  }
+}
+
+async function applied(
+  found: Capture,
+  {
+    url,
+    env,
+    prefix,
+  }: Pick<StageOptions, "url"> & { readonly env: Readonly<Record<string, string>>; readonly prefix: string },
+): Promise<Deployed> {
+  const resources = found.resources.map((each) => withEnv(each, env));
+  const told = await apply({ clients: clientsOf(url), capture: { ...found, resources }, prefix });
+  const { table = "", bucket = "", machine = "", url: api = "" } = told;
+  return { table, bucket, machine, api: localUrl(url, api), resources };
 }
 
 function withEnv(resource: Resource, env: Readonly<Record<string, string>>): Resource {

@@ -8,7 +8,8 @@ import { type Guarantees, guaranteesOf } from "../bucket/bucket-policy.ts";
 /** The prefixes of objects that cairn writes only once. */
 const PREFIXES = ["runs/", "archive/"] as const;
 
-const AGAIN = "deploy again: the deployment writes the policy";
+const AGAIN =
+  "deploy again: the deployment writes the policy of its bucket; a bucket of your own needs the same (docs/deploy.md)";
 
 export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
   {
@@ -65,7 +66,10 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
     strict: true,
     judge: ({ aws }) =>
       judgeLook(aws.encryption, {
-        missing: warn("no encryption is set", "deploy again: the deployment configures the bucket"),
+        missing: warn(
+          "no encryption is set",
+          "deploy again: the deployment configures its bucket; configure a bucket of your own by hand",
+        ),
         seen: ({ algorithm }) => ok(algorithm),
       }),
   },

@@ -8,7 +8,8 @@ import { judgeLook, judgeSeen } from "./judge-probe.ts";
 const gone = (of: AwsCase): Verdict =>
   fail(`there is no table ${of.aws.names.table} in this account and region`, "deploy, or check CAIRN_TABLE");
 
-const AGAIN = "deploy again: the deployment sets the layout of the table";
+const AGAIN =
+  "deploy again: the deployment sets the layout of its table; change a table of your own by hand (docs/deploy.md)";
 
 const about = (of: AwsCase, words: string): string => `aws dynamodb ${words.replace("TABLE", of.aws.names.table)}`;
 

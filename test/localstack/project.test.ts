@@ -1,0 +1,115 @@
+/**
+ * A project outside of the repository, made by `cairn init` and with the packed package only, is deployed by its own
+ * `sst.config.ts`. A run that HTTP starts completes there.
+ */
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { componentPrefix } from "../../infra/names.ts";
+import { type Deployed, deployProject } from "../../localstack/deploy.ts";
+import { until } from "./lane.ts";
+
+const ROOT = join(import.meta.dirname, "..", "..");
+const { url, files } = inject("stacks");
+const STAGE = { app: "my-shop", stage: "lane", component: "Agents" };
+const OFFICE = join(files, "office");
+const SIGNED = {
+  authorization:
+    "AWS4-HMAC-SHA256 Credential=test/20270101/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=0",
+};
+
+const dir = mkdtempSync(join(tmpdir(), "cairn-project-"));
+const project = join(dir, "my shop");
+let deployed: Deployed;
+
+beforeAll(async () => {
+  execFileSync(process.execPath, ["scripts/package.ts"], { cwd: ROOT });
+  const built = join(ROOT, "build", "cairn-run");
+  const tarball = npm(dir, "pack", built).trim();
+  execFileSync(process.execPath, [join(built, "dist", "cli", "main.js"), "init", project]);
+  npm(project, "install", join(dir, tarball));
+  signRequests(join(project, "node_modules", "cairn-run", "dist", "functions"));
+  deployed = await deployProject({ ...STAGE, url, project, env: { OFFICE } });
+}, 600_000);
+
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const npm = (cwd: string, ...words: readonly string[]): string =>
+  execFileSync("npm", [...words, "--no-audit", "--no-fund"], { cwd, encoding: "utf8", stdio: "pipe" });
+
+/** LocalStack names no caller, so the API gets the wrapper that it has in every deployment there (`signed-api.ts`). */
+function signRequests(functions: string): void {
+  const wrapper = readFileSync(join(ROOT, "localstack", "signed-api.ts"), "utf8");
+  const place = readFileSync(join(ROOT, "localstack", "place.ts"), "utf8").replace(/^import .+$/m, "");
+  renameSync(join(functions, "api.js"), join(functions, "api-deployed.js"));
+  writeFileSync(join(functions, "place.ts"), place.replace(/: Place\b/, ""));
+  writeFileSync(join(functions, "signed-api.ts"), wrapper.replace("../functions/api.ts", "./api-deployed.js"));
+  writeFileSync(join(functions, "api.js"), 'export { handler } from "./signed-api.ts";');
+}
+
+const ask = async (path: string, body?: object) => {
+  const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
+  const headers = { ...SIGNED, "content-type": "application/json" };
+  const answer = await fetch(`${deployed.api}${path}`, { ...sent, headers });
+  return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
+};
+
+/** What a user may write: values of other resources go in, and the component's values go into other resources. */
+const OTHER_CONFIG = `/// <reference path="./.sst/platform/config.d.ts" />
+export default $config({
+  app: () => ({ name: "my-shop", home: "aws" }),
+  async run() {
+    const { cairn } = await import("cairn-run/sst");
+    const queue = new sst.aws.Queue("Orders");
+    const vpc = { privateSubnets: ["subnet-1"], securityGroups: ["sg-1"] };
+    const agents = await cairn("Agents", {
+      env: { ORDERS: queue.url },
+      permissions: [{ actions: ["sqs:SendMessage"], resources: [queue.arn] }],
+      agents: { refunds: { vpc, memoryMb: 1024 } },
+    });
+    new sst.aws.Function("Reader", { handler: "reader.handler", environment: { TABLE: agents.table } });
+    // @ts-expect-error -- the compiler knows the options.
+    await cairn("Others", { memory: 1024 });
+    return agents;
+  },
+});
+`;
+
+test("the types of the package fit those of SST, in its sst.config.ts and in one with options", () => {
+  mkdirSync(join(project, ".sst"), { recursive: true });
+  symlinkSync(join(ROOT, ".sst", "platform"), join(project, ".sst", "platform"));
+  writeFileSync(join(project, "other.config.ts"), OTHER_CONFIG);
+  const compilerOptions = {
+    ...{ target: "esnext", module: "esnext", moduleResolution: "bundler", lib: ["esnext"], types: [], strict: true },
+    ...{ noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true },
+  };
+  const settings = { compilerOptions, files: ["sst.config.ts", "other.config.ts"] };
+  writeFileSync(join(project, "tsconfig.sst.json"), JSON.stringify(settings));
+  const tsc = join(ROOT, "node_modules", ".bin", "tsc");
+  expect(spawnSync(tsc, ["-p", "tsconfig.sst.json"], { cwd: project, encoding: "utf8" }).stdout).toBe("");
+});
+
+test("its names derive from its app, its stage and the name in its sst.config.ts", () => {
+  const prefix = componentPrefix(STAGE);
+  expect(deployed).toMatchObject({ table: prefix, machine: expect.stringMatching(`:stateMachine:${prefix}$`) });
+});
+
+test("a run that HTTP starts completes, with each effect once", async () => {
+  const input = { order: "A-1", complaint: "It never arrived." };
+  const started = await ask("/runs", { agent: "refunds", input });
+  expect(started).toMatchObject({ status: 202, body: { agent: "refunds", started: true } });
+  const run = String(started.body["run"]);
+  await until(async () => expect((await ask(`/runs/${run}`)).body).toMatchObject({ status: "completed" }));
+  for (const kind of ["refunds", "mails"]) expect(readdirSync(join(OFFICE, kind))).toHaveLength(1);
+});
