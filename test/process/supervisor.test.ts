@@ -1,5 +1,5 @@
 /** The supervisor and its workers, with real processes: which attempt leaves when, and what follows its end. */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { sqliteChain } from "../../src/adapters/local/chain.ts";
@@ -179,6 +179,20 @@ describe("an attempt that dies", () => {
     await of.ended("stuck-a");
     expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, RETRY_GROUP]);
     expect(eventsOf(of.events, "attemptFailed")).toMatchObject([{ how: "killed at its deadline" }]);
+  });
+});
+
+describe("a worker of cairn", () => {
+  it("writes what it compiled although it is killed, so that the next one starts faster", async () => {
+    const of = createSupervisorHarness();
+    const cache = join(of.dir, "compiled");
+    const settings = { dir: of.dir, limits: limitsFor(300_000), agentFiles: [], prices: {}, modelRates: {} };
+    const module = new URL("../../src/cli/workers/worker.ts", import.meta.url);
+    const env = { ...process.env, NODE_COMPILE_CACHE: cache };
+    of.supervise({ workers: 1, worker: { module, args: [JSON.stringify(settings)], execArgv: [], env } });
+    const written = (): readonly string[] => readdirSync(cache, { recursive: true, encoding: "utf8" });
+    await waitUntil("it has written its cache", () => existsSync(cache) && written().length > 100);
+    expect(eventsOf(of.events, "workerGone")).toEqual([]);
   });
 });
 

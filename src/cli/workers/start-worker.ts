@@ -4,7 +4,10 @@
  *
  * If an agent cannot be loaded, the process keeps that failure, because Node does not import a broken module twice. So
  * with its answer it asks to be replaced, and a fresh process tries the import again.
+ *
+ * Node writes its compile cache when a process exits, and a worker is killed. So it writes the cache itself.
  */
+import { flushCompileCache } from "node:module";
 import { join } from "node:path";
 import { type Store, openStore } from "../../adapters/local/store/database.ts";
 import { executionsOf } from "../../adapters/local/store/executions.ts";
@@ -76,6 +79,7 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
   };
   // Uncaught errors are printed beside the telemetry, so secrets are removed from them too.
   serveTasks(serve, { clean: (text) => redactionIn(bare).text(text), clock: bare.clock, goOn });
+  setImmediate(flushCompileCache);
 }
 
 /** Loads each agent once, when a run needs it. */
@@ -92,6 +96,7 @@ function agentsOf(of: {
     const located = await locateNamed(name, { agentFiles, remembered: agentFileOf(of.store, name) });
     const agent = pricedBy(located.agent, prices);
     checkAgent(agent, limits);
+    setImmediate(flushCompileCache);
     return { kind: "agent", ...of.faults.agent({ agent, ...modelsOf(agent, readerIn(of.world), modelRates) }) };
   };
   return async (name): Promise<Found> => {
