@@ -1,4 +1,6 @@
 /** An execution with a damaged row counts as ended and does not block others; its run is handed over. */
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import type { Store } from "../../../src/adapters/local/store/database.ts";
@@ -125,4 +127,15 @@ test("a process goes on only with the attempt that is out", () => {
   );
   expect(settled).toMatchObject({ stage: "due", payload: { epoch: 1 }, died: 0 });
   expect(executions.goOn({ execution: "a", attempt: 1, reply })).toBeNull();
+});
+
+test("going on writes one page of the log, and none of an index", () => {
+  const { store, executions } = two();
+  executions.begin("a", NOW + 9);
+  const logBytes = (): number => statSync(join(store.dir, "cairn.sqlite-wal")).size;
+  const before = logBytes();
+  const reply = { ...payloadOf("a"), epoch: 1, route: "beat", seconds: 1 } as const;
+  expect(executions.goOn({ execution: "a", attempt: 1, reply })).not.toBeNull();
+  const frameBytes = 24 + 1_024;
+  expect(logBytes() - before).toBe(frameBytes);
 });
