@@ -6,16 +6,12 @@ import { expect, test } from "vitest";
 import { playRun } from "../support/faults/power-loss.ts";
 import { agentWith, breaksOf, endsOf } from "../support/faults/power-loss-judge.ts";
 
-test("schedule 139: the power goes after any transaction of the bookkeeping; the attempt that is found is repeated as after a death", async () => {
+test("schedule 139: the power goes after any transaction of the bookkeeping, also of a process that goes on with its run; the attempt that is found is repeated as after a death", async () => {
   const agentOver = agentWith("look", "write", "look", "write");
-  const played = await playRun(agentOver);
-  expect(await breaksOf(played, endsOf(played), { agentOver })).toEqual([]);
-});
-
-test("schedule 139: the power goes after any transaction of a process that goes on with its run; it is found at the beat it was at", async () => {
-  const agentOver = agentWith("look", "write", "look", "write");
-  const played = await playRun(agentOver, { goesOn: true });
-  expect(await breaksOf(played, endsOf(played), { agentOver })).toEqual([]);
+  for (const goesOn of [false, true]) {
+    const played = await playRun(agentOver, { goesOn });
+    expect(await breaksOf(played, endsOf(played), { agentOver })).toEqual([]);
+  }
 });
 
 test("schedule 140: the power goes after any transaction; no effect that nobody may repeat happens twice, and no news is taken back", async () => {

@@ -20,7 +20,13 @@ test("schedule 155: a process goes on with its run by itself and dies in the thi
   expect(attempts).toEqual({ attempt: 3 });
 });
 
-test("schedule 156: a run goes on in the only place, and other runs wait; it returns the place, and all make progress", async () => {
+test("schedule 156: a run goes on in the last free place, of the process or of its agent; others wait, and all make progress", async () => {
+  await takeTurnsInAProcess();
+  await takeTurnsInACap();
+});
+
+/** The run returns the only place of the process, because a task found none. */
+async function takeTurnsInAProcess(): Promise<void> {
   const of = createSupervisorHarness();
   for (const run of ["runsOn-a", "runsOn-b"]) await of.start(run);
   of.supervise({ workers: 1, beatsPerWorker: 1 }, "goesOn");
@@ -32,9 +38,10 @@ test("schedule 156: a run goes on in the only place, and other runs wait; it ret
   for (const run of ["runsOn-a", "runsOn-b"]) await of.ended(run);
   expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
   expect(eventsOf(of.events, "workerSpawned")).toHaveLength(1);
-});
+}
 
-test("schedule 156: runs of a capped agent take turns, since the others are not even looked at while it is full", async () => {
+/** Runs of a capped agent take turns, since the others are not even looked at while it is full. */
+async function takeTurnsInACap(): Promise<void> {
   const of = createSupervisorHarness();
   const runs = ["runsOn-a", "runsOn-b"];
   for (const run of runs) await of.start(run);
@@ -42,19 +49,4 @@ test("schedule 156: runs of a capped agent take turns, since the others are not 
   await waitUntil("both make progress", () => runs.every((run) => of.noted(run).length > 2));
   of.go();
   for (const run of runs) await of.ended(run);
-});
-
-test("a process that goes on ends its run at a drain, and the next supervisor continues at the next beat", async () => {
-  const of = createSupervisorHarness();
-  await of.start("runsOn-a");
-  const first = of.supervise({ workers: 1 }, "goesOn");
-  await waitUntil("it goes on", () => of.noted("runsOn-a").length > 2);
-  await first.drain();
-  const beats = of.noted("runsOn-a", "end").length;
-  of.go();
-  of.supervise({ workers: 1 }, "goesOn");
-  await of.ended("runsOn-a");
-  expect(of.noted("runsOn-a").map(({ epoch, retry }) => ({ epoch, retry }))).toEqual(
-    Array.from({ length: beats + 1 }, (_, epoch) => ({ epoch, retry: 0 })),
-  );
-});
+}

@@ -143,6 +143,11 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   // No model of a history has a rate limit.
   149: "test/schedules/model-rates.test.ts",
   // A history sends each beat anew.
+  150: "test/schedules/sweep-page.test.ts",
+  151: "test/schedules/entries.test.ts",
+  152: "test/schedules/entries.test.ts",
+  153: "test/schedules/entries.test.ts",
+  154: "test/schedules/entries.test.ts",
   155: "test/schedules/runs-go-on.test.ts",
   156: "test/schedules/runs-go-on.test.ts",
 };

@@ -20,7 +20,6 @@ const ORDERS: Readonly<Record<string, Order>> = {
 };
 
 const SCHEMA = `
-  PRAGMA journal_mode = WAL;
   PRAGMA busy_timeout = 5000;
   CREATE TABLE IF NOT EXISTS stock (item TEXT PRIMARY KEY, pieces INTEGER NOT NULL);
   INSERT OR IGNORE INTO stock VALUES ('cup', 1000), ('lamp', 1000), ('piano', 0);
