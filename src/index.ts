@@ -19,10 +19,19 @@ export type {
 } from "./ports/agent.ts";
 export type { ModelOptions } from "./ports/model-options.ts";
 export { type ChildBudget, type ChildToolOptions, childTool } from "./sdk/child-tool.ts";
+export {
+  type AskHumanOptions,
+  type SleepOptions,
+  type WaitForOptions,
+  type WaitLimit,
+  askHuman,
+  sleep,
+  waitFor,
+} from "./sdk/waits.ts";
 export { AgentInvalid } from "./ports/agent-invalid.ts";
 export { OutcomeUnknown, Rejected } from "./sdk/outcome.ts";
 export type { SagaOptions } from "./sdk/saga.ts";
-export { defineChaos, type Chaos, type OutsideEffect } from "./sdk/chaos.ts";
+export { defineChaos, type Chaos, type ChaosWait, type OutsideEffect } from "./sdk/chaos.ts";
 export type { Config } from "./sdk/config.ts";
 export { debate } from "./sdk/debate.ts";
 export { hierarchical } from "./sdk/hierarchical.ts";

@@ -118,7 +118,8 @@ export async function runOf(asked: Asked, of: { readonly run: string; readonly i
  * would get an error instead.
  */
 export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
-  const document = { ...shown, unknown: [...shown.unknown], gates: [...shown.gates], children: [...shown.children] };
+  const { unknown, gates, waits, children } = shown;
+  const document = { ...shown, unknown: [...unknown], gates: [...gates], waits: [...waits], children: [...children] };
   const omitted: string[] = [];
   for (const [pointer, without] of Object.entries(LARGE)) {
     if (Buffer.byteLength(JSON.stringify(document)) <= SIZES.httpBodyBytesMax) break;
@@ -134,6 +135,7 @@ const LARGE: Readonly<Record<string, (shown: Shown) => Partial<Shown>>> = {
   "#/result": () => ({ result: null }),
   "#/unknown/*/args": ({ unknown }) => ({ unknown: unknown.map((each) => ({ ...each, args: null })) }),
   "#/gates/*/args": ({ gates }) => ({ gates: gates.map((each) => ({ ...each, args: null })) }),
+  "#/waits/*/args": ({ waits }) => ({ waits: waits.map((each) => ({ ...each, args: null })) }),
 };
 
 /** `POST /runs/{run}/messages`: sends a message to a run, once per ID. */

@@ -14,6 +14,7 @@ import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts"
 import type { EndedRun } from "./problem.ts";
 import { hasText } from "../core/message.ts";
 import type { OpenGate, Shown, UnknownCall, WaitsFor } from "../operations/views.ts";
+import type { OpenWait } from "../operations/wait-views.ts";
 
 const json = z.unknown().nonoptional().openapi({ description: "Any JSON." }) as z.ZodType<Json>;
 const count = z.int().nonnegative();
@@ -120,6 +121,19 @@ const openGate: z.ZodType<OpenGate> = z.object({
   ...{ argsHash: z.string(), planHash: z.string(), expiresAt: at, decided: z.boolean() },
 });
 
+const openWait: z.ZodType<OpenWait> = z.object({
+  ...{ call: z.string(), tool: z.string(), for: z.enum(["answer", "event", "time"]), args: json },
+  event: z.string().nullable().openapi({ description: "The name of the event; null where it waits for none." }),
+  schema: json.openapi({ description: "What fits, as JSON Schema; null where that is not recorded." }),
+  until: at.nullable().openapi({ description: "When the wait ends without it, epoch milliseconds; null: no limit." }),
+  atLimit: z
+    .enum(["tell", "fail", "take"])
+    .openapi({ description: "What follows then: the model is told, the run fails, or a default is the result." }),
+  asked: count.openapi({ description: "The number of the question, from 1." }),
+  refused: z.string().nullable().openapi({ description: "Why what came last does not fit; null if nothing did." }),
+  answered: z.boolean().openapi({ description: "What it waits for has come, and the next beat judges it." }),
+});
+
 const waitsFor: z.ZodType<WaitsFor> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("upgrade"), from: z.string(), to: z.string(), accepted: z.boolean() }),
   z.object({ kind: z.literal("agent"), why: z.string() }),
@@ -191,6 +205,7 @@ const shown = {
   gates: z
     .array(openGate)
     .openapi({ description: "Calls that wait for approval, and `budget` if the run asks for more." }),
+  waits: z.array(openWait).openapi({ description: "Calls that wait for an answer, an event or a time." }),
   topology: z
     .object({ kind: z.string(), progress: json, role: z.string(), where: z.string(), from: count })
     .extend({ final: z.string().exactOptional() })

@@ -135,7 +135,9 @@ async function lookAround(world: World, course: Course, { pass, runs, marks, dri
     const seen = `${row.epoch} ${row.version} ${row.wakeCount}`;
     if (seen !== before.seen) course.movedAt = Date.now();
     course.open.set(task, { seen, rests: waits || sleeps(row) });
-    for (const what of waits ? await answer(world, { run, lines: () => linesOf(marks, task) }) : []) {
+    for (const what of waits
+      ? await answer(world, { run, lines: () => linesOf(marks, task), ...operatorOf(pass) })
+      : []) {
       const answers = course.answers.get(task) ?? NO_ANSWERS;
       course.answers.set(task, { ...answers, [what]: answers[what] + 1 });
     }
@@ -146,6 +148,8 @@ async function lookAround(world: World, course: Course, { pass, runs, marks, dri
     course.open.set(task, { seen: "", rests: false });
   }
 }
+
+const operatorOf = ({ agent, chaos }: Pass) => ({ agent, input: chaos?.answer ?? (() => undefined) });
 
 /**
  * The longest time without a change that can still be a recovery. A paused or dead process is detected at its deadline

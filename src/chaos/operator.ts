@@ -1,23 +1,33 @@
 /**
- * Acts as the operator that a run may need. It approves gates, and reconciles unknown outcomes from the trace of calls.
+ * Acts as the operator that a run may need. It approves gates, gives what `chaos.answer` of the agent's file says, and
+ * reconciles unknown outcomes from the trace of calls.
  * If the trace does not show the outcome, it gives no answer.
  */
 import { BUDGET } from "../core/policy/extension.ts";
 import type { UnknownCall } from "../operations/views.ts";
 import type { World } from "../ports/world.ts";
 import { type Truth, answer as answerAll } from "../testing/kit/operator.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { Chaos } from "../sdk/chaos.ts";
 import type { Answers } from "./strategy.ts";
 import type { Line } from "./trace.ts";
 
 /** Decides about all open gates and unknown outcomes of a run. Returns the decisions that were accepted. */
 export async function answer(
   world: World,
-  of: { readonly run: string; readonly lines: () => readonly Line[] },
+  of: {
+    readonly run: string;
+    readonly lines: () => readonly Line[];
+    readonly agent: Agent;
+    readonly input: NonNullable<Chaos["answer"]>;
+  },
 ): Promise<readonly (keyof Answers)[]> {
   const { decided } = await answerAll(world, of.run, {
     by: "chaos",
     // Budget requests are not approved: a killed run must complete within its agent's budget.
     decide: ({ call }) => (call === BUDGET ? null : "approve"),
+    agent: of.agent,
+    input: of.input,
     truth: (call) => truthOf(of.lines(), call),
   });
   return decided.filter((each) => each !== "denied");

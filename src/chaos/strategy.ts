@@ -72,15 +72,16 @@ export interface Outcome {
 }
 
 /**
- * Counts of decisions: approved gates, and unknown outcomes reconciled as happened (`confirmed`) or not (`repeated`).
+ * Counts of decisions: approved gates, answers and events that were given, and unknown outcomes reconciled as happened (`confirmed`) or not (`repeated`).
  */
 export interface Answers {
   readonly approved: number;
+  readonly answered: number;
   readonly confirmed: number;
   readonly repeated: number;
 }
 
-export const NO_ANSWERS: Answers = { approved: 0, confirmed: 0, repeated: 0 };
+export const NO_ANSWERS: Answers = { approved: 0, answered: 0, confirmed: 0, repeated: 0 };
 
 /** How many beats or loop processes run at the same time. */
 export const AT_ONCE = 2;

@@ -5,10 +5,9 @@ import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { HELP } from "../operations/help.ts";
 import { CliError, EXIT, errorDocument, renderError } from "./errors.ts";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
-import type { DecisionFlags } from "./commands/approve.ts";
-import { GRANT_OPTIONS } from "./commands/budget.ts";
 import { addBackups } from "./program-backups.ts";
 import { addChecking } from "./program-checking.ts";
+import { addDeciding } from "./program-deciding.ts";
 import { addProjects } from "./program-projects.ts";
 import { addRecorded } from "./program-recorded.ts";
 import { addServing } from "./program-serving.ts";
@@ -133,40 +132,6 @@ interface Wish {
   readonly compensate?: boolean;
 }
 
-function addDecisions(program: Command, { shell, ends }: Into): void {
-  program
-    .command("approvals")
-    .description(HELP.approvals)
-    .option("--tenant <name>", "the tenant of the runs", DEFAULT_TENANT)
-    .action(async (_, command: Command) =>
-      ends((await import("./commands/approve.ts")).listApprovals(shell, command.optsWithGlobals())),
-    );
-  for (const name of ["approve", "deny"] as const) {
-    const decision = program
-      .command(`${name} <run> [gate]`)
-      .description(HELP[name])
-      .option("--note <text>", "why, for the record and for the model");
-    if (name === "approve") {
-      decision.option(
-        "--args <json>",
-        "run the call with these arguments instead; they must match the tool's input; JSON or @file",
-      );
-      for (const [option, means] of GRANT_OPTIONS) decision.option(option, means);
-    }
-    decision.action(async (run: string, gate: string | undefined, _, command: Command) => {
-      const flags = command.optsWithGlobals<DecisionFlags>();
-      return ends(
-        (await import("./commands/approve.ts")).decideGate(shell, {
-          run,
-          gate: gate ?? null,
-          approve: name === "approve",
-          flags,
-        }),
-      );
-    });
-  }
-}
-
 function addSteering(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Steering:");
   program
@@ -176,7 +141,7 @@ function addSteering(program: Command, { shell, ends }: Into): void {
     .action(async (run: string, text: string, _, command: Command) =>
       ends((await import("./commands/steer.ts")).sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
     );
-  addDecisions(program, { shell, ends });
+  addDeciding(program, { shell, ends });
   for (const want of ["pause", "resume", "cancel"] as const) {
     const steering = program.command(`${want} <run>`).description(HELP[want]);
     if (want === "resume") steering.option("--upgrade", HELP.upgrade);

@@ -49,7 +49,7 @@ export interface Client<Known extends Agents = Agents> {
   list(options?: InputTo<"list"> & Asked): Promise<SuccessOf<Rows["list"]>>;
   /** The events of the run, those to come included, until it has ended. It survives lost connections. */
   events(run: string, options?: Asked & { readonly after?: number }): AsyncGenerator<RunEvent, void, undefined>;
-  /** Waits until the run has ended or needs a person: an approval, an outcome, an upgrade, a resume. */
+  /** Waits until the run has ended or needs a person: an approval, an answer, an outcome, an upgrade, a resume. */
   wait<Name extends keyof Known & string>(run: string, options?: Asked): Promise<RunDocument<ResultOf<Known[Name]>>>;
   ledger(run: string, options?: Asked): Promise<readonly LedgerEntry[]>;
   cost(run: string, options?: Asked): Promise<SuccessOf<Rows["cost"]>>;
@@ -62,6 +62,14 @@ export interface Client<Known extends Agents = Agents> {
   send(run: string, text: string, options?: Steering & { readonly id?: string }): Promise<SentMessage>;
   approve(run: string, gate: string, options?: Decision): Promise<SuccessOf<Rows["decide"]>>;
   deny(run: string, gate: string, options?: Decision): Promise<SuccessOf<Rows["decide"]>>;
+  /** Answers a call that asks a human (`askHuman`). The first answer counts. */
+  answer(run: string, call: string, result: Json, options?: Steering): Promise<SuccessOf<Rows["answer"]>>;
+  /** Signals an event. The same `id` is one event; without one the client makes an ID. */
+  signal(
+    run: string,
+    event: string,
+    options?: Steering & { readonly detail?: Json; readonly id?: string },
+  ): Promise<SuccessOf<Rows["signal"]>>;
   /** Says what became of a call with an unknown outcome. */
   reconcile(
     run: string,
@@ -130,6 +138,9 @@ export function createClient<Known extends Agents>(
       (await perform("send", { run, text, id, ...options }, { repeatable: true })) as SentMessage,
     approve: decide("approve"),
     deny: decide("deny"),
+    answer: (run, call, result, options = {}) => steer("answer")(run, { call, result, ...options }),
+    signal: async (run, event, { id = crypto.randomUUID(), ...options } = {}) =>
+      (await perform("signal", { run, event, id, ...options }, { repeatable: true })) as SuccessOf<Rows["signal"]>,
     reconcile: (run, call, options) => steer("reconcile")(run, { call, ...options }),
     assign: (run, to, options = {}) => steer("assign")(run, { to, ...options }),
     upgrade: steer("upgrade"),
@@ -179,7 +190,8 @@ function readersOf(perform: Perform): Pick<Client, "events"> & {
 }
 
 /** Nothing but a person or another program continues the run. */
-function needsPerson({ status, gates, unknown, waitsFor }: RunDocument<never>): boolean {
+function needsPerson({ status, gates, unknown, waits, waitsFor }: RunDocument<never>): boolean {
   if (status === "paused" || waitsFor?.kind === "upgrade") return true;
+  if (waits.some((wait) => wait.for === "answer" && !wait.answered)) return true;
   return gates.some(({ decided }) => !decided) || (status === "blocked" && unknown.some(({ answered }) => !answered));
 }

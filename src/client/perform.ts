@@ -27,6 +27,8 @@ export const PLACES = {
   send: ["post", "/runs/{run}/messages"],
   decide: ["post", "/runs/{run}/approvals/{gate}"],
   reconcile: ["post", "/runs/{run}/reconcile/{call}"],
+  answer: ["post", "/runs/{run}/answers/{call}"],
+  signal: ["post", "/runs/{run}/signals/{event}"],
   assign: ["post", "/runs/{run}/assignment"],
   upgrade: ["post", "/runs/{run}/upgrade"],
   pause: ["post", "/runs/{run}/pause"],

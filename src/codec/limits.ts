@@ -34,6 +34,10 @@ export const SIZES = {
   /** Each open call takes space in the state. */
   callsPerReplyMax: 16,
   errorCharactersMax: 2_000,
+  /** What fits as an answer, as JSON Schema: each wait keeps it in the state. */
+  waitSchemaBytesMax: 2 * 1024,
+  /** An answer or event that is larger is stored as a blob, outside the state. */
+  inputInlineBytesMax: 1024,
   /** The reasons of all open gates together. */
   reasonsCharactersMax: 2_000,
   /** Messages that one commit absorbs; later commits absorb the rest. */

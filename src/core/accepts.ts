@@ -19,12 +19,16 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   HumanApprovalReceived: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"],
   DecisionIgnored: "live",
   ToolInvoked: ["ExecutingTools"],
-  ToolResultRecorded: ["ExecutingTools"],
+  // A call that waits gets its result in the phase in which its run waits.
+  ToolResultRecorded: ["ExecutingTools", ...WAITING],
   ToolCompensated: ["ExecutingTools"],
   // A call that waits for its child is open in each phase of waiting, and its run may be ended there.
   ToolOutcomeUnknown: ["ExecutingTools", ...WAITING, ...PHASE_NAMES.filter(isAside)],
   ToolResultReconciled: ["ExecutingTools", "AwaitingReconcile"],
   MessageAbsorbed: "live",
+  WaitBegun: ["ExecutingTools"],
+  InputRefused: ["ExecutingTools", ...WAITING],
+  InputIgnored: "live",
   ChildDispatched: ["ExecutingTools"],
   ChildStarted: "live",
   ChildSuperseded: ["ExecutingTools", ...WAITING],

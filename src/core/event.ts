@@ -12,6 +12,7 @@ import type { Deadline } from "./deadline.ts";
 import type { Phase } from "./phases.ts";
 import type { Routed } from "./routed.ts";
 import type { TopologyEvents } from "./topologies/events.ts";
+import type { AnswerGiven, EventSignalled, WaitEvents } from "./wait.ts";
 
 /** One part of a model's reply. `provider` is opaque metadata of the provider that cairn returns unchanged. */
 export type ReplyPart =
@@ -52,6 +53,8 @@ export interface Decision {
 export type MessageBody =
   | { readonly kind: "decision"; readonly gate: string; readonly decision: Decision }
   | ChildReport
+  | AnswerGiven
+  | EventSignalled
   | {
       readonly kind: "reconcile";
       readonly call: string;
@@ -75,7 +78,7 @@ export interface Failure {
   readonly message: string;
 }
 
-interface Bodies extends ChildEvents, TopologyEvents {
+interface Bodies extends ChildEvents, TopologyEvents, WaitEvents {
   RunStarted: { readonly agentVersion: string; readonly deadline?: Deadline };
   /** `by`: who accepted the version. Present where the run was pinned to the version before. */
   AgentChanged: { readonly from: string; readonly to: string; readonly by?: string; readonly price?: Price };

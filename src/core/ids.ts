@@ -24,3 +24,7 @@ export function wrongWithKey(key: string): string | null {
   }
   return null;
 }
+
+/** The name of an event that a call waits for. */
+export const isEventName = (name: unknown): name is string =>
+  typeof name === "string" && /^[A-Za-z0-9][A-Za-z0-9._:-]{0,63}$/u.test(name);

@@ -24,6 +24,14 @@ export interface Level {
   readonly isUsedBy: (written: Written) => boolean;
 }
 
+const isOfWaits = (event: Event): boolean =>
+  event.kind === "WaitBegun" ||
+  event.kind === "InputRefused" ||
+  event.kind === "InputIgnored" ||
+  (event.kind === "MessageAbsorbed" &&
+    event.stage === "taken" &&
+    (event.body.kind === "answer" || event.body.kind === "signal"));
+
 /** One line per level, in order. A new feature that older code cannot apply adds the next level. */
 export const LEVELS: readonly [Level, ...Level[]] = [
   { level: 1, adds: "everything that format 1 began with", isUsedBy: () => true },
@@ -56,6 +64,12 @@ export const LEVELS: readonly [Level, ...Level[]] = [
     level: 5,
     adds: "journals in parts, which a table may keep beside the row",
     isUsedBy: ({ isInParts }) => isInParts === true,
+  },
+  {
+    level: 6,
+    adds: "calls that wait for an answer, an event or a time, and events that are kept for them",
+    isUsedBy: ({ state, events }) =>
+      state.signals !== undefined || state.open.some(({ wait }) => wait !== undefined) || events.some(isOfWaits),
   },
 ];
 

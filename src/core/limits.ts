@@ -20,6 +20,8 @@ export const BOUNDS = {
   nudgesMax: 3,
   /** Children whose entries stand. One transaction of DynamoDB makes all of one commit: 1 + 2n of 100 actions. */
   childrenMax: 49,
+  /** Events that a run keeps which no call waits for yet. */
+  signalsMax: 16,
   /** The loop detector: `loopRepeats` equal calls among the newest `loopCalls` calls are a loop. */
   loopRepeats: 3,
   loopCalls: 6,

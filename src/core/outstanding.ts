@@ -7,7 +7,7 @@ import { BUDGET } from "./policy/extension.ts";
 import { BOUNDS } from "./limits.ts";
 import { expiresAt, isExpired } from "./policy/deadline.ts";
 import { isTerminal } from "./phases.ts";
-import { isNext, waitsForEarlierCall } from "./calls/open-calls.ts";
+import { isNext, waitsForEarlierCall, waitsOutside } from "./calls/open-calls.ts";
 import { nextCompensationStep, wantsRestart } from "./calls/saga.ts";
 import type { Gate, OpenCall, State } from "./state.ts";
 
@@ -64,6 +64,10 @@ export type Command =
   | { readonly kind: "probe"; readonly calls: readonly string[] }
   /** This invocation released these calls: run them. */
   | { readonly kind: "perform"; readonly calls: readonly string[] }
+  /** Judge the answers and events that came, and settle the calls that waited for them. */
+  | { readonly kind: "takeInputs"; readonly calls: readonly string[] }
+  /** The limit of the wait has passed, and nothing came: do what the call declares for that case. */
+  | { readonly kind: "endWait"; readonly call: string }
   /** Make the children that are dispatched and may not exist yet. */
   | { readonly kind: "makeChildren"; readonly children: readonly string[] }
   /** Judge what children reported, and settle their calls. */
@@ -187,6 +191,22 @@ const lateTimes = ({ children }: State, { now }: View): readonly number[] =>
     deadline === null || superseded ? [] : [now < deadline ? deadline : now + BOUNDS.clockAgainMs],
   );
 
+/** What the calls that wait for an answer, an event or a time need now. */
+function waitsOwed({ open }: State, view: View): readonly Command[] {
+  const waiting = open.filter(waitsOutside);
+  const given = waiting.filter(({ wait }) => wait?.given !== undefined);
+  if (given.length > 0) return [{ kind: "takeInputs", calls: given.map(idOf) }];
+  const late = waiting.find(({ wait }) => wait?.until != null && earliestOf(view) >= wait.until);
+  return late === undefined ? [] : [{ kind: "endWait", call: late.call }];
+}
+
+/** When the limits of waits pass. Where only one clock says so, the run checks again later (schedule 104). */
+const limitsOfWaits = ({ open }: State, { now }: View): readonly number[] =>
+  open.filter(waitsOutside).flatMap(({ wait }) => {
+    const until = wait?.until ?? null;
+    return until === null ? [] : [now < until ? until : now + BOUNDS.clockAgainMs];
+  });
+
 function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {
   const owed = state.open;
   const unknown = owed.filter((call) => call.status === "unknown");
@@ -200,7 +220,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const proposed = asksForMore ? [] : owed.filter((call) => isNext(call) && !waitsForEarlierCall(owed, call));
   const left = unknown.filter((call) => call.answer === null && (call.otherwise ?? "ask") !== "ask");
   const overdue = left.find((call) => !quiet && view.now >= (call.askFrom ?? 0));
-  const released = owed.filter(({ status, child }) => status === "started" && child === undefined);
+  const released = owed.filter(isReleased);
   const waiting = released.filter((call) => call.probeAt !== null);
   const probed = waiting.filter((call) => !quiet && view.now >= (call.probeAt ?? 0));
   const started = released.filter((call) => call.probeAt === null);
@@ -210,6 +230,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   if (due !== undefined) commands.push({ kind: "reconcile", call: due.call });
   if (decided !== undefined) commands.push({ kind: "decide", call: decided.call });
   else if (expired !== undefined) commands.push({ kind: "expireGate", call: expired.call });
+  commands.push(...waitsOwed(state, view));
   if (theirs.length > 0) commands.push({ kind: "recover", calls: theirs.map(idOf) });
   if (probed.length > 0) commands.push({ kind: "probe", calls: probed.map(idOf) });
   if (proposed.length > 0) commands.push({ kind: "intend", calls: proposed.map(idOf) });
@@ -223,7 +244,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const heldUntil = waiting.map((call) => Math.max(view.effectsSettleAt, call.probeAt ?? 0));
   if (answered.length > 0) heldUntil.push(view.effectsSettleAt);
   heldUntil.push(...left.map((call) => Math.max(view.effectsSettleAt, call.askFrom ?? 0)));
-  heldUntil.push(...lateTimes(state, view));
+  heldUntil.push(...lateTimes(state, view), ...limitsOfWaits(state, view));
   heldUntil.push(
     ...gated.map(({ gate }) => (view.now < gate.expiresAt ? gate.expiresAt : view.now + BOUNDS.clockAgainMs)),
   );
@@ -252,7 +273,11 @@ export const waitsForCode = (state: State): boolean =>
 const lacksChild = ({ children, ending }: State): boolean =>
   ending === null && children.some(({ made, superseded }) => made !== true && !superseded);
 
-const isReleasedBy = ({ status, releasedBy, probeAt, child }: OpenCall, epoch: number): boolean =>
-  status === "started" && releasedBy === epoch && probeAt === null && child === undefined;
+/** The call is released, and an invocation runs it: no child run works for it, and it does not wait. */
+const isReleased = ({ status, child, wait }: OpenCall): boolean =>
+  status === "started" && child === undefined && wait === undefined;
+
+const isReleasedBy = (call: OpenCall, epoch: number): boolean =>
+  isReleased(call) && call.releasedBy === epoch && call.probeAt === null;
 
 const idOf = (call: OpenCall): string => call.call;

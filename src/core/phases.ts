@@ -69,7 +69,7 @@ const rows = {
   AwaitingApproval: active({
     status: "waiting",
     edge: "decision",
-    label: "waiting for a human to approve a call or more budget",
+    label: "waiting for a human: to approve a call or more budget, or to answer",
     next: ["ExecutingTools", "AwaitingLLM", "AwaitingReconcile", "AwaitingChildren", ...ANYWHERE],
   }),
   RetryingLLM: active({

@@ -12,6 +12,7 @@ import type { Message, Value } from "./message.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./policy/price.ts";
 import type { Retention } from "./policy/retention.ts";
+import type { Signal, Wait } from "./wait.ts";
 
 /**
  * A decided end that is not yet committed. A completed run needs none, since it ends without a wait. A failed run
@@ -80,6 +81,8 @@ export interface OpenCall {
   readonly before?: Json;
   /** A call of a child tool that dispatched a child run. */
   readonly child?: Dispatched;
+  /** The call waits for an answer, an event or a time, and its tool has nothing to run. */
+  readonly wait?: Wait;
 }
 
 /** The code that a run waits for: its agent cannot be loaded, or version `to` needs acceptance. */
@@ -175,6 +178,8 @@ export interface State {
   readonly upgrades?: Upgrades;
   /** Absent until the run asks for more budget. */
   readonly extension?: Extension;
+  /** Events that came before a call waited for them, oldest first. Absent while the run can wait for none. */
+  readonly signals?: readonly Signal[];
   /** Effects that can be undone, oldest first. */
   readonly undo?: readonly Undoable[];
   /** Present while the run compensates. `left`: calls whose effects a human decided to leave in place. */

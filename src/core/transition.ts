@@ -28,6 +28,7 @@ import {
   replyMessage,
   settleCall,
   waitsForEarlierCall,
+  waitsOutside,
   updateCall,
 } from "./calls/open-calls.ts";
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
@@ -35,6 +36,7 @@ import { endOutage, withRetry } from "./policy/outage.ts";
 import { mayFollow, mayRedrive } from "./phases.ts";
 import { applyRedrive } from "./policy/redrive.ts";
 import { beginCompensation, beginRestart, beginUndo } from "./calls/saga.ts";
+import { beginWait, refuseInput, settleWaits, takeAnswer, takeSignal } from "./calls/waits.ts";
 import type { State } from "./state.ts";
 import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { assertState } from "./invariants.ts";
@@ -154,7 +156,11 @@ const handlers: Handlers = {
       return { ...open, status: "started", releasedBy: epoch, probeAt: null, ...image };
     }),
 
-  ToolResultRecorded: (state, { call, outcome, value, at }) => settleCall(state, call, { outcome, value, at }),
+  ToolResultRecorded: (state, { call, outcome, value, at }) => {
+    const waits = state.open.some((open) => open.call === call && waitsOutside(open));
+    ensure(waits || state.phase === "ExecutingTools", `call ${call} gets no result in ${state.phase}`);
+    return settleCall(state, call, { outcome, value, at });
+  },
 
   ToolCompensated: (state, { call, value, at }) => settleCall(state, call, { outcome: "succeeded", value, at }),
 
@@ -196,9 +202,14 @@ const handlers: Handlers = {
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
     if (event.body.kind === "user") return appendUserMessage(taken, { ...event.body, at: event.at });
     if (event.body.kind === "child") return absorbReport(taken, event.body, event.at);
+    if (event.body.kind === "answer") return takeAnswer(taken, event.body);
+    if (event.body.kind === "signal") return takeSignal(taken, event.body);
     return applyAnswer(taken, event.body);
   },
 
+  WaitBegun: beginWait,
+  InputRefused: refuseInput,
+  InputIgnored: (state) => state,
   ChildDispatched: dispatchChild,
   ChildStarted: applyChildStarted,
   ChildSuperseded: supersede,
@@ -236,7 +247,7 @@ const handlers: Handlers = {
         ensure(state.ending !== null, "only a decided end is forced");
         return { ...state, ending: { ...state.ending, forced: true } };
       case "cancel":
-        return { ...settleReports(state, at), ending: { kind: "cancelled" } };
+        return { ...settleWaits(settleReports(state, at), at), ending: { kind: "cancelled" } };
       case "compensate":
         return beginCompensation(state, at);
       case "undo":

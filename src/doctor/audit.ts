@@ -101,6 +101,7 @@ export function recoveryOf(tool: Tool): Recovery {
   const onCrash = row.onCrash === "probe" && !hasProbe ? "wait" : row.onCrash;
   const unknown = tool.onUnknown ?? afterLastTry;
   if (tool.child !== undefined) return { onCrash, unknown, inWords: childInWords(tool.child) };
+  if (tool.wait !== undefined) return { onCrash, unknown, inWords: WAITS_ON };
   const undone = hasUndo(tool) ? "; undone in reverse order if its run fails" : "";
   // A call that never runs again has an unknown outcome at once.
   if (onCrash === "ask")
@@ -109,6 +110,8 @@ export function recoveryOf(tool: Tool): Recovery {
     row.onCrash === "probe" || tool.onUnknown !== null ? `; if the outcome stays unknown, ${UNKNOWN[unknown]}` : "";
   return { onCrash, unknown, inWords: `${before}${after}${undone}` };
 }
+
+const WAITS_ON = "waits on: no process holds the wait, and what comes is taken once";
 
 function childInWords({ agent, tries, wait }: ChildRun): string {
   if (!wait) return `the run of ${agent} is made once, and works on without its parent`;

@@ -12,7 +12,7 @@
 import { type ArchivedRun, type ArchiveCounts } from "../codec/archive.ts";
 import { callLine, endLine, headLine, messageLine } from "../codec/archive.ts";
 import { packed } from "../codec/archive-bytes.ts";
-import { PHASES } from "../core/phases.ts";
+import { statusOf } from "../core/calls/waits.ts";
 import { ensure } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
@@ -91,7 +91,7 @@ function archivedRun(row: Row, state: State): ArchivedRun {
 export function factsOf(row: Row, state: State): ArchivedRun {
   const { run, born, parent, tenant, createdAt, takeovers, version, epoch, statusSince } = row;
   // A redrive that no invocation has recorded yet is not in the events.
-  const status = row.redrive === undefined ? row.status : PHASES[state.phase].status;
+  const status = row.redrive === undefined ? row.status : statusOf(state);
   const { agent, agentVersion, task, result, failure, attempt, startedAt, spent, retention = null } = state;
   const endedAt = hasEnded(row) ? statusSince : null;
   return {

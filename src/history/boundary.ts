@@ -78,6 +78,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   window: transcript(STATE),
   open: ledger(count(SIZES.callsPerReplyMax, "callsPerReplyMax")),
   absorbed: ledger(STATE),
+  signals: ledger(count(BOUNDS.signalsMax, "signalsMax")),
   undo: handle(STATE),
   saga: handle(STATE),
   compensate: handle(STATE),

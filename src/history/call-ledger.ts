@@ -104,6 +104,12 @@ const proposed = (call: string, tool: string): LedgerEntry => ({
 const releasedAt = (entry: LedgerEntry, at: number): number =>
   entry.status === "started" ? (entry.releasedAt ?? at) : at;
 
+const WAITS_FOR = {
+  answer: () => "waits for a human's answer",
+  event: (event = "") => `waits for event ${event}`,
+  time: () => "sleeps",
+} as const;
+
 type CallEvent = Extract<Event, { readonly call: string }>;
 
 function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
@@ -127,6 +133,16 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
         releasedAt: releasedAt(entry, event.at),
         evidence: `released in epoch ${event.epoch}`,
       };
+    case "WaitBegun":
+      return {
+        ...entry,
+        status: "started",
+        attempts: entry.attempts + 1,
+        releasedAt: releasedAt(entry, event.at),
+        evidence: WAITS_FOR[event.wait.for](event.wait.event),
+      };
+    case "InputRefused":
+      return { ...entry, evidence: `what ${event.by} gave does not fit: ${event.why}` };
     case "ChildDispatched": {
       const evidence = `dispatched child run ${event.child} in epoch ${event.epoch}`;
       const { child: externalId, try: attempts, at } = event;

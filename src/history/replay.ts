@@ -7,7 +7,7 @@ import type { ArchivedRun } from "../codec/archive.ts";
 import { type StateMark, differences, markOf } from "../codec/mark.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import { InvariantViolated } from "../core/ensure.ts";
-import { PHASES } from "../core/phases.ts";
+import { statusOf } from "../core/calls/waits.ts";
 import type { State } from "../core/state.ts";
 import { fold } from "../core/transition.ts";
 import { wrongDebits, wrongEnd, wrongFields, wrongOrder } from "./agreement.ts";
@@ -126,7 +126,7 @@ function wrongAtEnd(
   const isQueued = run.version === 0 && run.status === "queued";
   const { run: id, born, agent, agentVersion, task, result: outcome, failure, attempt, startedAt, spent } = state;
   const come = { run: id, born, agent, agentVersion, task, result: outcome, failure, attempt, startedAt, spent };
-  const status = isQueued ? "queued" : PHASES[state.phase].status;
+  const status = isQueued ? "queued" : statusOf(state);
   const phase = run.phase === undefined ? {} : { phase: state.phase };
   const fields = Object.entries({ status, ...phase, ...come }).map(
     ([name, is]) => [name, { said: run[name as keyof ArchivedRun], come: is }] as const,

@@ -10,7 +10,7 @@ import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
 import { type Snapshot, storedForm } from "../codec/snapshot.ts";
 import { metersOf } from "../core/policy/budget.ts";
 import type { CommitRecord } from "../core/event.ts";
-import { PHASES } from "../core/phases.ts";
+import { statusOf } from "../core/calls/waits.ts";
 import type { State } from "../core/state.ts";
 import { foldAll } from "../core/transition.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";
@@ -263,7 +263,7 @@ function checkRow(inspection: Inspection, state: State): void {
   const isQueued = row.version === 0 && row.status === "queued";
   // No invocation has recorded the redrive yet.
   const isRedriven = row.redrive !== undefined;
-  const status = isQueued ? "queued" : isRedriven ? "running" : PHASES[state.phase].status;
+  const status = isQueued ? "queued" : isRedriven ? "running" : statusOf(state);
   const wrong = wrongFields({
     agent: { said: row.agent, come: state.agent },
     "agent version": { said: row.agentVersion, come: state.agentVersion },

@@ -1,10 +1,11 @@
-/** Lists the calls that wait for a human's decision, over all runs of a tenant, page by page. */
+/** Lists the calls that wait for a human: for a decision at a gate, or for an answer, over all runs of a tenant, page by page. */
 import { Unreadable } from "../codec/canonical.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Status } from "../core/phases.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type OpenGate, type Shown, showRow } from "./views.ts";
+import type { OpenWait } from "./wait-views.ts";
 
 /** An open gate with its run. */
 export interface WaitingGate extends OpenGate, Pick<Shown, "run" | "agent" | "assigned"> {
@@ -12,10 +13,16 @@ export interface WaitingGate extends OpenGate, Pick<Shown, "run" | "agent" | "as
   readonly omitted?: readonly ["args"];
 }
 
+/** A question that no human has answered, with its run. */
+export interface WaitingQuestion extends OpenWait, Pick<Shown, "run" | "agent" | "assigned"> {
+  readonly omitted?: readonly ["args"];
+}
+
 /** `next`: the cursor of the next page; null if there is none. A page may have no gate and still have a next one. */
 export interface WaitingPage {
   readonly kind: "listed";
   readonly gates: readonly WaitingGate[];
+  readonly questions: readonly WaitingQuestion[];
   /** Runs that cannot be read. Whether they wait for a decision is not known. */
   readonly unreadable: readonly { readonly run: string; readonly why: string }[];
   readonly next: string | null;
@@ -44,37 +51,48 @@ export async function listGates(
   const { tenant, after, bytesMax } = of;
   const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now: world.clock.now() });
   const gates: WaitingGate[] = [];
+  const questions: WaitingQuestion[] = [];
   const unreadable = page.damaged.map(({ run, why }) => ({ run, why }));
   let leftBytes = bytesMax ?? Infinity;
   for (const [index, row] of page.rows.entries()) {
-    const found = MAY_WAIT.has(row.status) ? await gatesOf(world, row) : [];
+    const found = MAY_WAIT.has(row.status) ? await waitingOf(world, row) : NOTHING;
     if ("why" in found) {
       unreadable.push(found);
       continue;
     }
     const bytes = Buffer.byteLength(JSON.stringify(found));
-    if (bytes > leftBytes && gates.length > 0) {
-      return { kind: "listed", gates, unreadable, next: page.behind[index - 1] ?? null };
+    if (bytes > leftBytes && gates.length + questions.length > 0) {
+      return { kind: "listed", gates, questions, unreadable, next: page.behind[index - 1] ?? null };
     }
-    gates.push(...(bytes > leftBytes ? found.map(withoutArgs) : found));
+    gates.push(...(bytes > leftBytes ? found.gates.map(withoutArgs) : found.gates));
+    questions.push(...(bytes > leftBytes ? found.questions.map(withoutArgs) : found.questions));
     leftBytes -= bytes;
   }
-  return { kind: "listed", gates, unreadable, next: page.next };
+  return { kind: "listed", gates, questions, unreadable, next: page.next };
 }
 
-async function gatesOf(
-  world: World,
-  row: Row,
-): Promise<readonly WaitingGate[] | { readonly run: string; readonly why: string }> {
+type Waiting = Pick<WaitingPage, "gates" | "questions">;
+
+const NOTHING: Waiting = { gates: [], questions: [] };
+
+async function waitingOf(world: World, row: Row): Promise<Waiting | { readonly run: string; readonly why: string }> {
   try {
     const shown = await showRow(world, row);
-    if (shown === null) return [];
-    const { run, agent, assigned, gates } = shown;
-    return gates.flatMap((gate) => (gate.decided ? [] : [{ run, agent, assigned, ...gate }]));
+    if (shown === null) return NOTHING;
+    const { run, agent, assigned, gates, waits } = shown;
+    const questions = waits.filter((wait) => wait.for === "answer" && !wait.answered);
+    return {
+      gates: gates.flatMap((gate) => (gate.decided ? [] : [{ run, agent, assigned, ...gate }])),
+      questions: questions.map((question) => ({ run, agent, assigned, ...question })),
+    };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
     return { run: row.run, why: `${error.code}: ${sentenceOf(error)}` };
   }
 }
 
-const withoutArgs = (gate: WaitingGate): WaitingGate => ({ ...gate, args: null, omitted: ["args"] });
+const withoutArgs = <Each extends WaitingGate | WaitingQuestion>(of: Each): Each => ({
+  ...of,
+  args: null,
+  omitted: ["args"],
+});

@@ -4,6 +4,7 @@ import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { effectOf } from "../core/calls/ledger.ts";
+import { waitsOutside } from "../core/calls/open-calls.ts";
 import type { OpenCall, State, TopologyState } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
@@ -31,8 +32,14 @@ export function labelOf(row: Row, state: State): string {
   return nextCompensationStep(state) === null ? label : `${label}, to undo its effects`;
 }
 
-/** What a run waits for whose open calls all wait until their earlier requests can no longer take effect; or null. */
+/**
+ * What a run waits for whose open calls all wait: for what comes from outside, or until their earlier requests can no
+ * longer take effect. Null for any other run.
+ */
 function awaitedLabel({ phase, open }: State): string | null {
+  if (open.length > 0 && open.every(waitsOutside)) {
+    return `waiting: ${open.map(({ call, tool, wait }) => `${tool} (${call}) ${waitWords(wait)}`).join(", ")}`;
+  }
   const waiting = open.filter(({ probeAt }) => probeAt !== null);
   if (phase !== "ExecutingTools" || open.length === 0 || waiting.length < open.length) return null;
   const then = (call: OpenCall): string => (EFFECTS[effectOf(call)].hasProbe ? "is probed" : "runs again");
@@ -40,12 +47,16 @@ function awaitedLabel({ phase, open }: State): string | null {
   return `waiting until no earlier request can take effect: then ${calls}`;
 }
 
+const waitWords = (wait: OpenCall["wait"]): string =>
+  wait?.for === "answer" ? "asks a human" : wait?.for === "event" ? `waits for event ${wait.event ?? ""}` : "sleeps";
+
 /** The label as far as the row alone determines it. */
 export function labelOfRow(row: Row): string {
   const { status, phase, storeOutage, redrive } = row;
   if (!hasEnded(row) && newerBy(row.run, row) !== null) return "waiting: a newer version of cairn";
   if (status === "queued") return "waiting for its first beat";
   if (storeOutage !== null && !isTerminal(phase)) return `waiting: store unavailable (${storeOutage.store})`;
+  if (phase === "ExecutingTools" && status === "waiting") return "waiting for an event or a time";
   return redrive === undefined ? PHASES[phase].label : "redriven, waiting for its next beat";
 }
 

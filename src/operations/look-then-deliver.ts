@@ -20,6 +20,8 @@ export interface Sending<Outcome> {
   readonly onDelivered: () => Outcome | Promise<Outcome>;
   /** A message with that ID was delivered before, perhaps by this very sender. */
   readonly onDuplicate: () => Outcome | Promise<Outcome>;
+  /** Another message was delivered under that ID. Only for messages whose sender chooses the ID. */
+  readonly onConflict?: () => Outcome;
 }
 
 /** `late`: the run has ended and accepts no messages. `missing`: there is no such run. */
@@ -39,6 +41,7 @@ export async function checkThenDeliver<Outcome extends { readonly kind: string }
   const delivered = await deliver(world, { run: row.run, born: row.born, message });
   if (delivered === "delivered") return judged.onDelivered();
   if (delivered === "duplicate") return judged.onDuplicate();
+  if (delivered === "conflict" && judged.onConflict !== undefined) return judged.onConflict();
   return { kind: delivered === "late" ? "late" : "missing" };
 }
 

@@ -118,7 +118,7 @@ export const READ_ROWS = {
       bytesMax: z.int().positive().nullable().default(null),
     }),
     run: ({ world, tenant }, of) => listGates(world, { tenant, ...of }),
-    outcomes: { listed: respond.done("The open gates are listed.") },
+    outcomes: { listed: respond.done("The open gates and questions are listed.") },
     http: {
       ...{ method: "get", path: "/approvals" },
       bounds: { bytesMax: z.int().min(1).max(EVENT_BYTES_MAX).default(EVENT_BYTES_MAX) },

@@ -3,12 +3,14 @@ import { hasText } from "../core/message.ts";
 import * as z from "zod";
 import { METERS } from "../core/policy/budget.ts";
 import { HELP } from "./help.ts";
+import { answer } from "./answer.ts";
 import { assign } from "./assign.ts";
 import { decide } from "./decide.ts";
 import type { Decided } from "./decision-fate.ts";
 import { type OperationContext, RESPONSES, runInput, operation, respond } from "./operation.ts";
 import { reconcile } from "./reconcile.ts";
 import { type Sent, send } from "./steer.ts";
+import { signal } from "./signal.ts";
 import { acceptUpgrade } from "./upgrade.ts";
 import { json } from "./values.ts";
 
@@ -122,6 +124,51 @@ export const MESSAGE_ROWS = {
       missing: RESPONSES.missing,
     },
     http: { method: "post", path: "/runs/{run}/reconcile/{call}" },
+  }),
+  answer: operation({
+    ...{ scope: "approve", writes: true, typed: [{ command: "answer" }] },
+    help: HELP.answer,
+    input: runInput.extend({ call: z.string(), result: json.default(null) }),
+    run: async (context, said) =>
+      answer(context.world, { ...said, by: context.by, agent: await agentOfRun(context, said.run) }),
+    outcomes: {
+      accepted: RESPONSES.accepted,
+      duplicate: respond.refused("Duplicate", "The question was answered before; the first answer counts."),
+      noEffect: respond.refused("NoEffect", "It was delivered, and the run ignores it."),
+      stale: RESPONSES.stale,
+      answerInvalid: respond.invalid("AnswerInvalid", "The answer does not fit what the call asks for."),
+      refused: respond.refused("Refused", "The answer cannot be kept."),
+      late: RESPONSES.late,
+      missing: RESPONSES.missing,
+    },
+    http: { method: "post", path: "/runs/{run}/answers/{call}" },
+  }),
+  signal: operation({
+    ...{ scope: "operate", writes: true, typed: [{ command: "signal" }] },
+    help: HELP.signal,
+    // Without an ID each event is a new one.
+    input: runInput.extend({
+      event: z.string(),
+      detail: json.default(null),
+      id: z.string().nullable().default(null),
+    }),
+    run: async (context, { id, ...said }) =>
+      signal(context.world, {
+        ...said,
+        id: id ?? context.world.random.hex().slice(0, 32),
+        by: context.by,
+        agent: await agentOfRun(context, said.run),
+      }),
+    outcomes: {
+      accepted: RESPONSES.accepted,
+      duplicate: respond.done("It was signalled before."),
+      conflict: respond.refused("SignalConflict", "The ID belongs to another event, or to one with another detail."),
+      refused: respond.refused("Refused", "The run does not take this event."),
+      detailInvalid: respond.invalid("DetailInvalid", "The detail does not fit what the call asks for."),
+      late: RESPONSES.late,
+      missing: RESPONSES.missing,
+    },
+    http: { method: "post", path: "/runs/{run}/signals/{event}" },
   }),
   assign: operation({
     ...{ scope: "operate", writes: true, typed: [{ command: "assign" }] },

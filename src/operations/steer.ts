@@ -26,7 +26,7 @@ async function sendTo(
   const by = senderOf(of.by);
   const body = { kind: "user", text: of.text.toWellFormed(), by } as const;
   await learnSecrets(world);
-  const message = { id: `user#${idOf(world, of.id)}`, sentAt: world.clock.now(), body };
+  const message = { id: `user#${messageIdOf(world, of.id)}`, sentAt: world.clock.now(), body };
   return { kind: await deliver(world, { run, born, message }) };
 }
 
@@ -35,7 +35,7 @@ async function sendTo(
  * commit. A long ID fills the state. Such an ID is hashed. So is one with a secret: redaction could make different IDs
  * equal.
  */
-function idOf(world: World, id: string): string {
+export function messageIdOf(world: World, id: string): string {
   const isPlain = id.isWellFormed() && id.length <= SIZES.nameCharactersMax && redactionIn(world).text(id) === id;
   return isPlain ? id : world.hash(JSON.stringify(id));
 }

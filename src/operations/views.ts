@@ -6,12 +6,11 @@ import type { Deadline } from "../core/deadline.ts";
 import type { Grant, Spent } from "../core/policy/budget.ts";
 import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/policy/extension.ts";
-import { decisionId, reconcileId, upgradeId } from "../protocol/ids.ts";
+import { decisionId, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { callOf } from "../core/calls/ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import type { Message } from "../core/message.ts";
-import { lacksTool } from "../core/outstanding.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { redriveRefusal } from "../core/policy/redrive.ts";
 import type { BudgetGate, State, TopologyState } from "../core/state.ts";
@@ -24,13 +23,15 @@ import { type ModelOutage, labelOf, labelOfRow, outageIn, topologyIn } from "./l
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
 import { type ShownChild, shownChildren } from "./child-views.ts";
+import { type WaitsFor, waitsFor } from "./code-views.ts";
+import { type OpenWait, openWaits } from "./wait-views.ts";
 import { ledgerOf } from "../history/call-ledger.ts";
 import { unlessGone } from "../history/damage.ts";
 import { type Loaded, SegmentCache, jsonOf } from "../history/load.ts";
 import { commitsAfter, commitsReadable } from "../history/reader.ts";
 import { loadVouched } from "../history/vouch.ts";
 
-export type { LedgerEntry };
+export type { LedgerEntry, WaitsFor };
 
 /** One run in a list, from its row alone. */
 export interface Summary {
@@ -77,15 +78,6 @@ export interface UnknownCall {
   readonly undo: boolean;
 }
 
-/** The code that a run waits for. */
-export type WaitsFor =
-  /** An operator has to accept version `to`. `accepted`: an operator has, and the next beat will see it. */
-  | { readonly kind: "upgrade"; readonly from: string; readonly to: string; readonly accepted: boolean }
-  /** The agent cannot be loaded. */
-  | { readonly kind: "agent"; readonly why: string }
-  /** The agent has no tools for open calls any more. */
-  | { readonly kind: "tools"; readonly tools: readonly string[] };
-
 /** A call that waits for approval, frozen as it will run. For the gate `budget`, `args` are the amounts and limits. */
 export interface OpenGate {
   readonly gate: string;
@@ -123,6 +115,8 @@ export interface Shown extends Summary {
   readonly parent: string | null;
   readonly unknown: readonly UnknownCall[];
   readonly gates: readonly OpenGate[];
+  /** The calls that wait for an answer, an event or a time. */
+  readonly waits: readonly OpenWait[];
   /** Where the topology stands, with its plan, cursor or round; null for a plain ReAct run. */
   readonly topology: TopologyState | null;
   /** The first signals of failures that the run gave, by crack. */
@@ -196,7 +190,8 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
   const { lack } = upgradesOf(state);
   const { ignoredDecision: ignored } = state;
   const { gate: asks, granted } = extensionOf(state);
-  const isAsked = asked.length + gated.length > 0 || lack !== null || asks !== null;
+  const isAsked =
+    asked.length + gated.length > 0 || open.some(({ wait }) => wait !== undefined) || lack !== null || asks !== null;
   const sent =
     hasEnded(row) || (!isAsked && row.wakeCount === row.wakeCountSeen && !row.pause)
       ? []
@@ -235,6 +230,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     parent: row.parent?.run ?? null,
     unknown,
     gates,
+    waits: await openWaits({ ...state, open }, { json, isSent }),
     ignoredDecision: ignored === undefined ? null : { ...ignored, call: callOf(ignored.gate) },
     ...topologyIn(state),
     granted: Object.keys(granted).length === 0 ? null : granted,
@@ -252,17 +248,6 @@ function budgetGate(state: State, asks: BudgetGate, isSent: (id: string) => bool
   const { decision, limits, calls, ...gate } = asks;
   const args = { spent: { ...state.spent }, limits, calls };
   return { ...gate, call: BUDGET, tool: BUDGET, args, decided: decision !== null || isSent(decisionId(gate.gate)) };
-}
-
-function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFor | null {
-  const { lack, accepted, asked } = upgradesOf(state);
-  if (lack?.kind === "upgrade") {
-    const { to } = lack;
-    return { kind: "upgrade", from: state.agentVersion, to, accepted: accepted?.to === to || isSent(upgradeId(asked)) };
-  }
-  if (lack !== null) return lack;
-  const tools = state.open.filter(lacksTool).map(({ tool }) => tool);
-  return tools.length === 0 ? null : { kind: "tools", tools: [...new Set(tools)] };
 }
 
 /** The whole transcript, each message with its own time and source. Null if there is no such run. */

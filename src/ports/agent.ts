@@ -14,6 +14,7 @@ import type { CallOutcome } from "../core/message.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Retention } from "../core/policy/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
+import type { WaitKind } from "../core/wait.ts";
 import type { ModelOptions } from "./model-options.ts";
 import type { Shape, TopologyModule } from "../core/topologies/topology.ts";
 
@@ -134,6 +135,20 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
   readonly externalId: ((result: Json) => string | null) | null;
   /** A call dispatches a child run of another agent, and `run` is never called. Absent for other tools. */
   readonly child?: ChildRun;
+  /** A call waits for an answer, an event or a time, and `run` is never called. Absent for other tools. */
+  readonly wait?: WaitRule;
+}
+
+/** What the calls of a tool wait for (`askHuman`, `sleep`, `waitFor`). Its functions get the parsed arguments. */
+export interface WaitRule {
+  readonly for: WaitKind;
+  /** The name of the event. Only where the calls wait for one. */
+  event?(input: unknown): string;
+  /** The limit, in epoch milliseconds; null: none. If it throws, the call is refused. */
+  until(input: unknown, now: number): number | null;
+  /** What fits as an answer, or as the detail of an event; null: any JSON. */
+  readonly accepts: z.ZodType | null;
+  readonly atLimit: { readonly kind: "tell" | "fail" } | { readonly kind: "take"; readonly value: Json };
 }
 
 /** The child runs that a child tool dispatches (`childTool`). */

@@ -71,6 +71,12 @@ export const parentStopId = "cancel#parent";
 /** The message ID of a reconciliation of a call, for the question number `asked`. The first one counts. */
 export const reconcileId = (call: string, asked: number): string => `reconcile#${call}#${asked}`;
 
+/** The message ID of a human's answer to the question number `asked` of a call. The first one counts. */
+export const answerId = (call: string, asked: number): string => `answer#${call}#${asked}`;
+
+/** The message ID of an event that a sender names `id`. */
+export const signalId = (id: string): string => `signal#${id}`;
+
 /** The message ID of an accepted upgrade, for the question number `asked`. The first one counts. */
 export const upgradeId = (asked: number): string => `upgrade#${asked}`;
 

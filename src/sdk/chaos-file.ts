@@ -8,7 +8,14 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { importFile } from "./import-file.ts";
 
 const fn = z.custom<never>((value) => typeof value === "function", "it is not a function");
-const shape = z.object({ input: fn, env: fn, prepare: fn, effects: fn.nullable(), normalise: fn });
+const shape = z.object({
+  input: fn,
+  env: fn,
+  prepare: fn,
+  effects: fn.nullable(),
+  normalise: fn,
+  answer: fn.optional(),
+});
 
 /** The `chaos` export of the file, or null if it has none. Throws `AgentInvalid`. */
 export async function chaosIn(file: string): Promise<Chaos | null> {

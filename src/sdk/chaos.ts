@@ -27,6 +27,15 @@ export interface Chaos {
   readonly effects: ((dir: string) => readonly OutsideEffect[] | Promise<readonly OutsideEffect[]>) | null;
   /** The part of a result that must be equal with and without kills. */
   readonly normalise: (result: Json) => Json;
+  /** What a call that waits is given: an answer, or the detail of an event. Undefined: nothing comes before its limit. */
+  readonly answer?: (wait: ChaosWait) => Json | undefined;
+}
+
+/** A call that waits: for a human's answer (`event` is null), or for an event. */
+export interface ChaosWait {
+  readonly tool: string;
+  readonly event: string | null;
+  readonly args: Json;
 }
 
 /**
@@ -46,5 +55,6 @@ export function defineChaos(options: { readonly input: Chaos["input"] } & Partia
     prepare: options.prepare ?? (() => {}),
     effects: options.effects ?? null,
     normalise: options.normalise ?? ((result) => result),
+    ...(options.answer === undefined ? {} : { answer: options.answer }),
   };
 }

@@ -44,8 +44,8 @@ export function createLocalServer({ world, agentOf, agents, caller, place }: Loc
   app.use(onlyLocal);
   app.get("/", async (c) => {
     const filters = { tenant: caller.tenant, status: null, agent: null, limit: RUNS_SHOWN, after: null };
-    const { gates } = await listGates(world, { tenant: caller.tenant, after: null, bytesMax: GATES_BYTES });
-    const page = statusPage(await listRuns(world, filters), { place, now: world.clock.now(), gates });
+    const { gates, questions } = await listGates(world, { tenant: caller.tenant, after: null, bytesMax: GATES_BYTES });
+    const page = statusPage(await listRuns(world, filters), { place, now: world.clock.now(), gates, questions });
     return c.html(page, 200, {
       "content-security-policy": PAGE_POLICY,
       "referrer-policy": "no-referrer",

@@ -1,10 +1,11 @@
 /**
- * The status page: the calls that wait for a decision, with the commands to type, and the newest runs with links to
+ * The status page: the calls that wait for a decision or an answer, with the commands to type, and the newest runs with links to
  * their documents. It has no script, so the text of a
  * run, which is escaped, could do nothing even if it were not.
  */
 import { createHash } from "node:crypto";
-import type { WaitingGate } from "../operations/approvals.ts";
+import type { WaitingGate, WaitingQuestion } from "../operations/approvals.ts";
+import type { Json } from "../core/json.ts";
 import type { Listed } from "../operations/list.ts";
 import type { Summary } from "../operations/views.ts";
 
@@ -44,10 +45,16 @@ const ARGS_SHOWN = 400;
 /** The page as HTML. `place`: where the runs are stored. */
 export function statusPage(
   listed: Omit<Listed, "kind">,
-  { place, now, gates }: { readonly place: string; readonly now: number; readonly gates: readonly WaitingGate[] },
+  of: {
+    readonly place: string;
+    readonly now: number;
+    readonly gates: readonly WaitingGate[];
+    readonly questions: readonly WaitingQuestion[];
+  },
 ): string {
   const { runs, damaged, more } = listed;
-  const open = gates.filter(({ decided }) => !decided);
+  const { place, now, gates, questions } = of;
+  const open = [...gates.filter(({ decided }) => !decided).map(gateOf), ...questions.map(questionOf)];
   const items = [
     ...runs.map((run) => itemOf(run, now)),
     ...damaged.map(
@@ -86,26 +93,36 @@ function itemOf({ run, agent, status, phase, statusSince, spent }: Summary, now:
 <span class="quiet">${escaped(phase)} for ${durationWords(now - statusSince)}, $${spent.usd}</span> <nav>${links}</nav></li>`;
 }
 
-function waitingSection(open: readonly WaitingGate[]): string {
+function waitingSection(open: readonly string[]): string {
   if (open.length === 0) return "";
   const more =
     open.length > GATES_SHOWN ? `<p>And ${open.length - GATES_SHOWN} more: <code>npx cairn approvals</code></p>` : "";
   return `<h2>Waiting for you</h2>
 <ul>
-${open.slice(0, GATES_SHOWN).map(gateOf).join("\n")}
+${open.slice(0, GATES_SHOWN).join("\n")}
 </ul>
 ${more}<h2>Runs</h2>
 `;
 }
 
+const shownJson = (json: Json): string => {
+  const text = JSON.stringify(json);
+  return escaped(text.length > ARGS_SHOWN ? `${text.slice(0, ARGS_SHOWN)}…` : text);
+};
+
+function questionOf({ run, agent, call, tool, args, schema }: WaitingQuestion): string {
+  const fits = schema === null ? "" : `<code class="wide quiet">${shownJson(schema)}</code>\n`;
+  return `<li><span class="status waiting">${escaped(tool)}</span> <span>${escaped(agent)}: it asks you</span>
+<code class="wide quiet">${shownJson(args)}</code>
+${fits}<code class="wide">npx cairn answer ${escaped(run)} ${escaped(call)} --result JSON</code></li>`;
+}
+
 function gateOf({ run, agent, call, tool, reason, args }: WaitingGate): string {
-  const text = JSON.stringify(args);
-  const shown = text.length > ARGS_SHOWN ? `${text.slice(0, ARGS_SHOWN)}…` : text;
   const commands = ["approve", "deny"].map(
     (as) => `<code class="wide">npx cairn ${as} ${escaped(run)} ${escaped(call)}</code>`,
   );
   return `<li><span class="status waiting">${escaped(tool)}</span> <span>${escaped(agent)}: ${escaped(reason)}</span>
-<code class="wide quiet">${escaped(shown)}</code>
+<code class="wide quiet">${shownJson(args)}</code>
 ${commands.join("\n")}</li>`;
 }
 

@@ -40,6 +40,7 @@ const blocked: Shown = {
     task: {},
     unknown: [call],
     gates: [],
+    waits: [],
     ...{ children: [], parent: null },
   },
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },

@@ -30,6 +30,7 @@ const waiting: Shown = {
     task: {},
     unknown: [],
     gates: [],
+    waits: [],
     ...{ children: [], parent: null },
     result: null,
   },

@@ -48,6 +48,7 @@ const waiting: Shown = {
     spent: { usd: 0, tokensIn: 0, tokensOut: 0 },
     unknown: [],
     gates: [],
+    waits: [],
     ...{ children: [], parent: null },
     result: null,
     failure: null,

@@ -48,6 +48,7 @@ const blocked: Shown = {
     assigned: null,
     outage: null,
     redrivable: false,
+    waits: [],
     children: [],
     parent: null,
   },

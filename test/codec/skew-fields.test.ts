@@ -17,11 +17,13 @@ import type { State } from "../../src/core/state.ts";
 import { accepts } from "../../src/core/accepts.ts";
 import { fold } from "../../src/core/transition.ts";
 import { CHILD_MOMENTS } from "../golden/children.ts";
+import { WAIT_MOMENTS } from "../golden/waits.ts";
 import { DECISION_MOMENTS } from "../golden/decisions.ts";
 import { OUTAGE_MOMENTS } from "../golden/outages.ts";
 import { SAGA_MOMENTS } from "../golden/sagas.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf, row, withCalls } from "../support/states/states-and-events.ts";
 import { withChildren } from "../support/states/child-events.ts";
+import { withWait } from "../support/states/wait-events.ts";
 import {
   UNKNOWN_FIELD,
   withUnknownFields,
@@ -35,8 +37,9 @@ interface Moment {
   readonly events: readonly Event[];
 }
 
-/** Events that need children in the state. Their run does not end before. */
+/** Events that need children in the state, or a call that waits. Their run does not end before. */
 const isOfChild = (kind: EventKind): boolean => /^Child(Superseded|AskedToStop|NeverMade)$/.test(kind);
+const isOfWait = (kind: EventKind): boolean => kind === "InputRefused" || kind === "ToolResultRecorded";
 
 const kindsIn = (phase: Phase, when: (kind: EventKind) => boolean): readonly Event[] =>
   EVENT_KINDS.filter(
@@ -47,14 +50,19 @@ const MOMENTS: readonly Moment[] = [
   ...PHASE_NAMES.map((phase) => ({
     moment: phase,
     state: IN_PHASE[phase](),
-    events: kindsIn(phase, (kind) => !isOfChild(kind)),
+    events: kindsIn(phase, (kind) => !isOfChild(kind) && !isOfWait(kind)),
   })),
   ...PHASE_NAMES.filter((phase) => phase !== "AwaitingChildren").map((phase) => ({
     moment: `${phase} with children`,
     state: withChildren(IN_PHASE[phase]()),
     events: kindsIn(phase, isOfChild),
   })),
-  ...CHILD_MOMENTS,
+  ...PHASE_NAMES.map((phase) => ({
+    moment: `${phase} with a call that waits`,
+    state: withWait(IN_PHASE[phase]()),
+    events: kindsIn(phase, isOfWait),
+  })),
+  ...[...CHILD_MOMENTS, ...WAIT_MOMENTS],
   ...[...SAGA_MOMENTS, ...DECISION_MOMENTS, ...OUTAGE_MOMENTS],
 ];
 

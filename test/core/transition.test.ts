@@ -38,10 +38,13 @@ import {
   view,
 } from "../support/states/states-and-events.ts";
 import { withChildren } from "../support/states/child-events.ts";
+import { withWait } from "../support/states/wait-events.ts";
 
 /** Events about children need some, and an end that does not wait for them is forced. */
 function stateOf(kind: EventKind, phase: Phase): State {
-  const state = IN_PHASE[phase]();
+  const plain = IN_PHASE[phase]();
+  const state =
+    kind === "InputRefused" || (kind === "ToolResultRecorded" && phase !== "ExecutingTools") ? withWait(plain) : plain;
   if (phase === "AwaitingChildren")
     return kind === "RunEnded" ? { ...state, ending: { kind: "cancelled", forced: true } } : state;
   return /^Child(Superseded|AskedToStop|NeverMade)$/.test(kind) ? withChildren(state) : state;

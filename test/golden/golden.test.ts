@@ -42,9 +42,15 @@ const phasesOf = (format: string) =>
   phaseFilesOf(Number(format)).flatMap((name) => read(format, name) as readonly GoldenPhase[]);
 
 const momentsOf = (format: string) =>
-  ["saga.json", "decisions.json", "outage.json", "topology.json", "children.json", "before-images.json"].flatMap(
-    (name) => read(format, name) as readonly GoldenMoment[],
-  );
+  [
+    "saga.json",
+    "decisions.json",
+    "outage.json",
+    "topology.json",
+    "children.json",
+    "before-images.json",
+    "waits.json",
+  ].flatMap((name) => read(format, name) as readonly GoldenMoment[]);
 
 test("every format up to this one has golden files", () => {
   expect(FORMATS.map(Number).toSorted((one, other) => one - other)).toEqual(

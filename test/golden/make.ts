@@ -29,6 +29,7 @@ import { DECISION_MOMENTS } from "./decisions.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
 import { TOPOLOGY_MOMENTS } from "./topologies.ts";
+import { WAIT_MOMENTS } from "./waits.ts";
 import type { Moment } from "./moment.ts";
 
 interface GoldenState {
@@ -160,6 +161,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("topology.json", momentsOf(TOPOLOGY_MOMENTS));
   write("children.json", momentsOf(CHILD_MOMENTS));
   write("before-images.json", momentsOf(BEFORE_IMAGE_MOMENTS));
+  write("waits.json", momentsOf(WAIT_MOMENTS));
   write("archive.json", await archive());
 }
 

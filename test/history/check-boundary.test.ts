@@ -36,6 +36,7 @@ const OTHER: { readonly [F in Field]: unknown } = {
   window: { from: 2, lead: [] },
   open: [newCall("c900", "act")],
   absorbed: ["forged"],
+  signals: [{ event: "forged", value: inline(1), by: "eve" }],
   undo: [{ call: "c1", key: "forged", from: null }],
   saga: { left: ["c1"] },
   compensate: { next: "cancel", by: "eve" },

@@ -73,7 +73,7 @@ test("the random runs reach every phase, every event and every command", () => {
   expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
   expect([...statuses].toSorted()).toEqual(["gated", "permitted", "proposed", "started", "unknown"]);
   const all =
-    "askModel awaitAnswer cancel childTooLate close compact compensate conclude decide end expire expireGate giveUp intend judge lookAgain makeChildren pause perform prepare probe reconcile recover resume startOver stopChildren takeReports undo wait";
+    "askModel awaitAnswer cancel childTooLate close compact compensate conclude decide end endWait expire expireGate giveUp intend judge lookAgain makeChildren pause perform prepare probe reconcile recover resume startOver stopChildren takeInputs takeReports undo wait";
   expect([...commands].toSorted()).toEqual(all.split(" "));
 });
 
@@ -108,7 +108,19 @@ const lines = (commands: readonly Command[]): string[] =>
 /** The outstanding action of that line after its owner is dead and its effects have settled. */
 const successors: Readonly<Record<string, readonly string[]>> = {
   perform: ["recover"],
-  wait: ["askModel", "end", "reconcile", "probe", "expireGate", "decide", "giveUp", "undo", "conclude", "childTooLate"],
+  wait: [
+    "askModel",
+    "end",
+    "reconcile",
+    "probe",
+    "expireGate",
+    "decide",
+    "giveUp",
+    "undo",
+    "conclude",
+    "childTooLate",
+    "endWait",
+  ],
 };
 
 describe("what a transition commands", () => {
@@ -125,7 +137,7 @@ describe("what a transition commands", () => {
       for (const { outcome, view: by } of strides) {
         const held = outcome.state.open.map((open) => {
           const leftUntil = (open.otherwise ?? "ask") === "ask" ? null : open.askFrom;
-          return open.probeAt ?? open.gate?.expiresAt ?? leftUntil ?? 0;
+          return open.probeAt ?? open.gate?.expiresAt ?? leftUntil ?? open.wait?.until ?? 0;
         });
         const undoFrom = outcome.state.undo?.at(-1)?.from ?? 0;
         const tooLate = outcome.state.children.map(({ deadline, superseded }) => (superseded ? 0 : (deadline ?? 0)));
@@ -171,8 +183,10 @@ test("includes no end, no probe and no conclusion that a call did not happen whi
 describe("outside effects", () => {
   test("no call runs without a committed intent, and only the epoch that released it runs it", () => {
     holds(({ strides }) => {
-      for (const { committed, event, view: by } of strides) {
+      for (const { before, committed, event, view: by } of strides) {
         if (event.kind !== "ToolResultRecorded" || event.outcome !== "succeeded") continue;
+        // Nothing runs for a call that waits.
+        if (before.open.some(({ call, wait }) => call === event.call && wait !== undefined)) continue;
         const open = committed.open.find(({ call }) => call === event.call);
         // The report of a child settles its call in whichever epoch absorbs it.
         if (open?.child !== undefined) continue;

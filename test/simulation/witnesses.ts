@@ -150,4 +150,12 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   154: "test/schedules/entries.test.ts",
   155: "test/schedules/runs-go-on.test.ts",
   156: "test/schedules/runs-go-on.test.ts",
+  // No agent of a history waits for an answer or an event.
+  157: "test/schedules/waits.test.ts",
+  158: "test/schedules/waits.test.ts",
+  159: "test/schedules/waits.test.ts",
+  160: "test/schedules/waits.test.ts",
+  161: "test/schedules/waits.test.ts",
+  162: "test/schedules/waits.test.ts",
+  163: "test/schedules/waits.test.ts",
 };

@@ -70,6 +70,10 @@ export const METRICS = { ...FACTS, ...MEASURES, ...ALARMS };
 
 export type MetricName = keyof typeof METRICS;
 
+/** The calls of a run that wait for events or times leave it in its phase. */
+const isWaitForNobody = ({ phase, to }: TelemetryRecord["detail"]): boolean =>
+  phase === "ExecutingTools" && to === "waiting";
+
 /** The metrics to which a record adds one. */
 export function countsOf({ level, what, detail }: TelemetryRecord): readonly MetricName[] {
   if (level === "alarm") return [Object.hasOwn(ALARMS, what) ? (what as keyof typeof ALARMS) : "OtherAlarm"];
@@ -77,8 +81,8 @@ export function countsOf({ level, what, detail }: TelemetryRecord): readonly Met
     case "RunClaimed":
       return detail["overtook"] === true ? ["Beats", "Takeovers"] : ["Beats"];
     case "StatusChanged":
-      // A run that waits for its children waits for no human.
-      if (detail["phase"] === "AwaitingChildren") return [];
+      // A run that waits for its children, an event or a time waits for no human.
+      if (detail["phase"] === "AwaitingChildren" || isWaitForNobody(detail)) return [];
       return changesOf(String(detail["to"]), String(detail["code"]));
     case "CrackSeen":
       return metricsOf("signals", ({ crack }) => crack === detail["crack"]);

@@ -11,7 +11,7 @@ import { callOf } from "../../core/calls/ignored-decisions.ts";
 import type { Accepted, Decided } from "../../operations/decision-fate.ts";
 import { performOperation } from "../../operations/operation.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import type { WaitingGate, WaitingPage } from "../../operations/approvals.ts";
+import type { WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
 import { type OpenGate, type Shown, show } from "../../operations/views.ts";
 import { reportAccepted } from "../render/accepted.ts";
 import { type GrantFlags, grantOf, grantWords } from "./budget.ts";
@@ -20,6 +20,7 @@ import { readJson, retyped } from "../input.ts";
 import { locateNamed } from "../locate.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
+import { renderWait } from "../render/input-waits.ts";
 import { ignoredWords, renderGate } from "../render/run.ts";
 import { openRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printLines } from "../shell.ts";
@@ -69,8 +70,11 @@ export async function decideGate(
 
 const TAKEN_IN_MS = 5_000;
 
-/** Loads the agent's code, to check edited arguments before they are sent. Null if the code is not available here. */
-async function agentOf({ settings, agentFiles }: Opened, { agent: name, agentVersion }: Shown): Promise<Agent | null> {
+/** Loads the agent's code, to check edited arguments and answers before they are sent. Null if the code is not available here. */
+export async function agentOf(
+  { settings, agentFiles }: Opened,
+  { agent: name, agentVersion }: Shown,
+): Promise<Agent | null> {
   registerResolution();
   try {
     const remembered = agentFiles?.find(name) ?? null;
@@ -82,12 +86,13 @@ async function agentOf({ settings, agentFiles }: Opened, { agent: name, agentVer
   }
 }
 
-/** Lists every call of the store that waits for a decision. */
+/** Lists every call of the store that waits for a decision or an answer. */
 export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly tenant: string }): Promise<number> {
   const opened = await openExisting(shell, flags);
   const { world, settings } = opened;
   const context = contextOf(shell, opened, { tenant: flags.tenant });
   const open: WaitingGate[] = [];
+  const questions: WaitingQuestion[] = [];
   let after: string | null = null;
   do {
     const page: WaitingPage = await performOperation(OPERATIONS.approvals, context, { after });
@@ -98,17 +103,22 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
       );
     }
     open.push(...page.gates);
+    questions.push(...page.questions);
     after = page.next;
   } while (after !== null);
   if (shell.json) {
-    printLines(shell, open);
+    printLines(shell, [...open, ...questions]);
     return EXIT.done;
   }
   const { paintOut: paint, width, out } = shell.terminal;
   const style = { now: world.clock.now(), paint, width, command: settings.command };
-  if (open.length === 0) out("no call waits for approval");
+  if (open.length + questions.length === 0) out("no call waits for an approval or an answer");
   for (const { run, agent, assigned, ...gate } of open) {
     out(`${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}${renderGate(run, gate, style)}\n`);
+  }
+  for (const { run, agent, assigned, ...question } of questions) {
+    const head = `${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}`;
+    out(`${head}${renderWait(run, question, style)}\n`);
   }
   return EXIT.done;
 }

@@ -54,8 +54,9 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   const limits = chaosLimits(world);
   checkAgent(agent, limits);
   const { kind } = agent.topology;
-  // The plain loops know no other topology than ReAct. Without its gates, plans or rounds they would do another task.
-  const strategies = kind === "react" ? wanted : wanted.filter((each) => each === "cairn");
+  // The plain loops know ReAct and no waits. Without gates, plans, rounds or waits they would do another task.
+  const isPlain = kind === "react" && !Object.values(agent.tools).some(({ wait }) => wait !== undefined);
+  const strategies = isPlain ? wanted : wanted.filter((each) => each === "cairn");
   if (strategies.length === 0) throw noBaseline(shell, kind);
   const said = await chaosIn(file);
   const inputs: Json[] = [];
@@ -202,8 +203,9 @@ function notOurs(shell: Shell, fit: string): CliError {
 }
 
 function noBaseline(shell: Shell, kind: string): CliError {
-  const what = `no plain loop can run an agent with the topology ${kind}`;
-  const why = "a plain loop knows ReAct only, so it would leave out the gates, plans or rounds and do another task";
+  const what = `no plain loop can run this agent (topology ${kind})`;
+  const why =
+    "a plain loop knows ReAct and no waits, so it would leave out the gates, plans, rounds or waits and do another task";
   const next = retyped(shell, "--strategies", "cairn");
   return new CliError({ code: "Usage", exit: EXIT.usage, what, why, next });
 }

@@ -10,7 +10,7 @@ import { registerResolution } from "../../sdk/resolution.ts";
 import type { Archive } from "../../codec/archive.ts";
 import { usd } from "../../core/policy/spending.ts";
 import type { Json } from "../../core/json.ts";
-import { PHASES } from "../../core/phases.ts";
+import { statusOf } from "../../core/calls/waits.ts";
 import type { State } from "../../core/state.ts";
 import { type Comparison, RequestComparison } from "../../operations/replay-against.ts";
 import { type Recording, RecordingDamaged, recordingIn, wrongWithFile } from "../../history/recording.ts";
@@ -104,7 +104,7 @@ async function shownOf(of: {
   const json = async (value: typeof state.result): Promise<Json> => (value === null ? null : recording.json(value));
   return {
     ...{ run, agent: state.agent, agentVersion: state.agentVersion, phase: state.phase },
-    status: commits === 0 && status === "queued" ? status : PHASES[state.phase].status,
+    status: commits === 0 && status === "queued" ? status : statusOf(state),
     ...{ version: replayed.version, of: version, at, epoch, attempt: state.attempt },
     ...{ beats: state.spent.beats, spent: spentOf(state), calls: state.calls, messages: state.messages.length },
     ...{ task: await json(state.task), result: await json(state.result), failure: state.failure },

@@ -74,7 +74,9 @@ function rowsOf({ figures }: Report): readonly Row[] {
     row("resume time, p50", ({ resumeMs }) => (resumeMs === null ? "– (restart)" : duration(resumeMs.p50))),
     row("resume time, max", ({ resumeMs }) => (resumeMs === null ? "–" : duration(resumeMs.max))),
   ];
-  const isAnswered = figures.some(({ answers }) => answers.approved + answers.confirmed + answers.repeated > 0);
+  const isAnswered = figures.some(
+    ({ answers }) => answers.approved + answers.answered + answers.confirmed + answers.repeated > 0,
+  );
   return isAnswered ? [...rows, row("decided by a human", answersCell)] : rows;
 }
 
@@ -88,9 +90,10 @@ function workCell({ strategy, work }: Figures): string {
 
 function answersCell({ strategy, answers }: Figures): string {
   if (strategy !== "cairn") return "asks no human";
-  const { approved, confirmed, repeated } = answers;
+  const { approved, answered, confirmed, repeated } = answers;
   const parts = [
     ...(approved > 0 ? [`${approved} approved`] : []),
+    ...(answered > 0 ? [`${answered} answered`] : []),
     ...(confirmed > 0 ? [`${confirmed} had happened`] : []),
     ...(repeated > 0 ? [`${repeated} had not`] : []),
   ];
@@ -114,4 +117,4 @@ const COUNTED_AT_CALLS =
   "Effects are counted where calls leave cairn: which tool ran, and under which key. Whether the external service honours " +
   "keys is not checked; export chaos = defineChaos({ input, effects }) to count there.";
 const NO_BASELINE =
-  "There is no plain loop to compare with: it knows ReAct only, and would leave out the gates, plans or rounds.";
+  "There is no plain loop to compare with: it knows ReAct only and no waits, and would leave out the gates, plans, rounds or waits.";

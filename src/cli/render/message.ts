@@ -14,6 +14,10 @@ export function messageWords(body: MessageBody, name: Name): string {
       return `${body.by} says: ${short(body.text, WORDS_MAX)}`;
     case "child":
       return `child run ${body.child} ${body.status}`;
+    case "answer":
+      return `${body.by} answers ${name(body.call)}`;
+    case "signal":
+      return `${body.by} signals event ${body.event}`;
     case "decision":
       return `a decision by ${body.decision.by} was received`;
     case "upgrade":

@@ -9,6 +9,7 @@ import { askedFor, grantWords } from "../commands/budget.ts";
 import { type Cell, type Ink, type Paint, type Style, fittedTable, pairs } from "../terminal/paint.ts";
 import { labelWords, noteWords } from "./outage.ts";
 import { renderChildren } from "./children.ts";
+import { renderWait } from "./input-waits.ts";
 import { waits } from "./waits.ts";
 import {
   type Command,
@@ -87,6 +88,7 @@ export function renderRun(run: Shown, of: Style & { readonly command: Command })
     ...head(run, of),
     ...renderChildren(run, of),
     ...gates,
+    ...run.waits.map((wait) => renderWait(run.run, wait, of)),
     ...calls,
     ...waits(run, of),
     ...paused(run, of),

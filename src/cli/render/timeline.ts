@@ -9,6 +9,7 @@ import type { TimelineEntry } from "../../operations/views.ts";
 import { grantWords } from "../commands/budget.ts";
 import type { Style } from "../terminal/paint.ts";
 import { childLine } from "./children.ts";
+import { waitLine } from "./input-waits.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { decisionWords, messageWords } from "./message.ts";
 import { type KnownCalls, callName, recoveryWords } from "./recovery.ts";
@@ -143,6 +144,10 @@ function lineOf(context: Context): Line | null {
     case "ChildAskedToStop":
     case "ChildNeverMade":
       return childLine(entry, { paint, name });
+    case "WaitBegun":
+    case "InputRefused":
+    case "InputIgnored":
+      return waitLine(entry, { paint, name });
     case "RunPaused":
       return { says: paint("yellow", "paused") };
     case "RunResumed":

@@ -62,11 +62,12 @@ const mayNeedPerson = (row: Row): boolean =>
   row.owner === null;
 
 /** Whether a run needs a human. One whose agent cannot be loaded does not: it goes on once its file is repaired. */
-const needsPerson = ({ status, unknown, gates, waitsFor }: Shown): boolean =>
+const needsPerson = ({ status, unknown, gates, waits, waitsFor }: Shown): boolean =>
   status === "paused" ||
   (waitsFor?.kind === "upgrade" && !waitsFor.accepted) ||
   unknown.some(({ answered }) => !answered) ||
-  gates.some(({ decided }) => !decided);
+  gates.some(({ decided }) => !decided) ||
+  waits.some((wait) => wait.for === "answer" && !wait.answered);
 
 /** Exit codes that a shell expects of a command that a signal interrupted, such as 130. */
 export const SIGNAL_EXITS: Readonly<Record<string, number>> = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 };

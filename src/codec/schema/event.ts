@@ -21,6 +21,7 @@ import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import { asksFor, debit, grant, price } from "./budget.ts";
 import { childEvents, childReport } from "./child.ts";
 import { crowded, json, replyPart, request, sha, value } from "./message.ts";
+import { answerGiven, eventSignalled, waitEvents } from "./wait.ts";
 
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
@@ -104,6 +105,8 @@ export const compensate = z.looseObject({ next: z.enum(["cancel", "restart"]), b
 export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("decision"), gate: name, decision }),
   childReport,
+  answerGiven,
+  eventSignalled,
   z.looseObject({ kind: z.literal("reconcile"), call: name, asked: count, answer }),
   z.looseObject({ kind: z.literal("upgrade"), asked: count, to: name, by: z.string() }),
   assigned.extend({ kind: z.literal("assign") }),
@@ -239,6 +242,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     z.looseObject({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
   ]),
   ...childEvents,
+  ...waitEvents,
   RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
   RunResumed: z.looseObject({ kind: z.literal("RunResumed"), at }),
   CheckFailed: z.looseObject({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),

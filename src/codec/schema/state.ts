@@ -35,6 +35,7 @@ import {
 } from "./event.ts";
 import { child, dispatched } from "./child.ts";
 import { json, message, sha, value } from "./message.ts";
+import { signal, wait } from "./wait.ts";
 
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
@@ -68,6 +69,7 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   otherwise: onUnknown.exactOptional(),
   before: json.exactOptional(),
   child: dispatched.exactOptional(),
+  wait: wait.exactOptional(),
 });
 
 const extension: z.ZodType<Extension> = z.looseObject({
@@ -170,6 +172,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   deadline: deadline.exactOptional(),
   upgrades: upgrades.exactOptional(),
   extension: extension.exactOptional(),
+  signals: z.array(signal).exactOptional(),
   undo: undo.exactOptional(),
   saga: z.looseObject({ left: z.array(name) }).exactOptional(),
   compensate: compensate.exactOptional(),

@@ -69,7 +69,10 @@ export function updateCall(state: State, call: string, change: (open: OpenCall) 
  * Keeps the content of a message until the run may apply it. A message that names nothing open changes nothing: the API
  * and CLI refuse it before any write (schedule 29). The first decision about a gate counts.
  */
-export function applyAnswer(state: State, body: Exclude<MessageBody, { readonly kind: "user" | "child" }>): State {
+export function applyAnswer(
+  state: State,
+  body: Exclude<MessageBody, { readonly kind: "user" | "child" | "answer" | "signal" }>,
+): State {
   switch (body.kind) {
     case "reconcile":
       return withOpen(
@@ -176,14 +179,21 @@ export function afterCalls(state: State): State {
     (call) =>
       isHeld(call) ||
       waitsForChild(call) ||
+      waitsOutside(call) ||
       waitsForEarlierCall(state.open, call) ||
       (asksForMore && call.status !== "started"),
   );
   if (!waits) return { ...state, phase: "ExecutingTools" };
   if (blocked) return { ...state, phase: "AwaitingReconcile" };
-  const isGated = asksForMore || state.open.some(({ status }) => status === "gated");
-  return { ...state, phase: !isGated && state.open.some(waitsForChild) ? "AwaitingChildren" : "AwaitingApproval" };
+  const asksHuman = ({ status, wait }: OpenCall): boolean => status === "gated" || wait?.for === "answer";
+  if (asksForMore || state.open.some(asksHuman)) return { ...state, phase: "AwaitingApproval" };
+  if (state.open.some(waitsForChild)) return { ...state, phase: "AwaitingChildren" };
+  // A wait for an event or a time has no phase of its own (ADR 0056): the call is open, and says what it waits for.
+  return { ...state, phase: state.open.some(waitsOutside) ? "ExecutingTools" : "AwaitingApproval" };
 }
+
+/** The call waits for an answer, an event or a time. */
+export const waitsOutside = ({ status, wait }: OpenCall): boolean => status === "started" && wait !== undefined;
 
 /** The call waits for a child that has not reported. */
 export const waitsForChild = ({ status, child }: OpenCall): boolean =>

@@ -6,6 +6,7 @@
 import { ensure } from "../ensure.ts";
 import { type Value, text } from "../message.ts";
 import { afterCalls, mayHaveHappened, message, newCall, settleCall } from "./open-calls.ts";
+import { settleWaits } from "./waits.ts";
 import type { State } from "../state.ts";
 import { withoutLack } from "../policy/upgrades.ts";
 
@@ -30,7 +31,8 @@ export const wantsRestart = ({ compensate, phase }: State): boolean =>
 const asksToUndo = ({ compensate }: State): boolean => compensate?.next === "cancel";
 
 /** Starts the compensation: calls that have not started never start, and unknown calls are settled as unknown. */
-export function beginCompensation(state: State, at: number): State {
+export function beginCompensation(given: State, at: number): State {
+  const state = settleWaits(given, at);
   const { extension } = state;
   const still = state.open.filter(({ undoes }) => undoes !== undefined);
   const others = state.open.filter(({ undoes }) => undoes === undefined);

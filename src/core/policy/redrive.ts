@@ -6,6 +6,7 @@ import type { EventOf, FailedFrom } from "../event.ts";
 import { isInfrastructureFailure } from "./infrastructure.ts";
 import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
+import { waitAgain } from "../calls/waits.ts";
 import type { Gate, OpenCall, State } from "../state.ts";
 
 /** What the event of the end records for a redrive; null if the run may not be redriven. */
@@ -43,7 +44,7 @@ export function applyRedrive(state: State, { id, at }: EventOf<"RunRedriven">): 
       return { ...call, status: "proposed", gate: null, askedAgain: (call.askedAgain ?? 0) + 1 };
     }
     const mayHaveBegun = from.started.includes(call.call) && call.status === "unknown";
-    return mayHaveBegun ? { ...call, status: "started", askFrom: null } : call;
+    return mayHaveBegun ? { ...call, status: "started", askFrom: null } : waitAgain(call, at);
   };
   const { extension } = rest;
   const times = (state.redriven?.times ?? 0) + 1;

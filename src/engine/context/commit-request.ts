@@ -1,7 +1,8 @@
 /** The request of a commit to the table: all of its fields except the objects that it names. */
 import type { EventKind } from "../../core/event.ts";
 import { mayCallModel } from "../../core/calls/model-calls.ts";
-import { PHASES, isTerminal } from "../../core/phases.ts";
+import { statusOf } from "../../core/calls/waits.ts";
+import { isTerminal } from "../../core/phases.ts";
 import { durableAt } from "../../core/policy/durability.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";
 import type { RunParts } from "./run-parts.ts";
@@ -64,7 +65,7 @@ export function commitRequest(
     agentVersion: state.agentVersion,
     spent: state.spent,
     phase,
-    status: PHASES[phase].status,
+    status: statusOf(state),
     wakeCountSeen: noticed.wakeCountRead,
     asks,
     will: mayCallModel(state) ? 1 : 0,

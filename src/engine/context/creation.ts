@@ -59,6 +59,7 @@ export async function prepareCreation(
     takeoversMax: agent.budget.takeovers,
     price: agent.price,
     retention: agent.retention,
+    takesEvents: Object.values(agent.tools).some(({ wait }) => wait?.for === "event"),
     upgrade: agent.upgrade,
     ...(grant === undefined ? {} : { grant }),
     ...(depth === undefined ? {} : { depth }),

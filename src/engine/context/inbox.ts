@@ -16,6 +16,7 @@ import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { recordIgnoredDecision } from "./ignored-decisions.ts";
+import { recordIgnoredInput, whyIgnored } from "./ignored-inputs.ts";
 import { learnSecrets, redactionIn } from "../../history/secrets.ts";
 
 /** Reads the inbox if the wake-up counter has moved. Also clears the IDs that an earlier, committed beat absorbed. */
@@ -47,11 +48,13 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
     if (run.state.absorbed.includes(message)) continue;
     // C4: only a report whose entry stands counts, and it is debited in the commit that absorbs it.
     const isAwaited = body.kind === "child" && run.state.children.some(({ id }) => id === body.child);
+    const ignored = whyIgnored(run.state, body);
     run.record({ kind: "MessageAbsorbed", at: run.now, stage: "taken", message, body });
     if (isAwaited && body.spent !== undefined) {
       run.record({ kind: "BudgetDebited", at: run.now, debit: body.spent, for: "a child run", child: body.child });
     }
     recordIgnoredDecision(run, body);
+    recordIgnoredInput(run, body, ignored);
   }
   if (found.length === limit) return false;
   // The counter as it was before the inbox was read. A later message raises it again and wakes the run.
@@ -103,14 +106,18 @@ export async function deliver(
 }
 
 /**
- * The digest of a user message, to detect another text under the same ID. It covers the text as the sender gave it: a
+ * The digest of a user message or an event, to detect another text under the same ID. It covers the text as the sender gave it: a
  * later process may know more secrets and would redact more of the same text.
  *
  * Null if something was redacted, because a weak secret could be guessed from the digest. Null also for messages that
  * are no text: `decision-fate.ts` compares those by its own rules.
  */
 const digestOf = (world: World, body: MessageBody): string | null =>
-  body.kind === "user" ? world.hash(body.text) : null;
+  body.kind === "user"
+    ? world.hash(body.text)
+    : body.kind === "signal"
+      ? world.hash(JSON.stringify([body.event, body.value]))
+      : null;
 
 /** The sender's name for a message, bounded in length. */
 export const senderOf = (by: string): string => bounded(by, SIZES.nameCharactersMax) || "unknown";

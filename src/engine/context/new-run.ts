@@ -20,9 +20,11 @@ export function initialState(of: {
   startedBy?: string;
   grant?: Grant;
   depth?: number;
+  /** Its agent can wait for events, so the run keeps those that come early. */
+  takesEvents?: boolean;
   at: number;
 }): State {
-  const { taskText, retention, upgrade, at, ...given } = of;
+  const { taskText, retention, upgrade, takesEvents = false, at, ...given } = of;
   const message: Message = { id: "m1", at, source: "task", role: "user", parts: [text(taskText)], tokens: 0 };
   return {
     ...given,
@@ -43,6 +45,7 @@ export function initialState(of: {
     absorbed: [],
     startedAt: null,
     ...(upgrade === "pin" ? { upgrades: { ...FOLLOWS, policy: upgrade } } : {}),
+    ...(takesEvents ? { signals: [] } : {}),
     messages: [message],
   };
 }

@@ -66,8 +66,8 @@ export const NO_WAITS: Waits = { oldestQueuedMs: 0, oldestGateMs: 0 };
 export function includeWait(waits: Waits, { status, phase, statusSince }: Row, now: number): Waits {
   const ms = now - statusSince;
   if (status === "queued") return { ...waits, oldestQueuedMs: Math.max(waits.oldestQueuedMs, ms) };
-  // A run that waits for its children waits for no human.
-  if (status === "waiting" && phase !== "AwaitingChildren")
+  // A run that waits for its children, an event or a time waits for no human.
+  if (status === "waiting" && phase === "AwaitingApproval")
     return { ...waits, oldestGateMs: Math.max(waits.oldestGateMs, ms) };
   return waits;
 }

@@ -14,6 +14,7 @@ import { PHASES } from "../../core/phases.ts";
 import { decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
 import { waitsForChildren } from "../../core/calls/children.ts";
 import { waitsForChild } from "../../core/calls/open-calls.ts";
+import { statusOf, waitsForInput } from "../../core/calls/waits.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
 import type { Invocation } from "../../ports/tasks.ts";
@@ -224,8 +225,8 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   if (nextChain) return mayEnd(run, answer(payload, "renew"));
   if (how.kind === "beat" || outcome === "continue") return mayEnd(run, answer(payload, "beat"));
   const seconds = Math.max(1, Math.ceil((until - run.now) / 1_000));
-  // A chain that waits cannot be woken. A run that waits for code or for children has to be, so it parks.
-  const mustPark = looks || waitsForChildren(run.state);
+  // A chain that waits cannot be woken. A run that waits for code, children, answers or events has to be, so it parks.
+  const mustPark = looks || waitsForChildren(run.state) || waitsForInput(run.state);
   const route = how.kind === "wait" && !mustPark && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
   return mayEnd(run, answer(payload, route, Math.min(seconds, TIMES.parkSecondsMax)));
 }
@@ -235,7 +236,7 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
  * quick fix is noticed quickly, and a long wait costs almost nothing.
  */
 function nextLook({ row, state, now }: ActiveRun): number {
-  const waited = row.status === PHASES[state.phase].status ? now - row.statusSince : 0;
+  const waited = row.status === statusOf(state) ? now - row.statusSince : 0;
   return now + Math.min(TIMES.lookMsMax, Math.max(TIMES.lookMsMin, waited));
 }
 

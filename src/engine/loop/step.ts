@@ -33,6 +33,7 @@ import { compensate, conclude, startOver, undo } from "../tools/compensation.ts"
 import { agentInRole, requestFor } from "../model/role.ts";
 import { beforeModelCall, observeReports, refusalOfChild } from "../model/topology.ts";
 import { giveUpCall } from "../tools/unknown-outcome.ts";
+import { endWait, takeInputs } from "../tools/waits.ts";
 import type { LoadedAgent, Runner } from "../context/runner.ts";
 
 type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
@@ -64,6 +65,8 @@ export async function step(runner: Runner, run: ActiveRun, command: Step): Promi
       return expireGate(run, command.call);
     case "giveUp":
       return giveUpCall(run, command.call);
+    case "endWait":
+      return endWait(run, command.call);
     case "stopChildren":
       return stopChildren(run, command.children);
     default:
@@ -86,6 +89,7 @@ type AgentStep = Exclude<
       | "decide"
       | "expireGate"
       | "giveUp"
+      | "endWait"
       | "stopChildren";
   }
 >;
@@ -132,6 +136,8 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
       );
     case "makeChildren":
       return makeChildren(runner, run, command.children);
+    case "takeInputs":
+      return takeInputs(run, agent, command.calls);
     case "takeReports":
       observeReports(run, agent, command.calls);
       return takeReports(run, agent, command.calls);

@@ -18,6 +18,7 @@ import { archiveOf, putArchive } from "../../history/archive.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { type Delivered, absorbInbox, deliver } from "../context/inbox.ts";
 import { ignoreUnappliedDecisions } from "../context/ignored-decisions.ts";
+import { ignoreUnjudgedInputs } from "../context/ignored-inputs.ts";
 import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, jsonOf } from "../../history/load.ts";
 import { loadVouched } from "../../history/vouch.ts";
@@ -47,14 +48,15 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   const from = failedFrom(run.state);
   // Open calls become unknown outcomes only here. A request to compensate must still see them as begun, and no operator
   // may be asked about them too early.
-  for (const { call, status } of run.state.open) {
-    if (status !== "started") continue;
+  for (const { call, status, wait } of run.state.open) {
+    if (status !== "started" || wait !== undefined) continue;
     const why = "the run ended before its outcome was known";
     run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
   }
   debitOtherInvocations(run);
   chargeReserved(run);
   ignoreUnappliedDecisions(run);
+  ignoreUnjudgedInputs(run);
   debitTime(run);
   const mayGoOn = end.status === "failed" && from !== null;
   run.record({ kind: "RunEnded", at: run.now, ...end, ...(mayGoOn ? { from } : {}) });

@@ -16,6 +16,7 @@ import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";
 import { ignoreUnappliedDecisions } from "../context/ignored-decisions.ts";
+import { ignoreUnjudgedInputs } from "../context/ignored-inputs.ts";
 import { toolFor } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 import { reconcileFromOf } from "./unknown-outcome.ts";
@@ -37,12 +38,13 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
     return "continue";
   }
   for (const each of open) {
-    if (each.status !== "started" || each.undoes !== undefined) continue;
+    if (each.status !== "started" || each.undoes !== undefined || each.wait !== undefined) continue;
     const why = "the run has to stop before its outcome was known";
     const askFrom = reconcileFromOf(run, toolFor(agent, each));
     run.record({ kind: "ToolOutcomeUnknown", at, call: each.call, why, askFrom });
   }
   ignoreUnappliedDecisions(run);
+  ignoreUnjudgedInputs(run);
   const why = asked === undefined ? "the run failed" : `${asked.by} asked for it`;
   run.record({ kind: "RecoveryDecided", at, rule: "effects are undone", why, action: { kind: "compensate" } });
   return "continue";

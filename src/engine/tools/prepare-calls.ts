@@ -11,7 +11,7 @@ import { gateId } from "../../protocol/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { argsOf, proposedArgsOf } from "../../core/calls/ledger.ts";
 import { SIZES } from "../../codec/limits.ts";
-import { type Value, inline } from "../../core/message.ts";
+import { inline } from "../../core/message.ts";
 import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -21,8 +21,10 @@ import { keyOf } from "./call-key.ts";
 import { dispatchFirst, reasonAgainstChild } from "./dispatch.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
+import { recordResult } from "./record-result.ts";
 import { callContextOf, misfit, openCall, toolFor } from "./tools.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
+import { beginWait } from "./waits.ts";
 
 /** The call may be released. */
 interface Fits {
@@ -95,8 +97,8 @@ export async function prepareCalls(
 }
 
 /**
- * Releases the call, or dispatches its child run. Returns false if the child may not be dispatched, or if the
- * before-image of the call could not be taken.
+ * Releases the call, dispatches its child run, or begins its wait. Returns false if the child may not be dispatched, if
+ * the wait cannot begin, or if the before-image of the call could not be taken.
  */
 async function release(
   run: ActiveRun,
@@ -105,6 +107,10 @@ async function release(
 ): Promise<boolean> {
   const { call } = open;
   if (image?.kind === "failed") return refuse(run, call, image.why);
+  if (tool.wait !== undefined) {
+    const against = beginWait(run, { call, tool, rule: tool.wait, args });
+    return against === null ? true : refuse(run, call, against);
+  }
   if (tool.child === undefined) {
     const before = image === undefined ? {} : { before: image.json };
     run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch, ...before });
@@ -227,13 +233,4 @@ async function reasonToAsk(run: ActiveRun, { approval, input }: Tool, args: Json
   } catch (error) {
     return bounded(`its approval policy threw: ${sentenceOf(error)}`);
   }
-}
-
-/** Records the final result of a call. `evidence` says how the outcome is known. */
-export function recordResult(
-  run: ActiveRun,
-  call: string,
-  result: { outcome: "succeeded" | "failed"; value: Value; externalId?: string | null; evidence: string },
-): void {
-  run.record({ kind: "ToolResultRecorded", at: run.now, call, externalId: null, ...result });
 }

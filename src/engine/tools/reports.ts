@@ -16,7 +16,7 @@ import { signalCrack } from "../context/signal-crack.ts";
 import type { Next } from "../context/next.ts";
 import { dispatch, reasonAgainstDispatch } from "./dispatch.ts";
 import { recordable } from "./outcome-evidence.ts";
-import { recordResult } from "./prepare-calls.ts";
+import { recordResult } from "./record-result.ts";
 import { readResult } from "./tool-result.ts";
 import { openCall, toolFor } from "./tools.ts";
 

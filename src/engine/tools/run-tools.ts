@@ -20,7 +20,7 @@ import { alarm } from "../../history/alarm.ts";
 import { runBatch } from "./batch.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
-import { recordResult } from "./prepare-calls.ts";
+import { recordResult } from "./record-result.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import type { Next } from "../context/next.ts";

@@ -3,16 +3,23 @@
  * external service.
  */
 import type { Json } from "../../core/json.ts";
+import { answer as answerQuestion } from "../../operations/answer.ts";
 import { decide } from "../../operations/decide.ts";
 import { reconcile } from "../../operations/reconcile.ts";
+import { signal } from "../../operations/signal.ts";
 import { type OpenGate, type UnknownCall, show } from "../../operations/views.ts";
+import type { OpenWait } from "../../operations/wait-views.ts";
+import type { Agent } from "../../ports/agent.ts";
 import type { World } from "../../ports/world.ts";
 
 /** What the operator saw in the external service. */
 export type Truth = { readonly kind: "happened"; readonly result: Json } | { readonly kind: "absent" };
 
-/** A decision that the run accepted: a gate, or an outcome reconciled as happened (`confirmed`) or not (`repeated`). */
-export type Decided = "approved" | "denied" | "confirmed" | "repeated";
+/**
+ * What the run accepted: a decision about a gate, an answer or event that a call waits for, or an outcome reconciled as
+ * happened (`confirmed`) or not (`repeated`).
+ */
+export type Decided = "approved" | "denied" | "answered" | "confirmed" | "repeated";
 
 export interface Operator {
   /** The name in the records of the run. */
@@ -21,6 +28,10 @@ export interface Operator {
   readonly decide: (gate: OpenGate) => "approve" | "deny" | null;
   /** The outcome of a call; null if the operator cannot know it. */
   readonly truth: (call: UnknownCall) => Truth | null;
+  /** The answer to a question, or the detail of an event; undefined: nothing comes. */
+  readonly input: (wait: OpenWait) => Json | undefined;
+  /** The code of the agent, with which the answers are checked; null: it is not here. */
+  readonly agent: Agent | null;
 }
 
 export interface Answers {
@@ -28,11 +39,13 @@ export interface Answers {
   readonly decided: readonly Decided[];
   /** The calls of which the operator does not know the outcome. */
   readonly unanswered: readonly UnknownCall[];
+  /** The calls that wait, and for which nothing comes. */
+  readonly waiting: readonly OpenWait[];
   /** When the operator may say of a call that it did not happen, epoch milliseconds; null if no call waits for that. */
   readonly askFrom: number | null;
 }
 
-/** Decides about all open gates and unknown outcomes of a run. */
+/** Decides about all open gates and unknown outcomes of a run, and gives what its calls wait for. */
 export async function answer(world: World, run: string, { by, ...operator }: Operator): Promise<Answers> {
   const shown = await show(world, run);
   const decided: Decided[] = [];
@@ -59,5 +72,39 @@ export async function answer(world: World, run: string, { by, ...operator }: Ope
     const outcome = await reconcile(world, { run, call: call.call, as, result, by, note: null });
     if (outcome.kind === "accepted") decided.push(as === "succeeded" ? "confirmed" : "repeated");
   }
-  return { decided, unanswered, askFrom: early.length === 0 ? null : Math.min(...early) };
+  const waiting = await giveInputs(world, { run, by, operator, waits: shown?.waits ?? [], decided });
+  return { decided, unanswered, waiting, askFrom: early.length === 0 ? null : Math.min(...early) };
+}
+
+/** Gives each call what it waits for. Returns the calls for which nothing comes. */
+async function giveInputs(
+  world: World,
+  of: {
+    readonly run: string;
+    readonly by: string;
+    readonly operator: Pick<Operator, "input" | "agent">;
+    readonly waits: readonly OpenWait[];
+    readonly decided: Decided[];
+  },
+): Promise<readonly OpenWait[]> {
+  const { run, by, operator, waits, decided } = of;
+  const waiting: OpenWait[] = [];
+  for (const wait of waits.filter(({ answered }) => !answered)) {
+    const given = wait.for === "time" ? undefined : operator.input(wait);
+    if (given === undefined) {
+      waiting.push(wait);
+      continue;
+    }
+    const { call, asked } = wait;
+    const said = { run, by, agent: operator.agent };
+    const outcome =
+      wait.for === "answer"
+        ? await answerQuestion(world, { ...said, call, result: given })
+        : await signal(world, { ...said, event: wait.event ?? "", detail: given, id: `${call}-${asked}` });
+    if (outcome.kind === "accepted") decided.push("answered");
+    if (outcome.kind === "answerInvalid" || outcome.kind === "detailInvalid") {
+      throw new Error(`what was given to ${wait.tool} (${call}) does not fit: ${outcome.why}`);
+    }
+  }
+  return waiting;
 }

@@ -17,6 +17,7 @@ import type { Status } from "../../core/phases.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import { startRun } from "../../operations/start.ts";
 import { type OpenGate, type TimelineEntry, type UnknownCall, ledger, show, timeline } from "../../operations/views.ts";
+import type { OpenWait } from "../../operations/wait-views.ts";
 import type { Agent, ModelChoice, Tool } from "../../ports/agent.ts";
 import { limitsFor } from "../../protocol/limits.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
@@ -44,6 +45,11 @@ export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
   readonly killAt?: KillPoint | readonly KillPoint[];
   /** Decides about a gate. Default: every call is approved, and more budget is denied. */
   readonly decide?: (gate: OpenGate) => "approve" | "deny";
+  /**
+   * Gives what a call waits for: the answer to a question (`askHuman`), or the detail of an event (`waitFor`). Undefined:
+   * nothing comes, and time passes until the limit of the wait. Default: nothing comes. Sleeps take no time.
+   */
+  readonly answer?: (wait: OpenWait) => Json | undefined;
   /** Says what became of a call. Default: what the services know about its key. Null: that cannot be known. */
   readonly reconcile?: (call: UnknownCall) => Truth | null;
 }
@@ -187,20 +193,23 @@ class Course {
     const rows = [...this.#world.store.rows.values()].filter(needsOperator);
     const times: number[] = [];
     for (const row of rows) {
-      const { decided, unanswered, askFrom } = await answer(this.#world, row.run, this.#operator());
+      const agent = this.#agents.get(row.agent)?.agent ?? null;
+      const { decided, unanswered, waiting, askFrom } = await answer(this.#world, row.run, this.#operator(agent));
       this.#decided.push(...decided);
       if (decided.length > 0) return;
       if (askFrom !== null) times.push(askFrom);
       for (const call of unanswered) throw noTruth(call);
+      for (const wait of waiting) if (wait.until === null) throw noInput(wait);
     }
     const next = Math.min(this.#world.chain.next() ?? Infinity, ...times);
     if (next === Infinity) throw new Error(`run ${run} is ${status}, and nothing continues it`);
     this.#clock.moveTo(Math.max(next, this.#clock.now()));
   }
 
-  #operator(): Operator {
+  #operator(agent: Agent | null): Operator {
     const { decide = ({ call }) => (call === BUDGET ? "deny" : "approve"), reconcile } = this.#options;
-    return { by: "test", decide, truth: reconcile ?? ((call) => this.#truthOf(call)) };
+    const { answer: input = () => undefined } = this.#options;
+    return { by: "test", agent, decide, input, truth: reconcile ?? ((call) => this.#truthOf(call)) };
   }
 
   #truthOf({ key }: UnknownCall): Truth | null {
@@ -240,6 +249,14 @@ function noTruth({ call, tool, key }: UnknownCall): assert.AssertionError {
   const message =
     `the outcome of call ${call} of ${tool} is unknown, and the run waits for an operator: ` +
     `pass the service that it calls, or reconcile: (call) => ({ kind: "happened", result }). Its key is ${key}`;
+  return new assert.AssertionError({ message });
+}
+
+function noInput({ call, tool, for: what, event }: OpenWait): assert.AssertionError {
+  const waits = what === "answer" ? "for a human's answer" : `for event ${event ?? ""}`;
+  const message =
+    `call ${call} of ${tool} waits ${waits} without a limit: ` +
+    `pass answer: ({ tool, args }) => (tool === "${tool}" ? VALUE : undefined)`;
   return new assert.AssertionError({ message });
 }
 

@@ -141,10 +141,11 @@ test.each([
   expect(countsOf(record)).toEqual(names);
 });
 
-test("a run that waits for its children does not count as one that waits for a human", () => {
+test("a run that waits for its children, an event or a time does not count as one that waits for a human", () => {
   const changed = (phase: string) =>
     ({ at: 1, run: "lane-x", level: "trace", what: "StatusChanged", detail: { to: "waiting", phase } }) as const;
   expect(countsOf(changed("AwaitingChildren"))).toEqual([]);
+  expect(countsOf(changed("ExecutingTools"))).toEqual([]);
   expect(countsOf(changed("AwaitingApproval"))).toEqual(["RunsWaiting"]);
 });
 

@@ -252,7 +252,7 @@ describe("commands", () => {
   test("approvals shows all other waiting gates and names the run that it could not read", async () => {
     const { dir, poison } = await damagedStore();
     const { exit, out, err } = await runCli(dir, "approvals");
-    expect([exit, out]).toEqual([0, "no call waits for approval\n"]);
+    expect([exit, out]).toEqual([0, "no call waits for an approval or an answer\n"]);
     expect(err).toContain(`run ${poison} cannot be read`);
   });
 });

@@ -15,6 +15,7 @@ import { initialState } from "../../../src/engine/context/new-run.ts";
 import { ACCEPTS } from "../../../src/core/accepts.ts";
 import { foldAll } from "../../../src/core/transition.ts";
 import { childEvent, dispatched } from "../states/child-events.ts";
+import { inputIgnored, inputRefused, waitBegun } from "../states/wait-events.ts";
 
 export const AT = 1_700_000_000_000;
 export const RUN = `local-${"a".repeat(26)}`;
@@ -271,7 +272,7 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     HumanApprovalReceived: approved(isMany ? "c5" : phase === "AwaitingReconcile" ? "c2" : "c1"),
     DecisionIgnored: { kind: "DecisionIgnored", at: AT, gate: "c1-gate", as: "approve", by: "ada", why: "it ended" },
     ToolInvoked: invoked("c2"),
-    ToolResultRecorded: resulted("c3"),
+    ToolResultRecorded: resulted(phase === "ExecutingTools" ? "c3" : "c8"),
     ToolCompensated: {
       kind: "ToolCompensated",
       at: AT,
@@ -282,6 +283,9 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ToolOutcomeUnknown: outcomeLost(isMany ? "c3" : phase === "AwaitingApproval" ? "c2" : "c1"),
     ToolResultReconciled: reconciled(unknown),
     MessageAbsorbed: answerTaken(unknown),
+    WaitBegun: waitBegun("c2"),
+    InputRefused: inputRefused("c8"),
+    InputIgnored: inputIgnored,
     ChildDispatched: dispatched("c2"),
     ChildStarted: childEvent("ChildStarted"),
     ChildSuperseded: childEvent("ChildSuperseded"),

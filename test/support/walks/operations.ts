@@ -36,6 +36,7 @@ import { failedEnd, failureIn } from "./redrives.ts";
 import { finished, sections } from "./topology-operations.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
 import { type ChildCommand, childMoves, dispatchOf, isOfChildren } from "./child-operations.ts";
+import { type WaitCommand, isOfWaits, waitMoves, waitOf } from "./wait-operations.ts";
 import { type SagaCommand, isOfSaga, undoOutcomes, undoEvents } from "./compensations.ts";
 
 export function operationsFor(command: Command, state: State, view: View): readonly WalkOperation[] {
@@ -45,6 +46,7 @@ export function operationsFor(command: Command, state: State, view: View): reado
     return Array.from({ length: 4 }, () => ways).flat();
   }
   if (isOfChildren(command)) return childMoves(command, state, view);
+  if (isOfWaits(command)) return waitMoves(command, state);
   return runnerOperations(command, state, view);
 }
 
@@ -76,7 +78,7 @@ const probeOperations = (call: string, view: View): readonly WalkOperation[] => 
 ];
 
 function runnerOperations(
-  command: Exclude<Command, SagaCommand | ChildCommand>,
+  command: Exclude<Command, SagaCommand | ChildCommand | WaitCommand>,
   state: State,
   view: View,
 ): readonly WalkOperation[] {
@@ -182,9 +184,10 @@ function found(state: State): readonly WalkOperation[] {
 const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
   state.open
     .filter(
-      ({ status, releasedBy, probeAt, tries, undoes, child }) =>
+      ({ status, releasedBy, probeAt, tries, undoes, child, wait }) =>
         undoes === undefined &&
         child === undefined &&
+        wait === undefined &&
         status === "started" &&
         releasedBy === epoch &&
         !probeAt &&
@@ -255,7 +258,10 @@ function intentsOf(call: string, state: State, view: View): readonly WalkOperati
     ...(mayGate ? [operation(intended(call, "unsafe"), gatedUntil(call, view.now + 40))] : []),
     ...(isJudged || waitsFirst(call, state)
       ? []
-      : [operation(intended(call, "keyed"), dispatchOf(call, 1, state, view), debit(0, 1))]),
+      : [
+          operation(intended(call, "keyed"), dispatchOf(call, 1, state, view), debit(0, 1)),
+          { events: (_: number, pick: number) => [intended(call, "none"), waitOf(call, view, pick), debit(0, 1)] },
+        ]),
     ...(isNew ? [operation({ ...resulted(call, "refused"), outcome: "failed" } as Event)] : []),
   ];
 }

@@ -10,6 +10,7 @@ import { childAsides } from "./child-operations.ts";
 import { undoRequests } from "./compensations.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { failureIn } from "./redrives.ts";
+import { inputAsides } from "./wait-operations.ts";
 import { acceptUpgradeOperations } from "./upgrades.ts";
 
 /** The operations that are possible whatever is outstanding. */
@@ -31,6 +32,7 @@ export function operatorOperations(state: State, { pause }: View): readonly Walk
       ],
     },
     ...childAsides(state),
+    ...inputAsides(state),
     ...(state.messages.length % 8 === 5 ? [operation(ignored)] : []),
     { events: () => [], asks: { pause: !pause } },
     ...undoRequests(state),

@@ -1,0 +1,125 @@
+/**
+ * Waits as changes of the state: calls that wait for an answer, an event or a time. The first answer to a question
+ * counts. An event ends one wait. One that comes before its wait is kept, and the wait finds it. Used by
+ * `transition.ts`, which maps each event to its change.
+ */
+import { ensure } from "../ensure.ts";
+import type { EventOf } from "../event.ts";
+import { BOUNDS } from "../limits.ts";
+import { inline } from "../message.ts";
+import { PHASES, type Status } from "../phases.ts";
+import type { OpenCall, State } from "../state.ts";
+import type { AnswerGiven, EventSignalled, Wait } from "../wait.ts";
+import { afterCalls, isNext, settleCall, updateCall, waitsForEarlierCall, waitsOutside } from "./open-calls.ts";
+
+/** The call waits from here on. It takes an event of its name that came before. */
+export function beginWait(state: State, { call, epoch, wait, at }: EventOf<"WaitBegun">): State {
+  const begun = updateCall(state, call, (open) => {
+    ensure(open.intent !== null && isNext(open), `call ${call} is ${open.status}, and cannot begin to wait`);
+    ensure(!waitsForEarlierCall(state.open, open), `call ${call} waits for an earlier call`);
+    return { ...open, status: "started", releasedBy: epoch, wait: { ...wait, from: at, asked: 1 } };
+  });
+  return afterCalls(wait.for === "event" ? takeKept({ ...begun, signals: begun.signals ?? [] }, call) : begun);
+}
+
+/** Gives the call the oldest kept event that it waits for. */
+function takeKept(state: State, call: string): State {
+  const { signals = [] } = state;
+  const waits = state.open.find((open) => open.call === call)?.wait;
+  const found = signals.find(({ event }) => event === waits?.event);
+  if (found === undefined) return state;
+  const { event: _, ...given } = found;
+  const without = { ...state, signals: signals.filter((each) => each !== found) };
+  return updateCall(without, call, (open) => withWait(open, (wait) => ({ ...wait, given })));
+}
+
+/** The first answer counts, and only an answer to the question that is open. */
+export function takeAnswer(state: State, body: AnswerGiven): State {
+  if (reasonToIgnore(state, body) !== null) return state;
+  const { kind: _, call, asked: _asked, ...given } = body;
+  return updateCall(state, call, (open) => withWait(open, (wait) => ({ ...wait, given })));
+}
+
+const isQuestion = ({ wait }: OpenCall, asked: number): boolean =>
+  wait?.for === "answer" && wait.asked === asked && wait.given === undefined;
+
+/** The call that has waited longest for the event gets it. Otherwise the event is kept, if there is room. */
+export function takeSignal(state: State, body: EventSignalled): State {
+  if (reasonToIgnore(state, body) !== null) return state;
+  const { kind: _, ...signal } = body;
+  const { event, ...given } = signal;
+  const found = state.open.find(({ wait }) => wait?.event === event && wait.given === undefined);
+  if (found !== undefined) {
+    return updateCall(state, found.call, (open) => withWait(open, (wait) => ({ ...wait, given })));
+  }
+  return { ...state, signals: [...(state.signals ?? []), signal] };
+}
+
+/** Only a run whose agent can wait for events keeps one that comes early, and only a bounded number of them. */
+const mayKeep = ({ signals }: State): boolean => signals !== undefined && signals.length < BOUNDS.signalsMax;
+
+/** Why an answer or event that came has no effect; null: it has one, or it is kept. */
+export function reasonToIgnore(state: State, body: AnswerGiven | EventSignalled): string | null {
+  if (state.ending !== null || state.saga !== undefined) return "the run is to end, and waits for nothing any more";
+  if (body.kind === "signal") {
+    if (state.open.some(({ wait }) => wait?.event === body.event && wait.given === undefined) || mayKeep(state))
+      return null;
+    return state.signals === undefined
+      ? "no tool of its agent waits for events"
+      : `${BOUNDS.signalsMax} events are kept already that no call waits for`;
+  }
+  const open = state.open.find(({ call }) => call === body.call);
+  if (open?.wait === undefined) return "its question was closed before the run read the answer";
+  return isQuestion(open, body.asked) ? null : "the question has another answer already, or was asked again";
+}
+
+/** What came does not fit: the question is open again under the next number. */
+export function refuseInput(state: State, { call, asked, why }: EventOf<"InputRefused">): State {
+  const asksAgain = updateCall(state, call, (open) =>
+    withWait(open, ({ given, ...wait }) => {
+      ensure(given !== undefined && wait.asked === asked, `call ${call} has no input for question ${asked}`);
+      return { ...wait, asked: asked + 1, refused: why };
+    }),
+  );
+  return takeKept(asksAgain, call);
+}
+
+function withWait(open: OpenCall, change: (wait: Wait) => Wait): OpenCall {
+  ensure(open.wait !== undefined, `call ${open.call} does not wait`);
+  return { ...open, wait: change(open.wait) };
+}
+
+/** Settles the calls that wait, where the run goes on without what they wait for. */
+export function settleWaits(state: State, at: number): State {
+  return state.open.filter(waitsOutside).reduce((next, { call }) => {
+    return settleCall(next, call, { outcome: "failed", value: inline(STOPPED_WAITING), at });
+  }, state);
+}
+
+const STOPPED_WAITING = "StoppedWaiting: the run has to stop, so it waits no longer";
+
+/**
+ * The wait of a redriven run. What came before the end was reported as ignored, so it is asked for again. A limit that
+ * passed while the run had ended begins anew.
+ */
+export function waitAgain(open: OpenCall, at: number): OpenCall {
+  const { wait } = open;
+  if (wait === undefined || wait.for === "time") return open;
+  const { given, ...rest } = wait;
+  const again = given === undefined ? wait : { ...rest, asked: wait.asked + 1 };
+  const { from, until } = again;
+  return { ...open, wait: until === null || until > at ? again : { ...again, from: at, until: at + (until - from) } };
+}
+
+/** Something outside the run can end one of its waits at any moment, so it has to be woken for it. */
+export const waitsForInput = ({ open }: State): boolean =>
+  open.some((call) => waitsOutside(call) && call.wait?.for !== "time");
+
+/** The status of the run. The phase decides it, except that a run whose calls all wait is not running. */
+export function statusOf({ phase, open }: Pick<State, "phase" | "open">): Status {
+  const isWaiting =
+    phase === "ExecutingTools" &&
+    open.some(waitsOutside) &&
+    open.every((call) => waitsOutside(call) || waitsForEarlierCall(open, call));
+  return isWaiting ? "waiting" : PHASES[phase].status;
+}

@@ -1,0 +1,25 @@
+/** The view of the code that a run waits for: a version, its agent, or tools. */
+import { lacksTool } from "../core/outstanding.ts";
+import { upgradesOf } from "../core/policy/upgrades.ts";
+import type { State } from "../core/state.ts";
+import { upgradeId } from "../protocol/ids.ts";
+
+/** The code that a run waits for. */
+export type WaitsFor =
+  /** An operator has to accept version `to`. `accepted`: an operator has, and the next beat will see it. */
+  | { readonly kind: "upgrade"; readonly from: string; readonly to: string; readonly accepted: boolean }
+  /** The agent cannot be loaded. */
+  | { readonly kind: "agent"; readonly why: string }
+  /** The agent has no tools for open calls any more. */
+  | { readonly kind: "tools"; readonly tools: readonly string[] };
+
+export function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFor | null {
+  const { lack, accepted, asked } = upgradesOf(state);
+  if (lack?.kind === "upgrade") {
+    const { to } = lack;
+    return { kind: "upgrade", from: state.agentVersion, to, accepted: accepted?.to === to || isSent(upgradeId(asked)) };
+  }
+  if (lack !== null) return lack;
+  const tools = state.open.filter(lacksTool).map(({ tool }) => tool);
+  return tools.length === 0 ? null : { kind: "tools", tools: [...new Set(tools)] };
+}

@@ -1,0 +1,82 @@
+/**
+ * Signals an event to a run. A call that waits for it (`waitFor`) gets it. An event that comes before such a call is
+ * kept, and the call finds it.
+ */
+import { SIZES } from "../codec/limits.ts";
+import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
+import { bounded } from "../codec/value.ts";
+import { endBeforeDecision } from "../core/calls/ignored-decisions.ts";
+import { reasonToIgnore } from "../core/calls/waits.ts";
+import { isEventName } from "../core/ids.ts";
+import type { Json } from "../core/json.ts";
+import { signalId } from "../protocol/ids.ts";
+import { hasEnded } from "../protocol/row.ts";
+import type { Agent } from "../ports/agent.ts";
+import type { World } from "../ports/world.ts";
+import { senderOf } from "../engine/context/inbox.ts";
+import { toolFor } from "../engine/tools/tools.ts";
+import { readInput } from "../engine/tools/waits.ts";
+import { loadAfterRedrive } from "../history/after-redrive.ts";
+import { learnSecrets, redactionIn } from "../history/secrets.ts";
+import { keepValue } from "../history/write-objects.ts";
+import { SECRET } from "./answer.ts";
+import { type Gone, checkThenDeliver } from "./look-then-deliver.ts";
+import { messageIdOf } from "./steer.ts";
+
+/** What the operation can learn about an event. */
+export type Signalled =
+  /** `call`: the call that waits for it; null: it is kept until a call waits for it. */
+  | { readonly kind: "accepted"; readonly call: string | null }
+  /** The event with this ID was signalled before. */
+  | { readonly kind: "duplicate" }
+  /** The ID belongs to another event, or to one with other detail. */
+  | { readonly kind: "conflict" }
+  /** The run takes no such event, or none now. */
+  | { readonly kind: "refused"; readonly why: string }
+  /** The detail does not fit what the call asks for. */
+  | { readonly kind: "detailInvalid"; readonly why: string }
+  | Gone;
+
+interface Said {
+  readonly run: string;
+  readonly event: string;
+  readonly detail: Json;
+  /** The same ID twice is one event. */
+  readonly id: string;
+  readonly by: string;
+  /** The agent's code, if the sender has it. */
+  readonly agent: Agent | null;
+}
+
+export function signal(world: World, said: Said): Promise<Signalled> {
+  return checkThenDeliver<Signalled>(world, said.run, async (row) => {
+    const { event, detail, agent } = said;
+    const wrong = await wrongWith(world, said);
+    if (wrong !== null) return { kind: "refused", why: wrong };
+    const state = await loadAfterRedrive(world, row);
+    const by = senderOf(said.by);
+    const found = state.open.find(({ wait }) => wait?.event === event && wait.given === undefined);
+    const read = readInput(agent === null || found === undefined ? null : toolFor(agent, found), detail);
+    if (!read.ok) return { kind: "detailInvalid", why: bounded(read.why) };
+    const value = await keepValue(world, row, { json: detail, inlineMax: SIZES.inputInlineBytesMax });
+    const body = { kind: "signal", event, value, by } as const;
+    const why = hasEnded(row) ? null : (endBeforeDecision(state, row) ?? reasonToIgnore(state, body));
+    if (why !== null) return { kind: "refused", why };
+    return {
+      kind: "send",
+      id: signalId(messageIdOf(world, said.id)),
+      body,
+      onDelivered: () => ({ kind: "accepted", call: found?.call ?? null }),
+      onDuplicate: () => ({ kind: "duplicate" }),
+      onConflict: () => ({ kind: "conflict" }),
+    };
+  });
+}
+
+async function wrongWith(world: World, { event, detail }: Said): Promise<string | null> {
+  if (!isEventName(event)) return "the name of an event is 1 to 64 letters, digits and . _ : -";
+  if (isTooDeep(detail)) return TOO_DEEP;
+  await learnSecrets(world);
+  const redaction = redactionIn(world);
+  return redaction.text(event) === event && redaction.json(detail) === detail ? null : SECRET;
+}

@@ -1,0 +1,48 @@
+/** The view of the calls of a run that wait for an answer, an event or a time. */
+import { waitsOutside } from "../core/calls/open-calls.ts";
+import { argsOf } from "../core/calls/ledger.ts";
+import type { Json } from "../core/json.ts";
+import type { Value } from "../core/message.ts";
+import type { State } from "../core/state.ts";
+import type { AtLimit, WaitKind } from "../core/wait.ts";
+import { answerId } from "../protocol/ids.ts";
+
+/** A call that waits, with what it asks for. Times are epoch milliseconds. */
+export interface OpenWait {
+  readonly call: string;
+  readonly tool: string;
+  readonly for: WaitKind;
+  /** The name of the event; null where it waits for none. */
+  readonly event: string | null;
+  /** The arguments of the call, such as the question. */
+  readonly args: Json;
+  /** What fits, as JSON Schema; null where that is not recorded. */
+  readonly schema: Json;
+  /** When the wait ends without it; null: as long as a run may wait. */
+  readonly until: number | null;
+  readonly atLimit: AtLimit["kind"];
+  /** The number of the question: it is asked again where what came does not fit. */
+  readonly asked: number;
+  /** Why what came last does not fit; null if nothing was refused. */
+  readonly refused: string | null;
+  /** What it waits for has come. Also true for an answer that is still in the inbox. */
+  readonly answered: boolean;
+}
+
+/** The waits of the state. `isSent`: whether the inbox holds a message with this ID. */
+export function openWaits(
+  state: State,
+  of: { readonly json: (value: Value) => Promise<Json>; readonly isSent: (id: string) => boolean },
+): Promise<readonly OpenWait[]> {
+  const waits = state.open.flatMap(({ wait, ...open }) =>
+    wait === undefined || !waitsOutside({ ...open, wait }) ? [] : [{ ...open, wait }],
+  );
+  return Promise.all(
+    waits.map(async ({ call, tool, wait }): Promise<OpenWait> => {
+      const { event = null, schema = null, until, atLimit, asked, given, refused = null } = wait;
+      const answered = given !== undefined || (wait.for === "answer" && of.isSent(answerId(call, asked)));
+      const args = await of.json(argsOf(state, call));
+      return { call, tool, for: wait.for, event, args, schema, until, atLimit: atLimit.kind, asked, refused, answered };
+    }),
+  );
+}

@@ -1,0 +1,86 @@
+/** The moves of an invocation whose calls wait, and what comes from outside; see `operations.ts`. */
+import type { Event } from "../../../src/core/event.ts";
+import { reasonToIgnore } from "../../../src/core/calls/waits.ts";
+import { inline } from "../../../src/core/message.ts";
+import type { Command, View } from "../../../src/core/outstanding.ts";
+import type { State } from "../../../src/core/state.ts";
+import type { AtLimit, WaitTerms } from "../../../src/core/wait.ts";
+import { AT, FAILURE, decided, resulted } from "../states/states-and-events.ts";
+import { type WalkOperation, operation } from "./operation.ts";
+
+export type WaitCommand = Extract<Command, { readonly kind: "takeInputs" | "endWait" }>;
+
+export const isOfWaits = (command: Command): command is WaitCommand =>
+  command.kind === "takeInputs" || command.kind === "endWait";
+
+/** The call begins to wait. */
+export const waitOf = (call: string, view: View, pick: number): Event => {
+  const all = TERMS(view.now);
+  return { kind: "WaitBegun", at: AT, call, epoch: view.epoch, wait: all[pick % all.length] as WaitTerms };
+};
+
+const TERMS = (now: number): readonly WaitTerms[] => [
+  { for: "answer", until: now + 50, atLimit: { kind: "take", value: inline("no") } },
+  { for: "answer", until: null, atLimit: { kind: "tell" } },
+  { for: "event", event: "paid", until: now + 90, atLimit: { kind: "fail" } },
+  { for: "event", event: "shipped", until: null, atLimit: { kind: "tell" }, schema: { type: "string" } },
+  { for: "time", until: now + 40, atLimit: { kind: "tell" } },
+];
+
+export function waitMoves(command: WaitCommand, state: State): readonly WalkOperation[] {
+  if (command.kind === "endWait") return [{ performs: true, events: () => limitOf(command.call, state) }];
+  return command.calls.flatMap((call): WalkOperation[] => {
+    const wait = state.open.find((open) => open.call === call)?.wait;
+    if (wait?.given === undefined) return [];
+    const { asked, given } = wait;
+    return [
+      { events: (size) => [resulted(call, "x".repeat(size))] },
+      operation({ kind: "InputRefused", at: AT, call, asked, by: given.by, why: "it does not fit" }),
+    ];
+  });
+}
+
+function limitOf(call: string, state: State): readonly Event[] {
+  const atLimit: AtLimit["kind"] = state.open.find((open) => open.call === call)?.wait?.atLimit.kind ?? "tell";
+  const failed = { ...resulted(call, "nothing came"), outcome: "failed" } as Event;
+  if (atLimit === "fail") return [failed, decided({ kind: "abort", failure: FAILURE })];
+  return [atLimit === "take" ? resulted(call, "no") : failed];
+}
+
+/** Answers and events come in any order, at any time, also late ones and those that nothing waits for. */
+export function inputAsides(state: State): readonly WalkOperation[] {
+  const asked = state.open.flatMap(({ call, wait }) => (wait?.for === "answer" ? [{ call, asked: wait.asked }] : []));
+  const late = state.messages.length % 7 === 2 ? [{ call: "c1", asked: 1 }] : [];
+  return [
+    ...[...asked, ...asked, ...late].map((each): WalkOperation => ({
+      events: (_, pick) => answered(state, each, pick),
+    })),
+    ...(state.signals === undefined && state.messages.length % 7 !== 4
+      ? []
+      : [{ events: (_: number, pick: number) => signalled(state, pick) }]),
+  ];
+}
+
+function answered(state: State, of: { readonly call: string; readonly asked: number }, pick: number): readonly Event[] {
+  // Now and then the answer is to an earlier question.
+  const asked = pick % 6 === 0 ? Math.max(0, of.asked - 1) : of.asked;
+  const body = { kind: "answer", call: of.call, asked, value: inline(pick), by: "ada" } as const;
+  return taken(state, `answer#${of.call}#${asked}`, body);
+}
+
+function signalled(state: State, pick: number): readonly Event[] {
+  const event = pick % 3 === 0 ? "shipped" : "paid";
+  return taken(state, "signal#", { kind: "signal", event, value: inline(pick), by: "shop" });
+}
+
+function taken(state: State, name: string, body: Parameters<typeof reasonToIgnore>[1]): readonly Event[] {
+  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `${name}#${index}`);
+  const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
+  const why = reasonToIgnore(state, body);
+  const what =
+    body.kind === "answer" ? { for: body.kind, name: body.call } : { for: "event" as const, name: body.event };
+  return [
+    { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body },
+    ...(why === null ? [] : [{ kind: "InputIgnored", at: AT, ...what, by: body.by, why } as const]),
+  ];
+}
