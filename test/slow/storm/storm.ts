@@ -1,9 +1,11 @@
 /**
  * A storm: many runs at once on one store, and its supervisor is killed (SIGKILL) again and again at random moments, each
- * time followed by a new one. The moments are drawn from a seed, as a number of beats done and a delay after it, so that
- * every kill hits runs in flight, however fast the machine is.
+ * time followed by a new one. The moments are drawn from a seed, as a number of effects done and a delay after it, so
+ * that every kill hits runs in flight, however fast the machine is. Effects are counted by the external service, because
+ * a kill hides the answers that its supervisor has not read.
  */
 import { setTimeout as elapse } from "node:timers/promises";
+import type { ExternalService } from "../../support/processes/external-service.ts";
 import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
 import { type EffectsTask } from "../../support/processes/effects-agent.ts";
 import {
@@ -22,8 +24,8 @@ export interface StormOptions {
 }
 
 export interface Kill {
-  /** Beats that had been answered in this storm, all supervisors together. */
-  readonly beats: number;
+  /** Effects that were done. */
+  readonly effects: number;
   /** Runs that had not ended. */
   readonly open: number;
 }
@@ -46,19 +48,18 @@ export interface Storm {
 
 /** For people. */
 export function inWords({ tookMs, kills, beats, takeovers, requests, effects, left }: Storm): string {
-  const moments = kills.map((kill) => `${kill.beats} (${kill.open})`).join(", ");
+  const moments = kills.map((kill) => `${kill.effects} (${kill.open})`).join(", ");
   return [
-    `supervisor killed ${kills.length} times; beats done by then (runs open): ${moments}`,
+    `supervisor killed ${kills.length} times; effects done by then (runs open): ${moments}`,
     `${(tookMs / 1_000).toFixed(1)} s, ${beats} beats answered, ${takeovers} dead owners overtaken`,
     `${requests} requests for ${effects} effects; ${left} processes left`,
   ].join("\n");
 }
 
 const STEPS: EffectsTask["steps"] = ["book", "book"];
-const BEATS = STEPS.length + 1;
 /** A kill finds a process waiting for the model or for the external service, and not only between two beats. */
 const PACE_MS = 8;
-/** Few at once: a kill hides the answers of the beats that are out, and the storm goes by the number of answers. */
+/** Few at once, so that a kill leaves many runs open. */
 const AT_WORK = { workers: 4, beatsPerWorker: 2 };
 const WITHIN_MS = 110_000;
 /** Of a kill, after the beat that it waits for: about what a beat or the start of a supervisor takes. */
@@ -72,7 +73,7 @@ export async function storm(harness: ProcessHarness, options: StormOptions): Pro
     started.push({ run: (await startEffectsRun(harness, errand)).run, errand });
   }
   const begun = performance.now();
-  const { supervisors, kills } = await killAgainAndAgain(harness, options);
+  const { supervisors, kills } = await killAgainAndAgain(harness, side, options);
   await eventually("every run has ended", async () => (await openRuns(harness, options.runs)) === 0, WITHIN_MS);
   const last = supervisors.at(-1) as SupervisorProcess;
   // A process of the one before may have done the last beat, while this one still begins and would not hear us.
@@ -90,21 +91,25 @@ export async function storm(harness: ProcessHarness, options: StormOptions): Pro
   };
 }
 
-async function killAgainAndAgain(harness: ProcessHarness, { seed, runs, kills: times }: StormOptions) {
+async function killAgainAndAgain(
+  harness: ProcessHarness,
+  side: ExternalService,
+  { seed, runs, kills: times }: StormOptions,
+) {
   const chance = seededChoices(seed);
   const draws = Array.from({ length: times }, () => ({
     // The last tenth is left alone: nothing would be in flight any more.
-    beats: chance.below(Math.floor(runs * BEATS * 0.9)),
+    effects: chance.below(Math.floor(runs * STEPS.length * 0.9)),
     delayMs: chance.below(DELAY_MS_MAX),
   }));
   const supervisors = [startSupervisorProcess(harness, AT_WORK)];
   const kills: Kill[] = [];
-  for (const draw of draws.toSorted((one, other) => one.beats - other.beats)) {
+  for (const draw of draws.toSorted((one, other) => one.effects - other.effects)) {
     const current = supervisors.at(-1) as SupervisorProcess;
-    const isTime = (): boolean => hasStore(current) && beatsOf(supervisors) >= draw.beats;
-    await eventually(`${draw.beats} beats are done`, isTime, WITHIN_MS);
+    const isTime = (): boolean => hasStore(current) && side.effects().length >= draw.effects;
+    await eventually(`${draw.effects} effects are done`, isTime, WITHIN_MS);
     await elapse(draw.delayMs);
-    kills.push({ beats: beatsOf(supervisors), open: await openRuns(harness, runs) });
+    kills.push({ effects: side.effects().length, open: await openRuns(harness, runs) });
     await current.kill("SIGKILL");
     supervisors.push(startSupervisorProcess(harness, AT_WORK));
   }
