@@ -21,12 +21,13 @@ test("loses no run and takes no step twice where Lambda, the table and Step Func
 });
 
 test("carries as many beats in a second as the concurrency of Lambda divided by the length of a beat", async () => {
-  const { beatsPerSecond, violations } = await simulateAccount({ ...SMALL, quotas: { lambdaConcurrency: 30 } });
+  const { beatsPerSecondAtPeak, violations } = await simulateAccount({ ...SMALL, quotas: { lambdaConcurrency: 30 } });
 
   // A beat takes 2.8 s for the model, 0.2 s for the tool, and some 0.2 s for cairn.
   expect(violations).toEqual([]);
-  expect(beatsPerSecond).toBeGreaterThan(30 / 3.2 / 2);
-  expect(beatsPerSecond).toBeLessThan(30 / 3);
+  // Ten seconds of them, since the average has the random pauses of runs whose call was turned away last.
+  expect(beatsPerSecondAtPeak).toBeGreaterThan(0.9 * (30 / 3.2));
+  expect(beatsPerSecondAtPeak).toBeLessThan(1.1 * (30 / 3));
 });
 
 test("finds steps that were taken twice when the table evaluates no condition", async () => {
