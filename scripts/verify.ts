@@ -54,6 +54,7 @@ const CRASHES: readonly Step[] = [
   crash("crashes and zombies"),
   crash("crashes and zombies, stopping", "--stops"),
   crash("crashes and zombies, compacting", "--compacts"),
+  crash("crashes and zombies, waiting", "--waits"),
   crash("crashes and zombies, dialled", "--dialled", "1"),
   // Each zombie of a recovery takes as long as its whole scene, so these are samples.
   ...["rollback", "replan", "round", "cap"].map((scene) =>

@@ -6,7 +6,6 @@ import { modelOf } from "../../../src/providers/model.ts";
 import type { Grant } from "../../../src/core/policy/budget.ts";
 import { extensionOf } from "../../../src/core/policy/extension.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
-import type { OpenCall } from "../../../src/core/state.ts";
 import type { TaskResult } from "../../../src/protocol/chain.ts";
 import type { Incarnation } from "../../../src/protocol/row.ts";
 import type { RunTask } from "../../../src/ports/tasks.ts";
@@ -24,10 +23,10 @@ import { Actor } from "./actor.ts";
 import { HourOutage } from "./hour-outage.ts";
 import type { Plan, Point } from "./plan.ts";
 import { CANCELLED_AT } from "./saga-scenario.ts";
-import type { Gate, Services } from "./scenario.ts";
+import { type Gate, type Services, BEAT_MS } from "./scenario.ts";
 import { servicesOf } from "./scenes.ts";
+import { giveInput } from "./wait-scenario.ts";
 
-export const BEAT_MS = 3_000;
 const AMBIGUOUS: unknown = { kind: "ambiguous", why: "no answer" };
 
 export class CrashHarness {
@@ -259,6 +258,7 @@ export class CrashHarness {
     const { state } = await load(this.world.objects, row, new SegmentCache());
     const { lack, asked } = upgradesOf(state);
     if (lack?.kind === "upgrade" && !this.#said.has(`upgrade ${asked}`)) return this.#accept(run, asked);
+    if (await giveInput({ run, state, said: this.#said, act: (work) => this.#outsider(work) })) return true;
     const gate = state.open.find((call) => call.gate !== null && call.gate.decision === null)?.gate?.gate;
     if (gate !== undefined && !this.#said.has(gate)) return this.#approve(run, gate);
     const asks = extensionOf(state).gate;
@@ -266,8 +266,8 @@ export class CrashHarness {
       return this.#approve(run, asks.gate, { toolCalls: 3 });
     }
     // Where a policy says what follows, nobody comes.
-    const isAsked = (each: OpenCall): boolean => each.status === "unknown" && (each.otherwise ?? "ask") === "ask";
-    const open = state.open.find((each) => each.answer === null && isAsked(each));
+    const unknown = state.open.filter(({ status, otherwise = "ask" }) => status === "unknown" && otherwise === "ask");
+    const open = unknown.find((each) => each.answer === null);
     if (open?.intent == null || this.#said.has(`${open.call} ${open.asked}`)) return false;
     const { key } = open.intent;
     const as = this.outside.effects.some((effect) => effect.key === key) ? ("succeeded" as const) : ("retry" as const);

@@ -26,7 +26,7 @@ export interface Enumerated {
 
 interface Options extends Pick<
   Plan,
-  "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga" | "recovers" | "forgets"
+  "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga" | "recovers" | "forgets" | "waits"
 > {
   /** One violation is enough. */
   readonly stopAtFirst?: boolean;
@@ -85,17 +85,18 @@ const faultsIn = ({ points }: PlayedHistory, from = 0): readonly Fault[] =>
   points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
 
 /** Which scene it is; played so it meets no fault. */
-const scenarioOf = ({ stops = false, compacts = false, dialled, saga, recovers }: Options): Plan => ({
-  ...{ stops, compacts },
+const scenarioOf = ({ stops = false, compacts = false, dialled, saga, recovers, waits = false }: Options): Plan => ({
+  ...{ stops, compacts, waits },
   ...(dialled === undefined ? {} : { dialled }),
   ...(saga && { saga }),
   ...(recovers && { recovers }),
 });
 
-const wordsOf = ({ stops, compacts, dialled, saga, recovers }: Options): string =>
+const wordsOf = ({ stops, compacts, dialled, saga, recovers, waits }: Options): string =>
   [
     ...(stops === true ? [" --stops"] : []),
     ...(compacts === true ? [" --compacts"] : []),
+    ...(waits === true ? [" --waits"] : []),
     ...(dialled === undefined ? [] : [` --dialled ${dialled}`]),
     ...(saga === undefined ? [] : [` --saga ${saga}`]),
     ...(recovers === undefined ? [] : [` --recovers ${recovers}`]),

@@ -1,5 +1,5 @@
 /**
- * `npm run crash -- [--pairs | --outages] [--stride 40] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --dialled 1 | --saga fails | --recovers replan]`:
+ * `npm run crash -- [--pairs | --outages] [--stride 40] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --waits | --dialled 1 | --saga fails | --recovers replan]`:
  * plays the histories of the enumerations. `--stops` plays the scenario of a run that has to stop, `--compacts` that of one whose
  * context gets too long, `--dialled` that of the dial, in invocations of so many beats, `--saga` (`fails` or `cancelled`) that
  * of a run that undoes what it did, `--recovers` (`rollback`, `replan`, `round` or `cap`) that of a topology that
@@ -23,17 +23,18 @@ const { values } = parseArgs({
     outage: { type: "string" },
     stops: { type: "boolean", default: false },
     compacts: { type: "boolean", default: false },
+    waits: { type: "boolean", default: false },
     dialled: { type: "string" },
     saga: { type: "string" },
     recovers: { type: "string" },
   },
 });
 
-const { stops, compacts } = values;
+const { stops, compacts, waits } = values;
 const saga = (["fails", "cancelled"] as const).find((each) => each === values.saga);
 const recovers = RECOVERIES.find((each) => each === values.recovers);
 const scenario = {
-  ...{ stops, compacts, ...(saga && { saga }), ...(recovers && { recovers }) },
+  ...{ stops, compacts, waits, ...(saga && { saga }), ...(recovers && { recovers }) },
   ...(values.dialled === undefined ? {} : { dialled: Math.max(1, Number(values.dialled) || 1) }),
 };
 

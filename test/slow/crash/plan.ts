@@ -48,6 +48,8 @@ export interface Plan {
   readonly saga?: "fails" | "cancelled";
   /** The run recovers in its topology: one of four scenes. */
   readonly recovers?: RecoveryScene;
+  /** Its calls wait for an answer, events and a time. */
+  readonly waits?: boolean;
   /** Each process keeps the progress of the topology in memory, for those who want to see a violation. */
   readonly forgets?: boolean;
 }

@@ -11,9 +11,9 @@ import type { Row } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { type History, watchRows } from "../../simulation/history.ts";
-import { type RecordedEffect, SETTLE_MS } from "./scenario.ts";
+import { BEAT_MS, type RecordedEffect, SETTLE_MS } from "./scenario.ts";
 import type { Plan, Point } from "./plan.ts";
-import { BEAT_MS, CrashHarness } from "./crash-harness.ts";
+import { CrashHarness } from "./crash-harness.ts";
 
 export interface PlayedHistory extends History {
   readonly points: readonly Point[];

@@ -41,6 +41,7 @@ export interface Services {
   deployed(): string;
 }
 
+export const BEAT_MS = 3_000;
 export const SETTLE_MS = 300;
 export const TIMEOUT_MS = 400;
 const INPUT = z.object({ what: z.string(), silent: z.boolean() });

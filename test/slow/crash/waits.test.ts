@@ -1,0 +1,43 @@
+/**
+ * The scenario of waits, once for every fault at every call and frozen at every point: each wait ends once, with what was
+ * given to it, and calls beside it are done once.
+ */
+import { expect, test } from "vitest";
+import { timeline } from "../../../src/operations/views.ts";
+import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
+import { playScene } from "./play.ts";
+import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
+
+const RESULT = [
+  ["ask", "succeeded", { yes: true }],
+  ["gone", "failed", null],
+  ["keyed", "succeeded", "a"],
+  ["keyed", "succeeded", "b"],
+  ["paid", "succeeded", null],
+  ["paid", "succeeded", null],
+  ["rest", "succeeded", null],
+];
+
+test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
+  const calm = await playScene({ waits: true });
+  expect(wrongWith(calm, calm)).toEqual([]);
+  expect(calm.result).toEqual(RESULT);
+  const events = (await timeline(calm.world, { run: calm.run, after: 0 })) ?? [];
+  expect(events.filter(({ kind }) => kind === "WaitBegun")).toHaveLength(5);
+  expect(await playScene({ waits: true })).toMatchObject({ rows: calm.rows, points: calm.points });
+});
+
+test("no single fault at any call ends a wait twice, never, or with something else", ENUMERATION_TIMEOUT, async () => {
+  const { found, reached, histories } = await everyFault({ waits: true });
+  expect(found).toEqual([]);
+  expect(histories).toBeGreaterThan(150);
+  for (const operation of ["claim", "commit", "park", "deliver"]) {
+    for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`table.${operation} ${kind}`);
+  }
+});
+
+test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
+  const { found, histories } = await everyZombie({ waits: true, stride: 13 });
+  expect(found).toEqual([]);
+  expect(histories).toBeGreaterThan(30);
+});
