@@ -2,7 +2,11 @@
 import { z } from "zod";
 import { expect, test } from "vitest";
 import { askHuman, defineAgent, scriptedModel, sleep, tool, waitFor } from "../../src/index.ts";
-import { everyFaultPoint, fakeService, runAgent } from "../../src/testing/kit/index.ts";
+import { exportRun } from "../../src/history/export.ts";
+import { everyFaultPoint, expectPinned, fakeService, recordedRun, runAgent } from "../../src/testing/kit/index.ts";
+import { LIMIT_MS, answerCall, callsOnce, signalEvent, waitingAgent } from "../support/agents/waiting-agent.ts";
+import { runUntilIdle, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { createChainHarness } from "../support/harness/harness.ts";
 
 const bookkeeper = defineAgent({
   ...{ name: "bookkeeper", version: "1", instructions: "", task: z.object({ invoice: z.string() }) },
@@ -79,4 +83,24 @@ test("a wait without a limit and without an answer is an error that says what to
   await expect(runAgent(asking, { input: {} })).rejects.toThrow(
     /waits for a human's answer without a limit: pass answer/,
   );
+});
+
+test("a recorded run is repeated with the answers and events of then, and without those that never came", async () => {
+  const waiter = waitingAgent({ reply: callsOnce("ask", "askFor", "paid"), atLimit: { take: { yes: false } } });
+  const agent = { ...waiter, result: ({ calls }) => calls.map(({ outcome }) => outcome) } satisfies typeof waiter;
+  const harness = createChainHarness();
+  const { run } = await startKeyedRun(harness.world, { agent, key: "k" });
+  await runUntilIdle(harness, agent);
+  await answerCall(harness.world, run, { result: { yes: true } });
+  await signalEvent(harness.world, run);
+  await runUntilIdle(harness, agent);
+  harness.clock.moveTo(harness.clock.now() + LIMIT_MS);
+  await runUntilIdle(harness, agent);
+  const lines: string[] = [];
+  await exportRun(harness.world, { run, write: (text) => void lines.push(text) });
+  const { options: then, pinned } = recordedRun(Buffer.from(lines.join("")));
+  expect(pinned.calls.map(({ status }) => status)).toEqual(["succeeded", "succeeded", "succeeded"]);
+  const again = await runAgent(agent, then);
+  expect(again.decided).toEqual(["answered", "answered"]);
+  expectPinned(again, pinned);
 });

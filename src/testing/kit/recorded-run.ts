@@ -49,8 +49,10 @@ export function recordedRun(exported: Uint8Array): RecordedRun {
   const events = commits.flatMap((commit) => commit.events);
   const why = whyNotRepeatable(archive, events);
   if (why !== null) throw new Unreadable(`run ${run.run} cannot be repeated: ${why}`, "NotRepeatable");
-  const tools = new Set(calls.flatMap(({ tool, attempts }) => (attempts > 0 ? [tool] : [])));
   const results = resultsIn(archive, events);
+  const waits = waitsIn(archive, { events, results });
+  const ran = calls.filter(({ call, attempts }) => attempts > 0 && !waits.has(call));
+  const tools = new Set(ran.map(({ tool }) => tool));
   const recorded = callsIn(archive, { events, results });
   const input = jsonIn(archive, run.task) as never;
   return {
@@ -58,6 +60,7 @@ export function recordedRun(exported: Uint8Array): RecordedRun {
       ...{ input, model: recordedModel(exported) },
       tools: Object.fromEntries([...tools].map((tool) => [tool, recordedTool(tool, recorded)])),
       decide: ({ call }) => (deniedIn(events).has(call) ? "deny" : "approve"),
+      answer: ({ call }) => waits.get(call),
     },
     pinned: {
       status: run.status,
@@ -90,6 +93,28 @@ const deniedIn = (events: readonly Event[]): ReadonlySet<string> =>
       event.kind === "HumanApprovalReceived" && event.decision.as === "deny" ? [event.call] : [],
     ),
   );
+
+/** The calls that waited, each with what ended its wait; undefined: nothing came. */
+function waitsIn(
+  archive: Archive,
+  { events, results }: { readonly events: readonly Event[]; readonly results: ReadonlyMap<string, Json> },
+): ReadonlyMap<string, Json | undefined> {
+  const answers = new Map<string, Json>();
+  for (const event of events) {
+    if (event.kind !== "MessageAbsorbed" || event.stage !== "taken" || event.body.kind !== "answer") continue;
+    answers.set(event.body.call, jsonIn(archive, event.body.value));
+  }
+  const waits = events.filter((event) => event.kind === "WaitBegun");
+  return new Map(
+    waits.map(({ call, wait }) => [call, wait.for === "answer" ? answers.get(call) : detailOf(results.get(call))]),
+  );
+}
+
+/** What an event carried, in the result of the call that waited for it. */
+const detailOf = (result: Json | undefined): Json | undefined =>
+  typeof result === "object" && result !== null && !Array.isArray(result) && "detail" in result
+    ? result.detail
+    : undefined;
 
 interface RecordedCall {
   readonly tool: string;
