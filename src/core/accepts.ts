@@ -14,8 +14,15 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   BudgetDebited: "live",
   Compacted: ["Compacting"],
   ToolIntended: ["ExecutingTools"],
-  // Also in AwaitingApproval: the intent of a call behind another gate may leave the run nothing to do but to wait.
-  ApprovalRequested: ["ExecutingTools", "AwaitingApproval", "AwaitingLLM", "RetryingLLM", "Compacting"],
+  // Also where the run waits: the intent of a call that runs alone may leave it nothing to do but to wait for others.
+  ApprovalRequested: [
+    "ExecutingTools",
+    "AwaitingApproval",
+    "AwaitingChildren",
+    "AwaitingLLM",
+    "RetryingLLM",
+    "Compacting",
+  ],
   HumanApprovalReceived: ["ExecutingTools", "AwaitingApproval", "AwaitingReconcile"],
   DecisionIgnored: "live",
   ToolInvoked: ["ExecutingTools"],

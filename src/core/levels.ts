@@ -67,9 +67,12 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   },
   {
     level: 6,
-    adds: "calls that wait for an answer, an event or a time, and events that are kept for them",
+    adds: "calls that wait for an answer, an event or a time, events that are kept for them, and gates beside children",
     isUsedBy: ({ state, events }) =>
-      state.signals !== undefined || state.open.some(({ wait }) => wait !== undefined) || events.some(isOfWaits),
+      (state.children.length > 0 && events.some(({ kind }) => kind === "ApprovalRequested")) ||
+      state.signals !== undefined ||
+      state.open.some(({ wait }) => wait !== undefined) ||
+      events.some(isOfWaits),
   },
 ];
 

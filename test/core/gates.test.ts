@@ -28,6 +28,8 @@ import {
   paused,
   reconciled,
 } from "../support/states/states-and-events.ts";
+import { dispatched } from "../support/states/child-events.ts";
+import { waitBegun } from "../support/states/wait-events.ts";
 import { replied, resulted, resumed, startedEvent, answerTaken, view } from "../support/states/states-and-events.ts";
 
 const waiting = (): State => stateAfter(startedEvent, replied([callPart("book")]), intended("c1"), gateOpened("c1"));
@@ -36,6 +38,13 @@ const two = (...events: readonly Event[]): State =>
 const kinds = (commands: readonly Command[]): readonly string[] => commands.map(({ kind }) => kind);
 
 describe("a gate", () => {
+  test("opens beside a child run or a wait, although its call runs alone and so waits for that one", () => {
+    for (const begun of [dispatched("c1"), waitBegun("c1"), waitBegun("c1", "event")]) {
+      const state = two(intended("c1"), begun, { ...intended("c2"), alone: true } as Event, gateOpened("c2"));
+      expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "started" }, { status: "gated" }] });
+    }
+  });
+
   test("holds its call: no action is outstanding until it expires", () => {
     const state = waiting();
     expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated", releasedBy: null }] });
