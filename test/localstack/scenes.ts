@@ -50,6 +50,7 @@ export async function playAll(on: Listened): Promise<void> {
   await hearsAndTells(on);
   await dispatches(on);
   await parksLate(on);
+  await meetsWork(on);
   await sweeps(on);
   await cleansUp(on);
 }
@@ -213,6 +214,31 @@ async function parksLate(on: Listened): Promise<void> {
   await said(on, row, "early");
   expect(await parkedBy(on, row)).toMatchObject({ park: null });
 }
+
+/**
+ * A start that is sent again, and a park that comes late, while a beat is at work: the row names entries of its journal.
+ */
+async function meetsWork(on: Listened): Promise<void> {
+  const [reached, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+  const agent = scriptedAgent({
+    reply: ({ calls }) => (calls.length > 0 ? FINAL_REPLY : { text: LONG, calls: [{ tool: "act", args: {} }] }),
+    run: () => {
+      reached.resolve();
+      return ended.promise;
+    },
+  });
+  const row = await started(dying(on.aside), { agent, key: "at work" });
+  const working = driven(on, row, agent);
+  await reached.promise;
+  expect((await started(on.worldOf("start"), { agent, key: "at work" })).journal).not.toBeNull();
+  const attempt = { execution: nameOf(row), epoch: row.epoch, retry: 0 };
+  await park(on.worldOf("park"), { payload: payloadOf(row), attempt, token: "a late token" });
+  ended.resolve("done");
+  expect(await working).toMatchObject({ phase: "Completed" });
+}
+
+/** About 3 KB, also compressed: too long for the row, and short enough for an entry. */
+const LONG = Array.from({ length: 700 }, (_, index) => ((index * 2_654_435_761) % 2 ** 32).toString(36)).join(" ");
 
 async function sweeps(on: Listened): Promise<void> {
   const renewed = await started(dying(on.aside), { agent: talker, key: "renewed" });
