@@ -158,7 +158,7 @@ describe("an attempt that dies", () => {
   it("as often as an entry may be tried starts a rescue, which waits for the lease and then ends the execution", async () => {
     const of = createSupervisorHarness();
     await of.start("mortal-a");
-    const limits = limitsFor(300_000, { rescueMs: 2_000, entryAttemptsMax: 5 });
+    const limits = limitsFor(300_000, { rescueMs: 10_000, entryAttemptsMax: 5 });
     of.supervise({ clock: fastClock(10), limits, workers: 1 });
     await of.ended("mortal-a");
     expect(of.noted("mortal-a").map(({ kind, retry }) => `${kind} ${retry ?? ""}`.trim())).toEqual([
