@@ -40,7 +40,7 @@ export interface AskHumanOptions<Answer extends z.ZodType, Schema extends z.ZodT
 }
 
 /**
- * Defines a tool that asks a human. The call waits until somebody answers: `cairn answer RUN CALL --result JSON`, the
+ * Defines a tool that asks a human. The call waits until a human answers: `cairn answer RUN CALL --result JSON`, the
  * HTTP API, or the client. The answer is the result of the call.
  *
  * ```ts

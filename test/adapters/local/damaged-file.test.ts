@@ -82,11 +82,15 @@ test("an execution whose checksum does not match counts as ended", () => {
 test("finds no lost commit when another process commits while the store is opened", () => {
   const dir = temporaryDir();
   const [opening, other] = [openStore({ dir, create: true }), openStore({ dir, create: false })];
-  const commit = () => atomically(other, () => other.rows.exec("INSERT INTO removed VALUES ('run', 'born', 0, 0)"));
-  // The other process commits, and writes the mark, right after this one has read the number of commits.
+  let commits = 0;
+  const commit = () => {
+    commits += 1;
+    atomically(other, () => other.rows.exec(`INSERT INTO removed VALUES ('run', 'born ${commits}', 0, 0)`));
+  };
+  // The other process commits, and writes the mark, right after each time that this one has read the number of commits.
   const prepare = (sql: string) => {
     const statement = opening.rows.prepare(sql);
-    if (sql !== "SELECT count FROM commits") return statement;
+    if (!sql.includes("count FROM commits")) return statement;
     const get = () => {
       const read = statement.get();
       commit();
@@ -96,6 +100,7 @@ test("finds no lost commit when another process commits while the store is opene
   };
   const place = inPlace({ dir, file: join(dir, "cairn.sqlite"), rows: { prepare } as unknown as DatabaseSync });
   expect(place.lacks).toBe(0);
+  expect(commits).toBeGreaterThan(0);
   place.close();
   for (const store of [opening, other]) store.close();
 });

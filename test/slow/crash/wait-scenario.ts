@@ -48,7 +48,9 @@ export function waitServices({ now }: { readonly now: () => number }): Services 
       budget: { beats: 50, takeovers: 100 },
       retention: { archive: "warm" },
       result: ({ calls }) =>
-        calls.map(({ tool: name, outcome, result }) => [name, outcome, PLAIN.has(name) ? result : null]).toSorted(),
+        calls
+          .map(({ tool: name, outcome, result }) => [name, outcome, PLAIN.has(name) ? result : null])
+          .toSorted(([one], [other]) => String(one).localeCompare(String(other))),
     }) as Agent;
   return { effects, closings: () => 0, summaries: () => 0, replies: () => 0, agentIn, deployed: () => "1" };
 }
