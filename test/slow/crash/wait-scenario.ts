@@ -49,8 +49,8 @@ export function waitServices({ now }: { readonly now: () => number }): Services 
       retention: { archive: "warm" },
       result: ({ calls }) =>
         calls
-          .map(({ tool: name, outcome, result }) => [name, outcome, PLAIN.has(name) ? result : null])
-          .toSorted(([one], [other]) => String(one).localeCompare(String(other))),
+          .map(({ tool: name, outcome, result }) => ({ name, outcome, result: PLAIN.has(name) ? result : null }))
+          .toSorted((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other))),
     }) as Agent;
   return { effects, closings: () => 0, summaries: () => 0, replies: () => 0, agentIn, deployed: () => "1" };
 }

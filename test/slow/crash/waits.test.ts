@@ -9,13 +9,13 @@ import { playScene } from "./play.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 const RESULT = [
-  ["ask", "succeeded", { yes: true }],
-  ["gone", "failed", null],
-  ["keyed", "succeeded", "a"],
-  ["keyed", "succeeded", "b"],
-  ["paid", "succeeded", null],
-  ["paid", "succeeded", null],
-  ["rest", "succeeded", null],
+  { name: "ask", outcome: "succeeded", result: { yes: true } },
+  { name: "gone", outcome: "failed", result: null },
+  { name: "keyed", outcome: "succeeded", result: "a" },
+  { name: "keyed", outcome: "succeeded", result: "b" },
+  { name: "paid", outcome: "succeeded", result: null },
+  { name: "paid", outcome: "succeeded", result: null },
+  { name: "rest", outcome: "succeeded", result: null },
 ];
 
 test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
