@@ -72,7 +72,8 @@ export interface Outcome {
 }
 
 /**
- * Counts of decisions: approved gates, answers and events that were given, and unknown outcomes reconciled as happened (`confirmed`) or not (`repeated`).
+ * Counts of decisions: approved gates, answers and events that were given, and unknown outcomes reconciled as happened
+ * (`confirmed`) or not (`repeated`).
  */
 export interface Answers {
   readonly approved: number;

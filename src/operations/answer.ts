@@ -111,8 +111,7 @@ const told = async (world: World, row: Row, { value, by }: Pick<AnswerGiven, "va
 /** The answer that the run has taken for the call, by its events; null if there is none. */
 async function givenTo(world: World, about: { readonly row: Row; readonly call: string }): Promise<AnswerGiven | null> {
   const events = (await timeline(world, { run: about.row.run, after: 0 })) ?? [];
-  const taken = events.flatMap((event) => (answerIn(event)?.call === about.call ? [answerIn(event)] : []));
-  return taken.at(-1) ?? null;
+  return events.map(answerIn).findLast((taken) => taken?.call === about.call) ?? null;
 }
 
 const answerIn = (event: Event): AnswerGiven | null =>
@@ -151,7 +150,7 @@ async function fateOf(
   if (ignored?.kind === "InputIgnored") return { kind: "noEffect", why: ignored.why };
   const refused = events.find((event) => event.kind === "InputRefused" && event.call === call && event.asked === asked);
   if (refused?.kind === "InputRefused") return { kind: "answerInvalid", why: refused.why };
-  const isTaken = events.some((event) => answerIn(event)?.call === call && answerIn(event)?.asked === asked);
+  const isTaken = events.map(answerIn).some((taken) => taken?.call === call && taken.asked === asked);
   if (isTaken) return { kind: "accepted", stage: "applied" };
   return { kind: "noEffect", why: "its question was closed before the run read the answer" };
 }

@@ -6,7 +6,7 @@ import { SIZES } from "../codec/limits.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { bounded } from "../codec/value.ts";
 import { endBeforeDecision } from "../core/calls/ignored-decisions.ts";
-import { reasonToIgnore } from "../core/calls/waits.ts";
+import { callAwaiting, reasonToIgnore } from "../core/calls/waits.ts";
 import { isEventName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { signalId } from "../protocol/ids.ts";
@@ -55,7 +55,7 @@ export function signal(world: World, said: Said): Promise<Signalled> {
     if (wrong !== null) return { kind: "refused", why: wrong };
     const state = await loadAfterRedrive(world, row);
     const by = senderOf(said.by);
-    const found = state.open.find(({ wait }) => wait?.event === event && wait.given === undefined);
+    const found = callAwaiting(state, event);
     const read = readInput(agent === null || found === undefined ? null : toolFor(agent, found), detail);
     if (!read.ok) return { kind: "detailInvalid", why: bounded(read.why) };
     const value = await keepValue(world, row, { json: detail, inlineMax: SIZES.inputInlineBytesMax });

@@ -69,11 +69,9 @@ function remembered(text: (text: string) => string, { max, ...bounds }: Remember
     if (known.has(given)) return given;
     const clean = text(given);
     if (clean !== given) return clean;
-    for (const oldest of known.size < max ? [] : known) {
-      known.delete(oldest);
-      break;
-    }
     known.add(given);
+    const [oldest = given] = known;
+    if (known.size > max) known.delete(oldest);
     return clean;
   };
 }

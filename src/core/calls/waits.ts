@@ -43,12 +43,16 @@ export function takeAnswer(state: State, body: AnswerGiven): State {
 const isQuestion = ({ wait }: OpenCall, asked: number): boolean =>
   wait?.for === "answer" && wait.asked === asked && wait.given === undefined;
 
+/** The call that has waited longest for the event; undefined if none waits for it. */
+export const callAwaiting = ({ open }: Pick<State, "open">, event: string): OpenCall | undefined =>
+  open.find(({ wait }) => wait?.event === event && wait.given === undefined);
+
 /** The call that has waited longest for the event gets it. Otherwise the event is kept, if there is room. */
 export function takeSignal(state: State, body: EventSignalled): State {
   if (reasonToIgnore(state, body) !== null) return state;
   const { kind: _, ...signal } = body;
   const { event, ...given } = signal;
-  const found = state.open.find(({ wait }) => wait?.event === event && wait.given === undefined);
+  const found = callAwaiting(state, event);
   if (found !== undefined) {
     return updateCall(state, found.call, (open) => withWait(open, (wait) => ({ ...wait, given })));
   }
@@ -62,8 +66,7 @@ const mayKeep = ({ signals }: State): boolean => signals !== undefined && signal
 export function reasonToIgnore(state: State, body: AnswerGiven | EventSignalled): string | null {
   if (state.ending !== null || state.saga !== undefined) return "the run is to end, and waits for nothing any more";
   if (body.kind === "signal") {
-    if (state.open.some(({ wait }) => wait?.event === body.event && wait.given === undefined) || mayKeep(state))
-      return null;
+    if (callAwaiting(state, body.event) !== undefined || mayKeep(state)) return null;
     return state.signals === undefined
       ? "no tool of its agent waits for events"
       : `${BOUNDS.signalsMax} events are kept already that no call waits for`;

@@ -106,8 +106,8 @@ export async function deliver(
 }
 
 /**
- * The digest of a user message or an event, to detect another text under the same ID. It covers the text as the sender gave it: a
- * later process may know more secrets and would redact more of the same text.
+ * The digest of a user message or an event, to detect other content under the same ID. It covers what the sender gave:
+ * a later process may know more secrets and would redact more of the same text.
  *
  * Null if something was redacted, because a weak secret could be guessed from the digest. Null also for messages that
  * are no text: `decision-fate.ts` compares those by its own rules.

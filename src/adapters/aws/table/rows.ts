@@ -37,7 +37,6 @@ export class Rows {
   readonly #dynamo: Dynamo;
   /** The last row of each run that this process saw, so that a beat's commits need one request each. */
   readonly #remembered = new Map<string, Row>();
-
   readonly #entries: Entries;
 
   constructor(dynamo: Dynamo) {
