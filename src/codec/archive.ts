@@ -101,6 +101,8 @@ export interface Begun {
 /** The digests of blobs that exceeded the archive's limits. Their heads and tails are in the transcript. */
 interface LeftOut {
   readonly blobs: readonly string[];
+  /** Absent: none. */
+  readonly files?: readonly string[];
 }
 
 export interface Archive {
@@ -110,6 +112,8 @@ export interface Archive {
   readonly calls: readonly LedgerEntry[];
   /** Large values by digest. */
   readonly blobs: ReadonlyMap<string, Json>;
+  /** The bytes of files by digest. */
+  readonly files: ReadonlyMap<string, Uint8Array>;
   readonly leftOut: LeftOut;
   /** Only in exports. */
   readonly begun?: Begun;
@@ -163,6 +167,7 @@ const head = z.object({ kind: z.literal("run"), format: z.literal(ARCHIVE_FORMAT
 const counts = z.object({
   ...{ messages: count, commits: count, calls: count, blobs: count },
   marks: count.exactOptional(),
+  files: count.exactOptional(),
 });
 
 const line = z.discriminatedUnion("kind", [
@@ -170,30 +175,25 @@ const line = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("commit"), commit: commitRecord }),
   z.object({ kind: z.literal("call"), call: ledgerEntry }),
   z.object({ kind: z.literal("blob"), sha256: sha, json: z.custom<Json>((json) => json !== undefined) }),
+  z.object({ kind: z.literal("file"), file: sha, base64: z.string() }),
   z.object({ kind: z.literal("begun"), state: storedState }),
   z.object({ kind: z.literal("mark"), mark: stateMark }),
   z.object({
     kind: z.literal("end"),
     counts,
-    leftOut: z.object({ blobs: z.array(sha) }),
+    leftOut: z.object({ blobs: z.array(sha), files: z.array(sha).exactOptional() }),
     digest: sha.exactOptional(),
     voucher: voucher.exactOptional(),
   }),
 ]);
 
-/** The number of lines of each kind; only exports have marks. */
+/** The number of lines of each kind. Only exports have marks, and only runs with files have files. */
 export type ArchiveCounts = z.output<typeof counts>;
 
 export const headLine = (run: ArchivedRun): string => canonical({ kind: "run", format: ARCHIVE_FORMAT, run });
 export const messageLine = (of: Message): string => canonical({ kind: "message", message: of });
 export const commitLine = (commit: CommitRecord): string => canonical({ kind: "commit", commit });
 export const callLine = (call: LedgerEntry): string => canonical({ kind: "call", call });
-/** `text` is the blob's canonical JSON. It may have megabytes, so it is not serialized again. */
-export const blobLine = (sha256: string, text: string): string => `{"json":${text},"kind":"blob","sha256":"${sha256}"}`;
-/** The initial state with its whole transcript inline, so that the file references no segment. */
-export const begunLine = ({ messages: tail, ...state }: State): string =>
-  canonical({ kind: "begun", state: { ...state, manifest: [], tail } });
-export const markLine = (mark: StateMark): string => canonical({ kind: "mark", mark });
 /** `proof` is for exports; its `digest` covers all lines before this one. */
 export const endLine = (
   of: ArchiveCounts,
@@ -226,8 +226,8 @@ export function readArchive(bytes: Uint8Array): Archive {
       continue;
     }
     const { counts: said, leftOut } = each;
-    const { marks = 0, ...ofArchive } = said;
-    if (canonical({ marks, ...ofArchive }) !== canonical(read.counts) || texts.next().done !== true) break;
+    const { marks = 0, files = 0, ...ofArchive } = said;
+    if (canonical({ marks, files, ...ofArchive }) !== canonical(read.counts) || texts.next().done !== true) break;
     if (each.digest !== undefined && each.digest !== digest()) {
       throw new Unreadable("the lines of the archive do not match the digest in its last line", "DigestMismatch");
     }
@@ -248,10 +248,17 @@ class Lines {
   readonly #commits: CommitRecord[] = [];
   readonly #calls: LedgerEntry[] = [];
   readonly #blobs = new Map<string, Json>();
+  readonly #files = new Map<string, Uint8Array>();
   #state: State | null = null;
 
-  get held(): Pick<Archive, "messages" | "commits" | "calls" | "blobs"> {
-    return { messages: this.#messages, commits: this.#commits, calls: this.#calls, blobs: this.#blobs };
+  get held(): Pick<Archive, "messages" | "commits" | "calls" | "blobs" | "files"> {
+    return {
+      messages: this.#messages,
+      commits: this.#commits,
+      calls: this.#calls,
+      blobs: this.#blobs,
+      files: this.#files,
+    };
   }
 
   get begun(): Pick<Archive, "begun"> {
@@ -259,9 +266,9 @@ class Lines {
   }
 
   get counts(): Required<ArchiveCounts> {
-    const { messages, commits, calls, blobs } = this.held;
+    const { messages, commits, calls, blobs, files } = this.held;
     const counted = { messages: messages.length, commits: commits.length, calls: calls.length, blobs: blobs.size };
-    return { ...counted, marks: this.#marks.length };
+    return { ...counted, marks: this.#marks.length, files: files.size };
   }
 
   add(each: Exclude<Line, { readonly kind: "end" }>): void {
@@ -269,6 +276,7 @@ class Lines {
     if (each.kind === "commit") this.#commits.push(each.commit);
     if (each.kind === "call") this.#calls.push(each.call);
     if (each.kind === "blob") this.#blobs.set(each.sha256, each.json);
+    if (each.kind === "file") this.#files.set(each.file, Buffer.from(each.base64, "base64"));
     if (each.kind === "mark") this.#marks.push(each.mark);
     if (each.kind === "begun") this.#state = wholeState(each.state, noSegment);
   }

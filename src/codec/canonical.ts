@@ -44,25 +44,36 @@ function listInOrder(list: readonly unknown[], depthLeft: number): unknown {
   return copy ?? list;
 }
 
+/** Most objects are in order, so one is copied only from the first member on that is not. */
 function objectInOrder(given: Readonly<Record<string, unknown>>, depthLeft: number): unknown {
   const names = Object.keys(given);
-  let isSame = names.every((name, index) => index === 0 || (names[index - 1] ?? "") < name);
-  // An object keeps its names in the order in which they were added, apart from these.
-  if (!isSame && names.some((name) => /^\d/.test(name))) return UNCLEAR;
-  if (!isSame) names.sort();
-  const members: unknown[] = [];
-  for (const name of names) {
+  let made: Record<string, unknown> | null = null;
+  if (!isSorted(names)) {
+    // An object keeps its names in the order in which they were added, apart from these.
+    if (names.some((name) => /^\d/.test(name))) return UNCLEAR;
+    names.sort();
+    made = {};
+  }
+  for (let index = 0; index < names.length; index += 1) {
+    const name = names[index] as string;
     if (name === "__proto__" || !name.isWellFormed()) return UNCLEAR;
     const before = given[name];
     const member = before === undefined ? before : inOrder(before, depthLeft - 1);
     if (member === UNCLEAR) return UNCLEAR;
-    isSame &&= member === before;
-    members.push(member);
+    if (member !== before && made === null) {
+      made = {};
+      for (const earlier of names.slice(0, index)) made[earlier] = given[earlier];
+    }
+    if (made !== null) made[name] = member;
   }
-  if (isSame) return given;
-  const made: Record<string, unknown> = {};
-  for (const [index, name] of names.entries()) made[name] = members[index];
-  return made;
+  return made ?? given;
+}
+
+function isSorted(names: readonly string[]): boolean {
+  for (let index = 1; index < names.length; index += 1) {
+    if ((names[index - 1] as string) >= (names[index] as string)) return false;
+  }
+  return true;
 }
 
 const texts = new WeakMap<object, string>();
@@ -108,8 +119,12 @@ export function compress(content: string | Uint8Array, quality = QUALITY): Uint8
     [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT,
     [constants.BROTLI_PARAM_SIZE_HINT]: bytes.byteLength,
   };
-  return brotliCompressSync(bytes, { params });
+  // In one piece: the buffer of a piece is not returned to the system before a collection, whatever it holds.
+  const chunkSize = Math.max(CHUNK_BYTES_MIN, Math.min(bytes.byteLength, Math.max(PIECE_BYTES, bytes.byteLength / 2)));
+  return brotliCompressSync(bytes, { params, chunkSize: Math.ceil(chunkSize) });
 }
+
+const PIECE_BYTES = 16 * 1024;
 
 const KNOWN_BYTES_MAX = 2 * 1024 * 1024;
 const UNKNOWN_BYTES = 64 * 1024;

@@ -69,8 +69,29 @@ const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string, befor
 export const decodeJournal = (bytes: Uint8Array | null): readonly CommitRecord[] =>
   bytes === null ? [] : partsOf(bytes).flatMap(({ part }) => commitsIn(part));
 
+/** Parts decoded lately, by digest: many readers of a run, one after the other, decode the same ones. */
+const decoded = new Map<string, { readonly commits: readonly CommitRecord[]; readonly bytes: number }>();
+const DECODED_BYTES_MAX = 8 * 1024 * 1024;
+let decodedBytes = 0;
+
 function commitsIn(part: Uint8Array): readonly CommitRecord[] {
-  const raw = parsed(textIn(part));
+  const digest = sha256(part);
+  const known = decoded.get(digest);
+  if (known !== undefined) return known.commits;
+  const text = textIn(part);
+  const commits = commitsOf(text);
+  decoded.set(digest, { commits, bytes: text.length });
+  decodedBytes += text.length;
+  for (const [oldest, { bytes }] of decoded) {
+    if (decodedBytes <= DECODED_BYTES_MAX) break;
+    decoded.delete(oldest);
+    decodedBytes -= bytes;
+  }
+  return commits;
+}
+
+function commitsOf(text: string): readonly CommitRecord[] {
+  const raw = parsed(text);
   const found = Array.isArray(raw) ? commitRecords.safeParse(raw) : sealedJournal.safeParse(raw);
   if (!found.success) throw new Unreadable(`the journal: ${z.prettifyError(found.error)}`);
   return "commits" in found.data ? found.data.commits : found.data;

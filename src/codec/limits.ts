@@ -18,6 +18,17 @@ export const SIZES = {
   stateValueBytesMax: 4 * 1024,
   blobBytesMax: 8 * 1024 * 1024,
   messageBytesMax: 64 * 1024,
+  /** Providers take images of 5 MB, and requests of 20 to 32 MB with everything in them. */
+  fileBytesMax: 8 * 1024 * 1024,
+  /** The files of one task, one message, one result or one reply. */
+  filesMax: 8,
+  filesBytesMax: 16 * 1024 * 1024,
+  /** All files of a run together. */
+  runFilesBytesMax: 256 * 1024 * 1024,
+  /** The files that one request shows to a model, the newest first; it reads of older ones by name. */
+  requestFilesBytesMax: 12 * 1024 * 1024,
+  fileNameCharactersMax: 120,
+  mediaTypeCharactersMax: 100,
   /**
    * The body of an HTTP request or response. A Lambda payload has at most 6 MB, and the body is a JSON string in it,
    * which can take twice the bytes of the body.
@@ -51,4 +62,5 @@ export const SIZES = {
   /** Total uncompressed bytes of the blobs in an archive: one invocation must be able to write the archive. */
   archiveBlobBytesMax: 64 * 1024 * 1024,
   archiveBlobsMax: 1_000,
+  archiveFilesBytesMax: 64 * 1024 * 1024,
 } as const;

@@ -29,6 +29,7 @@ const TIMES = [
 
 const RULES: readonly (readonly [keyof Row, (row: Row) => boolean])[] = [
   ...TIMES.map((name) => [name, (row: Row) => isTime(row[name], row)] as const),
+  ["claimedAt", (row) => isTime(row.claimedAt ?? null, row)],
   ["expiresAtSec", (row) => isTime(row.expiresAtSec === null ? null : row.expiresAtSec * 1_000, row)],
   ["expiresAtSec", ({ expiresAtSec, endNotified }) => expiresAtSec === null || endNotified],
   ["endNotified", (row) => !row.endNotified || hasEnded(row)],

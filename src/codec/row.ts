@@ -9,7 +9,15 @@ import { PHASES, PHASE_NAMES, type Status } from "../core/phases.ts";
 import type { Payload } from "../protocol/chain.ts";
 import type { Entry } from "../protocol/entry.ts";
 import { type Newer, newerFormat, newerLevel } from "../protocol/newer.ts";
-import { FORMAT, type Incarnation, type RunRef, type Refused, type Row, present } from "../protocol/row.ts";
+import {
+  FORMAT,
+  type Incarnation,
+  type ListedRow,
+  type RunRef,
+  type Refused,
+  type Row,
+  present,
+} from "../protocol/row.ts";
 import { Unreadable } from "./canonical.ts";
 import { isAsWritten } from "./checksum.ts";
 import { impossibleIn } from "./row-range.ts";
@@ -107,7 +115,7 @@ const rowSchema: z.ZodType<Row> = z.looseObject({
   wakeAt: time.nullable(),
   park: z.looseObject({ token: text, entry }).nullable(),
   ...{ endNotified: z.boolean(), deadline: time, spent, expiresAtSec: time.nullable() },
-  ...{ level: count.exactOptional(), checksum: text.exactOptional() },
+  ...{ level: count.exactOptional(), checksum: text.exactOptional(), claimedAt: time.exactOptional() },
 });
 
 /** Decodes and verifies a stored row. `run` is the ID under which the store found it. */
@@ -174,13 +182,16 @@ export function undamaged<R extends Row | null>(found: R | RowUnreadable): R {
   return found;
 }
 
-/** Splits what a store returned into readable rows and unreadable ones. */
+/** The row as a list shows it in every world, whether or not the store has read the journal. */
+const withoutJournal = ({ journal: _, ...row }: Row): ListedRow => row;
+
+/** Splits what a store listed into readable rows and unreadable ones. */
 export function parted(found: readonly Found[]): {
-  readonly rows: readonly Row[];
+  readonly rows: readonly ListedRow[];
   readonly damaged: readonly RowUnreadable[];
 } {
   return {
-    rows: found.filter((each): each is Row => !(each instanceof RowUnreadable)),
+    rows: found.flatMap((each) => (each instanceof RowUnreadable ? [] : [withoutJournal(each)])),
     damaged: found.filter((each) => each instanceof RowUnreadable),
   };
 }

@@ -6,6 +6,8 @@
  * of levels would pass here and overflow the stack of every later step, in every invocation of its run.
  */
 import type { Json } from "../core/json.ts";
+import type { FileContent } from "../core/file.ts";
+import { FILE, type GivenFile, fileContent, fileJson } from "./file.ts";
 import { SIZES } from "./limits.ts";
 
 export type Converted =
@@ -14,9 +16,9 @@ export type Converted =
   /** The value's own code threw while it was read: a getter, a `toJSON` or a proxy. `at` is its path. */
   | { readonly kind: "threw"; readonly thrown: unknown; readonly at: string };
 
-/** Never throws. */
-export function toJson(value: unknown): Converted {
-  const conversion = new Conversion();
+/** Never throws. With `files`, a file may stand anywhere in the value: it goes there, and a reference takes its place. */
+export function toJson(value: unknown, files: FileContent[] | null = null): Converted {
+  const conversion = new Conversion(files);
   try {
     return { kind: "json", json: conversion.convert(value) };
   } catch (thrown) {
@@ -57,7 +59,12 @@ class Conversion {
   refusal: string | null = null;
   readonly #open: Frame[] = [];
   readonly #ancestors = new Set<object>();
+  readonly #files: FileContent[] | null;
   #charactersLeft: number = SIZES.blobBytesMax;
+
+  constructor(files: FileContent[] | null) {
+    this.#files = files;
+  }
 
   /** The current path as text: ` at "a.b"`, or empty at the root. */
   get place(): string {
@@ -117,12 +124,21 @@ class Conversion {
   /** The result of the value's own `toJSON`, if it has one. */
   #asItSays(given: unknown, name: string): unknown {
     if (!isObject(given) && typeof given !== "bigint") return given;
+    if (this.#files !== null && FILE in Object(given)) return this.#reference(given as object, this.#files);
     // The `toJSON` of a Buffer would return a list of numbers.
     if (ArrayBuffer.isView(given)) this.#refuse(`${article(given)} is not JSON`);
     // Its `toJSON` would return null.
     if (isDateWithoutTime(given)) this.#refuse("a Date without a time is not JSON");
     const { toJSON } = given as { readonly toJSON?: unknown };
     return typeof toJSON === "function" ? (Reflect.apply(toJSON, given, [name]) as unknown) : given;
+  }
+
+  /** Keeps the file that this value stands for. Its reference takes its place. */
+  #reference(given: object, files: FileContent[]): unknown {
+    const parsed = fileContent((given as { readonly [FILE]: GivenFile })[FILE]);
+    if (!parsed.ok) return this.#refuse(parsed.why);
+    files.push(parsed.content);
+    return fileJson(parsed.content.ref);
   }
 
   #openFrame(given: object): Json {

@@ -3,6 +3,8 @@
  * reason for its refusal; a large value becomes a blob with a preview.
  */
 import type { Json } from "../core/json.ts";
+import type { FileContent } from "../core/file.ts";
+import { wrongWithFiles } from "./file.ts";
 import { SIZES } from "./limits.ts";
 import { type Value, inline } from "../core/message.ts";
 import { canonical, compress, decompress, sha256, Unreadable } from "./canonical.ts";
@@ -15,12 +17,23 @@ export type Parsed = { readonly ok: true; readonly json: Json } | { readonly ok:
  * A converted value is bounded in depth and size and has a canonical form, so no later step can fail because of it.
  * `to-json.ts` has the rules for values that JSON cannot express.
  */
-export function asJson(value: unknown): Parsed {
-  const converted = toJson(value);
+export const asJson = (value: unknown): Parsed => parse(value, null);
+
+function parse(value: unknown, files: FileContent[] | null): Parsed {
+  const converted = toJson(value, files);
   if (converted.kind === "json") return { ok: true, json: converted.json };
   if (converted.kind === "refused") return { ok: false, why: converted.why };
   const { thrown, at } = converted;
   return { ok: false, why: `reading it threw${at}: ${sentenceOf(thrown).split("\n")[0] ?? ""}` };
+}
+
+/** The same for a value with files in it. Each file stands once in the list. */
+export function asJsonWithFiles(value: unknown): Parsed & { readonly files: readonly FileContent[] } {
+  const found: FileContent[] = [];
+  const parsed = parse(value, found);
+  const files = [...new Map(found.map((each) => [each.ref.file, each])).values()];
+  const why = parsed.ok ? wrongWithFiles(files) : null;
+  return why === null ? { ...parsed, files } : { ok: false, why, files: [] };
 }
 
 export interface Blob {

@@ -3,13 +3,15 @@
  * changes the state.
  */
 import type { ChildEvents, ChildReport } from "./child.ts";
+import type { ForkedFrom } from "./forked-from.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
+import type { FileRef, WithFiles } from "./file.ts";
 import type { Json } from "./json.ts";
 import type { Value } from "./message.ts";
 import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
 import type { Deadline } from "./deadline.ts";
-import type { Phase } from "./phases.ts";
+import type { FailedFrom } from "./failed-from.ts";
 import type { Routed } from "./routed.ts";
 import type { TopologyEvents } from "./topologies/events.ts";
 import type { AnswerGiven, EventSignalled, WaitEvents } from "./wait.ts";
@@ -17,6 +19,8 @@ import type { AnswerGiven, EventSignalled, WaitEvents } from "./wait.ts";
 /** One part of a model's reply. `provider` is opaque metadata of the provider that cairn returns unchanged. */
 export type ReplyPart =
   | { readonly kind: "text"; readonly text: string }
+  /** A file that the model made. */
+  | FileRef
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | { readonly kind: "call"; readonly tool: string; readonly args: Value; readonly provider: Json };
 
@@ -24,7 +28,7 @@ export type ReplyPart =
  * How a human reconciles a call whose outcome is unknown. `failed`: the call did not happen. `compensate`: everything
  * that the run did is compensated, including this call.
  */
-export interface Answer {
+export interface Answer extends WithFiles {
   readonly as: "succeeded" | "failed" | "retry" | "compensate";
   /** The result, when it succeeded; null otherwise. */
   readonly value: Value | null;
@@ -69,7 +73,14 @@ export type MessageBody =
   /** Compensate what the run did, before it is cancelled or before it restarts. */
   | { readonly kind: "compensate"; readonly next: "cancel" | "restart"; readonly by: string }
   /** A text for the model. */
-  | { readonly kind: "user"; readonly text: string; readonly by: string };
+  | { readonly kind: "user"; readonly text: string; readonly by: string }
+  /** A text for the model, with files. It has a kind of its own, since older code would drop the files. */
+  | {
+      readonly kind: "userFiles";
+      readonly text: string;
+      readonly by: string;
+      readonly files: readonly FileRef[];
+    };
 
 /** Why a run failed. */
 export interface Failure {
@@ -79,7 +90,12 @@ export interface Failure {
 }
 
 interface Bodies extends ChildEvents, TopologyEvents, WaitEvents {
-  RunStarted: { readonly agentVersion: string; readonly deadline?: Deadline };
+  RunStarted: {
+    readonly agentVersion: string;
+    readonly deadline?: Deadline;
+    /** The run is a fork. Its own calls are counted after those of the run that it was forked from. */
+    readonly forked?: ForkedFrom;
+  };
   /** `by`: who accepted the version. Present where the run was pinned to the version before. */
   AgentChanged: { readonly from: string; readonly to: string; readonly by?: string; readonly price?: Price };
   ModelCallCompleted: {
@@ -160,8 +176,7 @@ interface Bodies extends ChildEvents, TopologyEvents, WaitEvents {
     readonly by: string;
     readonly why: string;
   };
-  /** The commit of this event released the call: the invocation of `epoch` may start it. */
-  /** The call is released. `before`: what its tool read outside before that, for its probe. */
+  /** Its commit releases the call: `epoch` may start it. `before`: what its tool read outside before, for its probe. */
   ToolInvoked: { readonly call: string; readonly epoch: number; readonly before?: Json };
   ToolResultRecorded: {
     readonly call: string;
@@ -169,6 +184,8 @@ interface Bodies extends ChildEvents, TopologyEvents, WaitEvents {
     readonly value: Value;
     readonly externalId: string | null;
     readonly evidence: string;
+    /** The files that the call returned; absent without any. */
+    readonly files?: readonly FileRef[];
   };
   /** An undo succeeded; `call` is the call of the undo. An undo that fails is a `ToolResultRecorded`. */
   ToolCompensated: { readonly call: string; readonly value: Value; readonly evidence: string };
@@ -199,7 +216,8 @@ interface Bodies extends ChildEvents, TopologyEvents, WaitEvents {
   RecoveryDecided: { readonly rule: string; readonly why: string; readonly action: Action };
   /** `from`: where the run stood. Absent: the run may not be redriven. */
   RunEnded:
-    | { readonly status: "completed"; readonly result: Value }
+    /** `files`: those that the result carries; absent without any. */
+    | { readonly status: "completed"; readonly result: Value; readonly files?: readonly FileRef[] }
     | { readonly status: "failed"; readonly failure: Failure; readonly from?: FailedFrom }
     | { readonly status: "cancelled" };
   /** An operator redrove a failed run, so it goes on. */
@@ -264,13 +282,6 @@ export type Action =
   | { readonly kind: "cancel" }
   /** The invocation that held the run is gone: go on from the last checkpoint. */
   | { readonly kind: "takeover"; readonly from: string; readonly takeovers: number };
-
-/** Where a run stood when it failed. */
-export interface FailedFrom {
-  readonly phase: Phase;
-  /** Calls that the end marked as unknown only because the run could not find out their outcomes any more. */
-  readonly started: readonly string[];
-}
 
 /** The model's provider does not answer. */
 export interface Outage {

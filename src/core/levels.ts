@@ -13,8 +13,8 @@ export interface Written {
   readonly state: State;
   /** The events that this commit adds. */
   readonly events: readonly Event[];
-  /** The journal that it leaves in the row is a list of parts. */
-  readonly isInParts?: boolean;
+  /** The journal that it leaves: one text or none, a list of parts, or parts that releases leave too. */
+  readonly journal?: "whole" | "inParts" | "ofBeats";
 }
 
 export interface Level {
@@ -31,6 +31,12 @@ const isOfWaits = (event: Event): boolean =>
   (event.kind === "MessageAbsorbed" &&
     event.stage === "taken" &&
     (event.body.kind === "answer" || event.body.kind === "signal"));
+
+const isOfFiles = (event: Event): boolean =>
+  (event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "userFiles") ||
+  (event.kind === "ModelCallCompleted" && event.parts.some(({ kind }) => kind === "file")) ||
+  (event.kind === "ToolResultRecorded" && event.files !== undefined) ||
+  (event.kind === "ToolResultReconciled" && event.answer.files !== undefined);
 
 /** One line per level, in order. A new feature that older code cannot apply adds the next level. */
 export const LEVELS: readonly [Level, ...Level[]] = [
@@ -63,7 +69,7 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   {
     level: 5,
     adds: "journals in parts, which a table may keep beside the row",
-    isUsedBy: ({ isInParts }) => isInParts === true,
+    isUsedBy: ({ journal }) => journal === "inParts" || journal === "ofBeats",
   },
   {
     level: 6,
@@ -74,7 +80,34 @@ export const LEVELS: readonly [Level, ...Level[]] = [
       state.open.some(({ wait }) => wait !== undefined) ||
       events.some(isOfWaits),
   },
+  {
+    level: 7,
+    adds: "rows in several shards of an index, which no commit uses by itself",
+    isUsedBy: () => false,
+  },
+  {
+    level: 8,
+    adds: "files in tasks, messages and results",
+    isUsedBy: ({ state, events }) =>
+      events.some(isOfFiles) || state.messages[0]?.parts.some(({ kind }) => kind === "file") === true,
+  },
+  {
+    level: 9,
+    adds: "journals of many beats, which the embedded store keeps beside the row",
+    isUsedBy: ({ journal }) => journal === "ofBeats",
+  },
+  {
+    level: 10,
+    adds: "forks, whose calls are counted after those of the run that they come from",
+    isUsedBy: ({ state }) => state.forked !== undefined,
+  },
 ];
+
+/**
+ * The level of a row in a later shard of a table's index (`adapters/aws/table/item.ts`). Only the row has it, because the
+ * row may move back.
+ */
+export const SHARDS_LEVEL = 7;
 
 /** The level of a row or snapshot that names none. */
 export const LOWEST_LEVEL = 1;

@@ -2,6 +2,7 @@
  * The transcript of a run: one record per message, with its metadata. Parallel arrays of messages and of metadata would
  * drift apart: on reload they lose times and sources (seed 0).
  */
+import type { FileRef } from "./file.ts";
 import type { Json } from "./json.ts";
 
 /** A value of any size: inline, or a reference to a blob with its first and last characters for a reader. */
@@ -21,6 +22,8 @@ export type CallOutcome = "succeeded" | "failed" | "unknown";
 /** One part of a message. */
 export type Part =
   | { readonly kind: "text"; readonly text: string }
+  /** A file of the task, of a message, or that the model made. */
+  | FileRef
   /** The model's own reasoning with the provider's opaque metadata. Some providers require it in the next request. */
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | {
@@ -40,6 +43,8 @@ export type Part =
       readonly edited: Value | null;
       /** The business key of the agent that the call was released under, and the digest of its arguments. */
       readonly under?: { readonly key: string; readonly argsDigest: string };
+      /** The files that the call returned; absent without any. */
+      readonly files?: readonly FileRef[];
     };
 
 /** One record of the transcript. */

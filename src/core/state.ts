@@ -4,10 +4,13 @@
  */
 import type { Child, Dispatched } from "./child.ts";
 import type { Deadline } from "./deadline.ts";
+import type { ForkedFrom } from "./forked-from.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
+import type { FileRef } from "./file.ts";
 import type { Json } from "./json.ts";
 import type { Crack } from "./crack.ts";
-import type { Answer, Decision, EventOf, Failure, OnUnknown, Outage, FailedFrom } from "./event.ts";
+import type { Answer, Decision, EventOf, Failure, OnUnknown, Outage } from "./event.ts";
+import type { FailedFrom } from "./failed-from.ts";
 import type { Message, Value } from "./message.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./policy/price.ts";
@@ -162,6 +165,8 @@ export interface State {
   /** The phase to go back to; null unless the run is paused or waits for its agent. */
   readonly pausedFrom: Phase | null;
   readonly result: Value | null;
+  /** The files that the result carries; absent without any. */
+  readonly resultFiles?: readonly FileRef[];
   readonly failure: Failure | null;
   /** Where a failed run stood; absent if it may not be redriven. */
   readonly failedFrom?: FailedFrom;
@@ -174,6 +179,8 @@ export interface State {
   readonly deadline?: Deadline;
   /** The identity that started the run, as the API or CLI knows it; absent where none was given. */
   readonly startedBy?: string;
+  /** Where the run was forked from; absent for a run that was started. */
+  readonly forked?: ForkedFrom;
   /** Absent while the run follows every version and never waited for one. */
   readonly upgrades?: Upgrades;
   /** Absent until the run asks for more budget. */

@@ -26,6 +26,7 @@ import {
   message,
   openCalls,
   replyMessage,
+  resultIn,
   settleCall,
   waitsForEarlierCall,
   waitsOutside,
@@ -156,10 +157,10 @@ const handlers: Handlers = {
       return { ...open, status: "started", releasedBy: epoch, probeAt: null, ...image };
     }),
 
-  ToolResultRecorded: (state, { call, outcome, value, at }) => {
+  ToolResultRecorded: (state, { call, outcome, value, files, at }) => {
     const waits = state.open.some((open) => open.call === call && waitsOutside(open));
     ensure(waits || state.phase === "ExecutingTools", `call ${call} gets no result in ${state.phase}`);
-    return settleCall(state, call, { outcome, value, at });
+    return settleCall(state, call, { outcome, value, files, at });
   },
 
   ToolCompensated: (state, { call, value, at }) => settleCall(state, call, { outcome: "succeeded", value, at }),
@@ -187,7 +188,7 @@ const handlers: Handlers = {
     ensure(answer.as !== "compensate", "a compensation is not the outcome of a call");
     if (answer.as !== "retry") {
       const said = inline(answer.note ?? `a person says that it ${answer.as}`);
-      return settleCall(state, call, { outcome: answer.as, value: answer.value ?? said, at });
+      return settleCall(state, call, { outcome: answer.as, value: answer.value ?? said, files: answer.files, at });
     }
     // The answer permits one more release: the commit of the next ToolInvoked performs it.
     const again = { status: "permitted", releasedBy: null, answer: null, askFrom: null } as const;
@@ -200,7 +201,7 @@ const handlers: Handlers = {
     }
     ensure(!state.absorbed.includes(event.message), `message ${event.message} is absorbed twice`);
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
-    if (event.body.kind === "user") return appendUserMessage(taken, { ...event.body, at: event.at });
+    if ("text" in event.body) return appendUserMessage(taken, { ...event.body, at: event.at });
     if (event.body.kind === "child") return absorbReport(taken, event.body, event.at);
     if (event.body.kind === "answer") return takeAnswer(taken, event.body);
     if (event.body.kind === "signal") return takeSignal(taken, event.body);
@@ -283,7 +284,7 @@ const handlers: Handlers = {
 
   RunEnded: (state, event) => {
     const ended: State = { ...state, ...withoutLack(state), ending: null, pausedFrom: null };
-    if (event.status === "completed") return { ...ended, phase: "Completed", result: event.result };
+    if (event.status === "completed") return { ...ended, phase: "Completed", ...resultIn(event) };
     if (event.status === "cancelled") return { ...ended, phase: "Cancelled" };
     const { failure, from } = event;
     return { ...ended, phase: "Failed", failure, ...(from === undefined ? {} : { failedFrom: from }) };
@@ -293,4 +294,4 @@ const handlers: Handlers = {
 };
 
 const wordy = (parts: readonly ReplyPart[]): boolean =>
-  parts.some((part) => part.kind === "text" && part.text.trim() !== "");
+  parts.some((part) => part.kind === "file" || (part.kind === "text" && part.text.trim() !== ""));

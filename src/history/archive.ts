@@ -22,7 +22,7 @@ import type { World } from "../ports/world.ts";
 import { resolveAmbiguousPut } from "./resolve-ambiguous-write.ts";
 import { archiveKey } from "./object-keys.ts";
 import type { Loaded, Source } from "./load.ts";
-import { PackedHistory, blobLines } from "./packed-history.ts";
+import { PackedHistory, blobLines, fileLines } from "./packed-history.ts";
 import { commitsOf, readHistory } from "./reader.ts";
 
 type OfRun = Pick<Loaded, "row" | "state">;
@@ -61,20 +61,32 @@ async function archived(from: Source, state: State): Promise<Uint8Array> {
     if (line === null) leftOut.push(sha256);
     else blobs.push(...packed([line]));
   }
+  const files = history.files(state);
+  const filesOut: string[] = [];
+  for await (const { file, line } of fileLines(from, { wanted: files, bytesMax: SIZES.archiveFilesBytesMax })) {
+    if (line === null) filesOut.push(file);
+    else blobs.push(...packed([line]));
+  }
   const counts: ArchiveCounts = {
     messages: state.messages.length,
     commits,
     calls: calls.length,
     blobs: wanted.length - leftOut.length,
+    ...(files.length > 0 && { files: files.length - filesOut.length }),
   };
   return Buffer.concat([
     ...packed(linesBefore(row, state)),
     ...history.members,
     ...packed(calls.map(callLine)),
     ...blobs,
-    ...packed([endLine(counts, { blobs: leftOut.toSorted() })]),
+    ...packed([endLine(counts, leftOutOf(leftOut, filesOut))]),
   ]);
 }
+
+const leftOutOf = (blobs: readonly string[], files: readonly string[]) => ({
+  blobs: blobs.toSorted(),
+  ...(files.length > 0 && { files: files.toSorted() }),
+});
 
 function* linesBefore(row: Row, state: State): Generator<string> {
   yield headLine(archivedRun(row, state));

@@ -3,6 +3,7 @@ import type { LedgerEntry } from "../codec/archive.ts";
 import type { ChildReport } from "../core/child.ts";
 import type { Event } from "../core/event.ts";
 import { inline } from "../core/message.ts";
+import { countAfter, proposedBy } from "../core/calls/proposed-calls.ts";
 
 /** The ledger of these events, which must be all events of the run in order. */
 export function ledgerOf(events: Iterable<Event>): readonly LedgerEntry[] {
@@ -23,14 +24,8 @@ class CallLedger {
   }
 
   add(event: Event): void {
-    if (event.kind === "ModelCallCompleted") {
-      for (const part of event.parts) {
-        if (part.kind !== "call") continue;
-        this.#asked += 1;
-        const call = `c${this.#asked}`;
-        this.#calls.set(call, proposed(call, part.tool));
-      }
-    }
+    for (const { call, tool } of proposedBy(event, this.#asked)) this.#calls.set(call, proposed(call, tool));
+    this.#asked = countAfter(event, this.#asked);
     if (event.kind === "RecoveryDecided" && event.action.kind === "undo") this.#undo(event.action.call);
     if (event.kind === "ChildDispatched") this.#children.set(event.child, event.call);
     if (event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child") {
@@ -79,6 +74,8 @@ export function readLedgerEvent(event: Event): Event | null {
     case "ToolResultRecorded":
     case "ToolCompensated":
       return { ...event, value: NOTHING };
+    case "RunStarted":
+      return event.forked === undefined ? null : event;
     case "RecoveryDecided":
       return event.action.kind === "undo" ? event : null;
     case "MessageAbsorbed":

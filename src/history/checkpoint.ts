@@ -12,13 +12,15 @@ import { resolveAmbiguousPut } from "./resolve-ambiguous-write.ts";
 import type { CommitCache } from "./commits.ts";
 import { snapshotKey } from "./object-keys.ts";
 import type { SegmentCache } from "./load.ts";
+import type { KnownState } from "./state-cache.ts";
 import { putSegments, putSnapshot } from "./write-objects.ts";
 import { nextSeal } from "./seal.ts";
 
-/** A stored snapshot, and how far its history is sealed. */
+/** A stored snapshot, how far its history is sealed, and what the process knows of it. */
 export interface StoredSnapshot {
   readonly snapshot: SnapshotPointer;
   readonly seal: Seal;
+  readonly known: KnownState;
 }
 
 /** What a process knows about the objects of a run. It prevents repeated writes and most repeated reads. */
@@ -73,5 +75,5 @@ export async function storeSnapshot(world: World, of: Storing): Promise<StoredSn
   const pointer = { version, key, digest };
   const transcriptBytes = segments.reduce((sum, { ref }) => sum + ref.bytes, 0);
   caches.segments.states.add(row, pointer, { snapshot, state, bytes: textBytes + transcriptBytes });
-  return { snapshot: pointer, seal };
+  return { snapshot: pointer, seal, known: { snapshot, state } };
 }

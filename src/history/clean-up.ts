@@ -1,5 +1,6 @@
 /**
- * Clean-up: deletes what an incarnation leaves behind after its row is removed: objects, inbox, seen and audit items.
+ * Clean-up: deletes what an incarnation leaves behind after its row is removed: objects, inbox, seen and
+ * audit items, and deltas.
  * Each removal of a row triggers it at least once and perhaps late, so it names the incarnation and never only the run.
  *
  * Schedule 19: the row expires, the same key starts the run again, then the old clean-up arrives. It deletes only below
@@ -12,7 +13,7 @@ import { findRow } from "./damage.ts";
 import { prefixUnder } from "./object-keys.ts";
 
 /** The clean-up starts and wakes no process. */
-type Cleaned = Pick<World, "table" | "inbox" | "objects" | "clock" | "telemetry">;
+type Cleaned = Pick<World, "table" | "inbox" | "objects" | "deltas" | "clock" | "telemetry">;
 
 /** Idempotent, also after a crash in the middle. It never deletes the objects of a row that still exists. */
 export async function cleanUp(world: Cleaned, { run, born }: Incarnation): Promise<void> {
@@ -23,6 +24,7 @@ export async function cleanUp(world: Cleaned, { run, born }: Incarnation): Promi
   }
   await world.objects.removeUnder(prefixUnder({ run, born }));
   await world.inbox.forget({ run, born });
+  await world.deltas.forget({ run, born });
 }
 
 /**

@@ -5,7 +5,8 @@
  *
  * The history is held packed until all of it is read (`packed-history.ts`). Everything else is written immediately.
  */
-import { type ArchiveCounts, type ArchivedRun, begunLine, callLine } from "../codec/archive.ts";
+import { type ArchiveCounts, type ArchivedRun, callLine } from "../codec/archive.ts";
+import { begunLine } from "../codec/archive-lines.ts";
 import { endLine, headLine, messageLine } from "../codec/archive.ts";
 import { RunningDigest, chunked, unpacked } from "../codec/archive-bytes.ts";
 import { Unreadable } from "../codec/canonical.ts";
@@ -15,7 +16,7 @@ import type { World } from "../ports/world.ts";
 import { factsOf } from "./archive.ts";
 import { unlessGone } from "./damage.ts";
 import { SegmentCache, type Source } from "./load.ts";
-import { PackedHistory, blobLines } from "./packed-history.ts";
+import { PackedHistory, blobLines, fileLines } from "./packed-history.ts";
 import type { OnStep } from "./reader.ts";
 import { recordedBack } from "./recording.ts";
 import { loadVouched, signIn } from "./vouch.ts";
@@ -83,9 +84,11 @@ async function write(world: World, row: Row, of: ExportOptions): Promise<Exporte
     if (line === null) leftOut.push(sha256);
     else await tell([`${line}\n`]);
   }
+  const files = history.files(state);
+  for await (const { line } of fileLines(from, { wanted: files, bytesMax: Infinity })) await tell([`${line}\n`]);
   const counts = {
     ...{ messages: state.messages.length, commits: history.commits, calls: calls.length },
-    ...{ blobs: wanted.length - leftOut.length, marks },
+    ...{ blobs: wanted.length - leftOut.length, marks, files: files.length },
   };
   const digest = lines.end();
   const sign = await signIn(world);

@@ -7,6 +7,7 @@ import type { StoredSizes } from "../ports/stored-sizes.ts";
 import type { SegmentRef, StoredState } from "../codec/schema/state.ts";
 import { wholeState } from "../codec/snapshot.ts";
 import type { Segment } from "../codec/transcript.ts";
+import { filesIn } from "../codec/file.ts";
 import { blobsIn } from "../codec/value.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import type { Json } from "../core/json.ts";
@@ -14,6 +15,7 @@ import type { Value } from "../core/message.ts";
 import type { State } from "../core/state.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
+import { readFile } from "./files.ts";
 import { SegmentCache, type Source, jsonOf, readSegment } from "./load.ts";
 import type { Damage } from "./reader.ts";
 
@@ -25,7 +27,7 @@ export interface Finding {
 }
 
 /** How many objects of each kind were checked. */
-export type Counts = { readonly [K in "snapshots" | "commits" | "sealed" | "segments" | "blobs"]: number };
+export type Counts = { readonly [K in "snapshots" | "commits" | "sealed" | "segments" | "blobs" | "files"]: number };
 
 /** The checks of one run: its findings and counts. */
 export class Inspection {
@@ -37,6 +39,7 @@ export class Inspection {
   /** By digest. Unreadable ones are remembered, so that each is reported once. */
   readonly #segments = new Map<string, boolean>();
   readonly #blobs = new Set<string>();
+  readonly #files = new Set<string>();
   readonly #lost = new Set<string>();
 
   constructor({ objects, sizes }: World, row: Row) {
@@ -46,7 +49,7 @@ export class Inspection {
   }
 
   get counts(): Counts {
-    return { ...this.counted, segments: this.#segments.size, blobs: this.#blobs.size };
+    return { ...this.counted, segments: this.#segments.size, blobs: this.#blobs.size, files: this.#files.size };
   }
 
   found(where: string, what: string): void {
@@ -100,7 +103,7 @@ export class Inspection {
     return segment;
   }
 
-  /** Checks every blob that `stored` names. */
+  /** Checks every blob and every file that `stored` names. */
   async blobs(where: string, stored: unknown): Promise<void> {
     for (const sha256 of blobsIn(stored)) {
       if (this.#blobs.has(sha256)) continue;
@@ -108,6 +111,11 @@ export class Inspection {
       const value = { kind: "blob", sha256, bytes: 0, head: "", tail: "" } as const;
       const found = await this.json(where, value);
       if (found === null) this.#lost.add(sha256);
+    }
+    for (const file of filesIn(stored)) {
+      if (this.#files.has(file)) continue;
+      this.#files.add(file);
+      await this.attempt(where, () => readFile(this.from.objects, this.row, file));
     }
   }
 }

@@ -21,7 +21,7 @@ import type { State } from "../core/state.ts";
 import { foldAll } from "../core/transition.ts";
 import type { ObjectStore } from "../ports/object-store.ts";
 import { blobKey, segmentKey } from "./object-keys.ts";
-import { type KnownState, StateCache } from "./state-cache.ts";
+import { type Head, type KnownState, StateCache } from "./state-cache.ts";
 
 /** A run as it is committed. */
 export interface Loaded {
@@ -29,6 +29,8 @@ export interface Loaded {
   readonly state: State;
   /** The snapshot that the row points to. */
   readonly snapshot: Snapshot;
+  /** The state of that snapshot. */
+  readonly base: State;
   /** The commits since the snapshot. */
   readonly journal: readonly CommitRecord[];
   /** Digests of the sealed transcript segments that are known to be stored. */
@@ -67,9 +69,9 @@ export async function load(objects: ObjectStore, row: Row, cache: SegmentCache, 
   assertKnown(row, level);
   assertFormat(row.format, `run ${row.run}`);
   const { snapshot, state: base } = cache.states.get(row) ?? (await readKnown({ objects, row, cache }));
-  const journal = decodeJournal(row.journal);
+  const { commits: journal, state } = cache.states.head(row) ?? replayed(base, decodeJournal(row.journal));
   const stored = new Set(snapshot.state.manifest.map(({ sha256 }) => sha256));
-  return { row, state: replayed(base, journal), snapshot, journal, stored };
+  return { row, state, snapshot, base, journal, stored };
 }
 
 async function readKnown(from: Source & { readonly cache: SegmentCache }): Promise<KnownState> {
@@ -78,9 +80,9 @@ async function readKnown(from: Source & { readonly cache: SegmentCache }): Promi
 }
 
 /** Events that do not follow from the snapshot are as unreadable as damaged bytes. */
-function replayed(base: State, journal: readonly CommitRecord[]): State {
+function replayed(base: State, commits: readonly CommitRecord[]): Pick<Head, "commits" | "state"> {
   try {
-    return journal.reduce((state, commit) => foldAll(state, commit.events), base);
+    return { commits, state: commits.reduce((state, commit) => foldAll(state, commit.events), base) };
   } catch (error) {
     if (!(error instanceof InvariantViolated)) throw error;
     throw new Unreadable(`the journal does not follow its snapshot: ${error.message}`);

@@ -35,6 +35,12 @@ export const segmentKey = (of: Incarnation, sha256: string): string => `${prefix
 
 export const blobKey = (of: Incarnation, sha256: string): string => `${prefixOf(of)}/blobs/${sha256}`;
 
+/** Content-addressed. It is removed with its run. */
+export const exportKey = (of: Incarnation, digest: string): string => `${prefixOf(of)}/exports/${digest}`;
+
+/** The bytes as they were given, so that a store can hand them out by itself. */
+export const fileKey = (of: Incarnation, sha256: string): string => `${prefixOf(of)}/files/${sha256}`;
+
 /**
  * Archives are stored outside the prefix of their run, so they survive its clean-up. An object is put only once, so
  * each end of a redriven run has an archive of its own. `end` counts the ends from 1.

@@ -3,13 +3,16 @@
  * first one on, so it is held in memory in between. It is held packed, with only those parts of events that the ledger
  * needs.
  */
-import { type LedgerEntry, blobLine, commitLine, markLine } from "../codec/archive.ts";
+import { type LedgerEntry, commitLine } from "../codec/archive.ts";
+import { blobLine, fileLine, markLine } from "../codec/archive-lines.ts";
 import { packed } from "../codec/archive-bytes.ts";
 import type { StateMark } from "../codec/mark.ts";
+import { filesIn } from "../codec/file.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import type { State } from "../core/state.ts";
 import { readLedgerEvent, ledgerOf } from "./call-ledger.ts";
+import { readFile } from "./files.ts";
 import { type Source, readBlob } from "./load.ts";
 import { inOrder } from "./reader.ts";
 
@@ -18,6 +21,7 @@ export class PackedHistory {
   readonly #members: (readonly Uint8Array[])[] = [];
   readonly #ofLedger: (readonly Event[])[] = [];
   readonly #blobs: (readonly string[])[] = [];
+  readonly #files: (readonly string[])[] = [];
   commits = 0;
 
   /** Adds the commits of one piece; call it with the newest piece first. `mark`: of the snapshot that holds them. */
@@ -26,6 +30,7 @@ export class PackedHistory {
     const events = commits.flatMap((commit) => commit.events.map(readLedgerEvent));
     this.#ofLedger.push(events.filter((event) => event !== null));
     this.#blobs.push(blobsIn(commits));
+    this.#files.push(filesIn(commits));
     this.commits += commits.length;
   }
 
@@ -41,6 +46,24 @@ export class PackedHistory {
   /** The digests of all large values that the history or the state names. */
   blobs({ task, result, messages }: State): readonly string[] {
     return [...new Set([...[task, result, messages].flatMap(blobsIn), ...inOrder(this.#blobs)])];
+  }
+
+  /** The digests of all files that the history or the state names. */
+  files({ messages }: State): readonly string[] {
+    return [...new Set([...filesIn(messages), ...inOrder(this.#files)])];
+  }
+}
+
+/** One line per file, in order, while their bytes fit into `bytesMax`. `line` is null for a file that is left out. */
+export async function* fileLines(
+  { objects, row }: Source,
+  { wanted, bytesMax }: { readonly wanted: readonly string[]; readonly bytesMax: number },
+): AsyncGenerator<{ readonly file: string; readonly line: string | null }> {
+  let bytesLeft = bytesMax;
+  for (const file of wanted) {
+    const bytes = bytesLeft <= 0 ? null : await readFile(objects, row, file);
+    bytesLeft -= bytes?.byteLength ?? 0;
+    yield { file, line: bytes === null || bytesLeft < 0 ? null : fileLine(file, bytes) };
   }
 }
 

@@ -23,6 +23,8 @@ export interface Receipt {
   readonly takeovers: number;
   /** What the run had spent at these takeovers. Without checkpoints it would have spent all of that again. */
   readonly spared: Amount;
+  /** What it has spent since it last began its task. A restart would spend that again. */
+  readonly again: Amount;
 }
 
 const NOTHING = { microUsd: 0, tokensIn: 0, tokensOut: 0, toolCalls: 0 };
@@ -53,6 +55,7 @@ export function receiptOf(events: Iterable<Event>): Receipt {
     total: amountOf(total),
     takeovers,
     spared: amountOf(spared),
+    again: amountOf(added(total, before, -1)),
   };
 }
 

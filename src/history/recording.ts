@@ -3,8 +3,9 @@
  * store or from an exported file. A replay needs nothing else: no model, no tool and no agent.
  */
 import type { ArchivedRun, Archive, Begun } from "../codec/archive.ts";
-import { Unreadable, canonical, digestOf } from "../codec/canonical.ts";
+import { Unreadable, canonical, digestOf, sha256 } from "../codec/canonical.ts";
 import { type StateMark, markOf } from "../codec/mark.ts";
+import { filesIn } from "../codec/file.ts";
 import { blobsIn } from "../codec/value.ts";
 import type { CommitRecord } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
@@ -86,7 +87,7 @@ export function recordingOf({ run, begun, commits, blobs }: Archive): Recording 
  * what is wrong, or null.
  */
 export function wrongWithFile(archive: Archive, state: State): string | null {
-  const { messages, commits, calls, blobs, leftOut } = archive;
+  const { messages, commits, calls, blobs, files, leftOut } = archive;
   const strange = state.messages.findIndex((each, index) => !isSame(each, messages[index]));
   if (strange >= 0 || messages.length !== state.messages.length) {
     const at = strange < 0 ? state.messages.length : strange;
@@ -97,7 +98,11 @@ export function wrongWithFile(archive: Archive, state: State): string | null {
   const forged = [...blobs].find(([digest, json]) => digestOf(json) !== digest);
   if (forged !== undefined) return `blob ${forged[0]} has other content than its name says`;
   const missing = blobsIn([commits, state]).find((digest) => !blobs.has(digest) && !leftOut.blobs.includes(digest));
-  return missing === undefined ? null : `blob ${missing} is missing`;
+  if (missing !== undefined) return `blob ${missing} is missing`;
+  const altered = [...files].find(([digest, bytes]) => sha256(bytes) !== digest);
+  if (altered !== undefined) return `file ${altered[0]} has other content than its name says`;
+  const lost = filesIn([commits, state]).find((file) => !files.has(file) && leftOut.files?.includes(file) !== true);
+  return lost === undefined ? null : `file ${lost} is missing`;
 }
 
 const isSame = (one: unknown, other: unknown): boolean => other !== undefined && canonical(one) === canonical(other);

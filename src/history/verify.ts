@@ -5,7 +5,9 @@
  * Digests detect damage. Only keyed seals detect forgery (`verify-seals.ts`): the row names the newest snapshot and the
  * journal, and a process that can write the store can write the row as well.
  */
-import { canonical, digestOf } from "../codec/canonical.ts";
+import { canonical } from "../codec/canonical.ts";
+import { inputDigestOf } from "../codec/file.ts";
+import { filesOf } from "../core/files-in.ts";
 import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
 import { type Snapshot, storedForm } from "../codec/snapshot.ts";
 import { metersOf } from "../core/policy/budget.ts";
@@ -71,7 +73,7 @@ export async function verify(world: World, of: VerifyOptions): Promise<Verified 
 
 /** Only the row says where the objects are and which digests they have. Without it nothing else can be checked. */
 function withoutRow({ run, why }: RowUnreadable): Verified {
-  const counts = { snapshots: 0, commits: 0, sealed: 0, segments: 0, blobs: 0 };
+  const counts = { snapshots: 0, commits: 0, sealed: 0, segments: 0, blobs: 0, files: 0 };
   const findings = [{ where: "the row", what: why }];
   const advice =
     "no invocation continues the run, and nothing is written over it: bring back its row from a backup of the store, " +
@@ -127,9 +129,10 @@ function checkDebits(
 }
 
 /** The row stores the digest of its task. By that digest a repeated start with the same key finds the same run. */
-async function checkTask(inspection: Inspection, { task }: State): Promise<void> {
+async function checkTask(inspection: Inspection, { task, messages }: State): Promise<void> {
   const json = await inspection.json("the task", task);
-  if (json === null || digestOf(json.json) === inspection.row.inputDigest) return;
+  const files = filesOf(messages.slice(0, 1));
+  if (json === null || inputDigestOf(json.json, files) === inspection.row.inputDigest) return;
   inspection.found("the row", "its task has another digest than the one that the run was started with");
 }
 

@@ -149,6 +149,8 @@ export interface WaitRule {
   /** What fits as an answer, or as the detail of an event; null: any JSON. */
   readonly accepts: z.ZodType | null;
   readonly atLimit: { readonly kind: "tell" | "fail" } | { readonly kind: "take"; readonly value: Json };
+  /** The calls wait for the next message of a conversation (`core/calls/next-message.ts`). */
+  readonly chat?: true;
 }
 
 /** The child runs that a child tool dispatches (`childTool`). */
@@ -284,6 +286,32 @@ export interface ToolContext<Input> extends CallContext {
   readonly log: (line: string) => void;
   /** The secrets that the agent declares. */
   readonly secrets: ToolSecrets;
+  /** The files of the run: those of its task, of messages to it, and those that calls and the model made. */
+  readonly files: RunFiles;
+  /**
+   * Makes a link for an outside service that works on the call: a path below the HTTP API. A POST to it signals this
+   * event to the run, with the JSON body as its detail. It needs no token, counts once, and lives for 30 days unless
+   * `lifeMs` says otherwise. The path is a secret: it is removed from whatever is recorded.
+   */
+  readonly callback: (event: string, options?: { readonly lifeMs?: number }) => Promise<string>;
+}
+
+/** The files of a run, as a tool sees them. */
+export interface RunFiles {
+  readonly list: () => readonly RunFile[];
+  /**
+   * The file with that digest or a beginning of it (8 characters), or that alone has this name. Rejects, with what to
+   * type, if there is none.
+   */
+  readonly read: (name: string) => Promise<RunFile & { readonly content: Uint8Array }>;
+}
+
+/** A file of a run. `file`: the SHA-256 digest of its bytes. */
+export interface RunFile {
+  readonly file: string;
+  readonly mediaType: string;
+  readonly bytes: number;
+  readonly name: string;
 }
 
 /** What `before` gets besides the arguments. */

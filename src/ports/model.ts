@@ -1,10 +1,12 @@
 /** Model: one request, one outcome, never an exception. `src/providers` implements it over the AI SDK. */
+import type { FileContent } from "../core/file.ts";
 import type { Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { TokenCounts } from "../core/policy/price.ts";
 import type { ModelRate } from "../protocol/model-rate.ts";
 import type { Tool } from "./agent.ts";
+import type { Piece } from "./delta-log.ts";
 import type { ModelOptions } from "./model-options.ts";
 
 /** The form of the answer: an object that fits this JSON Schema. */
@@ -23,12 +25,17 @@ export interface ModelRequest {
   readonly options?: ModelOptions;
   /** Null or absent: text. */
   readonly format?: ResponseFormat | null;
+  /** The bytes of the files that the messages show, by digest, as base64; absent: none has any. */
+  readonly files?: ReadonlyMap<string, string>;
   readonly signal: AbortSignal;
+  /** Is told what the model says as it says it. Absent: the reply comes as a whole. */
+  readonly onPiece?: (piece: Piece) => void;
 }
 
 /** A part of a reply before its large arguments are stored. */
 export type RepliedPart =
   | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "file"; readonly content: FileContent }
   | { readonly kind: "reasoning"; readonly text: string; readonly provider: Json }
   | { readonly kind: "call"; readonly tool: string; readonly args: Json; readonly provider: Json }
   /** A call that no tool can perform: its arguments are not JSON within the limits, or no tool can have that name. */
@@ -44,7 +51,7 @@ export interface ModelReply extends TokenCounts {
 }
 
 /**
- * A model call that failed. Codes: `ModelRefused`, `ContextTooLong`, `ReplyTooLarge`, and `ModelFailed` for all else.
+ * A model call that failed. Codes: `ModelRefused`, `ContextTooLong`, `ReplyTooLarge`, `FileUnsupported`, and `ModelFailed` for all else.
  */
 export interface ModelFailed {
   readonly kind: "failed";
@@ -55,6 +62,8 @@ export interface ModelFailed {
   readonly retryAfterMs: number | null;
   /** The tokens of a reply that came but cannot be used. */
   readonly spent?: TokenCounts;
+  /** The reply broke off. It was paid for, and nothing says how much. */
+  readonly isPartial?: true;
 }
 
 /** `aborted`: the request's own signal fired before a reply came. */

@@ -37,3 +37,12 @@ export interface ObjectStore {
   /** The permanent ID of this store. A table and an object store that are used together have the same one. */
   storeId(): Promise<string>;
 }
+
+/** Signed URLs of objects, for a store that others can reach over the network. */
+export interface ObjectLinks {
+  /** A URL at which anyone may read the object for `seconds`. A browser saves it under that name, as that type. */
+  linkTo(
+    key: string,
+    of: { readonly seconds: number; readonly fileName: string; readonly contentType?: string },
+  ): Promise<string>;
+}

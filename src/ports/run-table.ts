@@ -24,6 +24,7 @@
  */
 import type { Status } from "../core/phases.ts";
 import type {
+  ListedRow,
   Changed,
   Commit,
   CommitOutcome,
@@ -67,7 +68,7 @@ export interface Damaged {
 
 /** One page, newest first. `next` is the cursor of the following page, or null. */
 export interface Page {
-  readonly rows: readonly Row[];
+  readonly rows: readonly ListedRow[];
   /** For each of `rows` the cursor after it, for a reader that stops in the middle. */
   readonly behind: readonly string[];
   /** Rows that belong on this page and cannot be decoded. */

@@ -9,6 +9,11 @@ export interface Invocation {
   readonly drain: AbortSignal;
   /** Called if the task throws while one of its calls may still act. The process must then end too (schedule 78). */
   readonly mustEnd?: () => void;
+  /**
+   * Called when the beat begins to wait for its model, if its process then gives its place to another beat. The returned
+   * function resolves when the beat may go on, after that many milliseconds at the latest.
+   */
+  readonly stepAside?: () => (ms: number) => Promise<void>;
 }
 
 /** Runs one task. */

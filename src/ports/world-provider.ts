@@ -163,6 +163,8 @@ export type AgentSource = { readonly kind: "files" } | { readonly kind: "deploye
 /** A world with open stores. */
 export interface OpenedWorld {
   readonly world: World;
+  /** The operator as the services of the world know them, such as an ARN; null: the user of this machine. */
+  readonly operator: string | null;
   /** How often a watched run is polled, in milliseconds. */
   readonly pollMs: number;
   /** The process or service that drives its runs now; null: none. */

@@ -6,12 +6,16 @@ import type { Hash } from "../core/ids.ts";
 import type { StoredSizes } from "./stored-sizes.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { Chain } from "./chain.ts";
+import type { DeltaLog } from "./delta-log.ts";
 import type { Inbox } from "./inbox.ts";
 import type { MutexLeases } from "./mutex-leases.ts";
-import type { ObjectStore } from "./object-store.ts";
+import type { ObjectLinks, ObjectStore } from "./object-store.ts";
+import type { Records } from "./records.ts";
 import type { RunTable } from "./run-table.ts";
 import type { SealKeys } from "./seal-keys.ts";
 import type { Secrets } from "./secrets.ts";
+import type { Spans } from "./spans.ts";
+import type { Webhooks } from "./webhooks.ts";
 
 export interface Clock {
   /** Epoch milliseconds. */
@@ -41,6 +45,8 @@ export interface TelemetryRecord {
 
 export interface Telemetry {
   record(record: TelemetryRecord): void;
+  /** Absent: nobody traces the runs. */
+  readonly spans?: Spans;
 }
 
 /** All ports of one world. */
@@ -48,13 +54,19 @@ export interface World {
   readonly table: RunTable;
   readonly inbox: Inbox;
   readonly leases: MutexLeases;
+  readonly records: Records;
+  readonly deltas: DeltaLog;
   readonly objects: ObjectStore;
+  /** Absent: the object store has no URLs. */
+  readonly links?: ObjectLinks;
   readonly chain: Chain;
   readonly clock: Clock;
   readonly random: Random;
   readonly telemetry: Telemetry;
   readonly secrets: Secrets;
   readonly sealKeys: SealKeys;
+  /** Absent: no endpoint hears of the runs. */
+  readonly webhooks?: Webhooks;
   readonly limits: Limits;
   readonly sizes: StoredSizes;
   readonly hash: Hash;

@@ -16,8 +16,8 @@ export interface Payload {
   readonly agent: string;
 }
 
-/** Where the chain goes after a beat. The set is closed. */
-export type Route = "beat" | "wait" | "park" | "renew" | "done" | "failed" | "superseded";
+/** Where the chain goes after a beat. The set is closed. `asleep`: a wake-up starts the next execution of the run. */
+export type Route = "beat" | "wait" | "park" | "renew" | "asleep" | "done" | "failed" | "superseded";
 
 /** What a beat returns: the next payload, the route, and how long to wait or park (whole seconds, at least 1). */
 export interface Reply extends Payload {
@@ -48,6 +48,7 @@ export const AFTER_BEAT: { readonly [R in Route]: ChainState } = {
   wait: "Wait",
   park: "Park",
   renew: "Renew",
+  asleep: "End",
   done: "End",
   failed: "End",
   superseded: "End",

@@ -43,6 +43,8 @@ export type FiringOutcome =
   | { readonly kind: "exists"; readonly run: string }
   /** The run that the schedule started last has not ended. */
   | { readonly kind: "skipped"; readonly run: string }
+  /** An operator paused the schedule. */
+  | { readonly kind: "paused"; readonly by: string }
   /** An earlier decision says that this firing starts nothing, or a newer firing was decided. */
   | { readonly kind: "late" }
   /** The scheduler did not fire in time, and the schedule does not make up for that. */

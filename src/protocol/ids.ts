@@ -86,6 +86,12 @@ export const assignId = (asked: number): string => `assign#${asked}`;
 /** The message ID of a request to compensate the effects of restart number `attempt`. */
 export const compensateId = (next: "cancel" | "restart", attempt: number): string => `${next}#${attempt}`;
 
+/** The ID of a notification: the one at this place among those of the commit that made this version. */
+export const notificationId = (
+  hash: Hash,
+  { run, born, version, place }: { run: string; born: string; version: number; place: number },
+): string => `msg_${base32(hash(joined("notification", run, born, String(version), String(place))), 26)}`;
+
 /** Joins the parts into one text that no other parts can produce. */
 const joined = (...parts: readonly string[]): string => JSON.stringify(parts);
 

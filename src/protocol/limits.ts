@@ -23,6 +23,9 @@ export const TIMES = {
   /** How long the idempotency key of an ended run may be kept. Firings of schedules rely on the minimum. */
   keyMsMin: 24 * 3_600_000,
   keyMsMax: 366 * 24 * 3_600_000,
+  /** How long the audit log may keep who did what. */
+  auditMsMin: 24 * 3_600_000,
+  auditMsMax: 3_660 * 24 * 3_600_000,
 } as const;
 
 /** The limits of one world: how long things may take in it, and how far clocks may differ. */
@@ -50,6 +53,10 @@ export interface Limits {
    * longer.
    */
   readonly keyRetentionMs: number;
+  /** How long the audit log keeps who did what. */
+  readonly auditMs: number;
+  /** What the model calls of all runs may cost in a day (UTC), in millionths of a dollar. The largest number: no cap. */
+  readonly spendMicroUsdPerDay: number;
   /** Model replies of one invocation. More of them cost fewer claims and snapshots, and lose no effect. */
   readonly beatsPerInvocation: number;
   /** How long a chain waits before it hands over a run whose attempts keep failing. */
@@ -68,6 +75,11 @@ export interface Limits {
    * deploy 1: a run that waits would move on instead.
    */
   readonly chainClaimsMax: number;
+  /**
+   * How long a park may last with an open execution; a longer one ends its execution. Longer than any park: none does.
+   * It needs a sweeper that comes several times within it.
+   */
+  readonly openParkMs: number;
   /** The sweeper checks a run that has no owner and did not move for this long. */
   readonly overdueMs: number;
   /** How long a human may take to decide about a gate (agents: 24 hours). */
@@ -92,11 +104,14 @@ export function limitsFor(beatMs: number, change: Partial<Limits> = {}): Limits 
     idleRunMs: 30 * 24 * 3_600_000,
     retentionMs: 24 * 3_600_000,
     keyRetentionMs: 30 * 24 * 3_600_000,
+    auditMs: 90 * 24 * 3_600_000,
+    spendMicroUsdPerDay: Number.MAX_SAFE_INTEGER,
     beatsPerInvocation: 1,
     rescueMs: 60_000,
     entryAttemptsMax: 100,
     backoffMsMax: 300_000,
     chainClaimsMax: 1_200,
+    openParkMs: TIMES.parkSecondsMax * 1_000 + 1,
     overdueMs: 60_000,
     gateMs: 24 * 3_600_000,
     ...change,
@@ -123,6 +138,8 @@ function assertLimits(limits: Limits): void {
   ensure(retentionMs > beatMs + skewMs + settleMs, "retention must outlast the longest lease plus settleMs");
   ensure(keyRetentionMs >= TIMES.keyMsMin, "the key of an ended run must be kept for a day at least");
   ensure(keyRetentionMs <= TIMES.keyMsMax, "the key of an ended run is kept for 366 days at most");
+  ensure(limits.auditMs >= TIMES.auditMsMin, "the audit log must be kept for a day at least");
+  ensure(limits.auditMs <= TIMES.auditMsMax, "the audit log is kept for ten years at most");
   ensure(beatMs <= TIMES.invocationMsMax, "a beat may not take longer than an invocation may live");
 }
 

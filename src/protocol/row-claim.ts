@@ -58,6 +58,7 @@ export function decideClaim(row: Row, claim: Claim): ClaimOutcome {
       asks: row.asks + row.will,
       ...(row.status === "queued" ? { status: "running", statusSince: claim.now } : {}),
       chainClaims: row.chainClaims + 1,
+      claimedAt: claim.now,
       park: null,
       // Schedules 3 to 5: the owner that lost the run may still act within its lease, which may look expired by our
       // clock.

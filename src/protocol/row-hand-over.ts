@@ -52,6 +52,7 @@ export function decideHandOver(row: Row, handOver: HandOver): HandOverOutcome {
       leaseUntil: null,
       park: null,
       chainClaims: 0,
+      claimedAt: handOver.now,
       effectsSettleAt: Math.max(row.effectsSettleAt, lease ?? 0),
       takeovers: row.takeovers + (row.owner === null ? 0 : 1),
       deaths: deathsAfter(row, handOver.dead ?? null),

@@ -1,6 +1,11 @@
-/** How a waiting execution leaves the token that wakes it in its run's row. */
+/**
+ * How a run that waits leaves in its row what wakes it: the token of its execution, or a note that this execution has
+ * ended. Then a wake-up hands the run over and starts the next execution, so a run that waits for long holds none open.
+ */
+import type { Limits } from "./limits.ts";
+import { TIMES } from "./limits.ts";
 import { type Entry, sameEntry } from "./entry.ts";
-import { type Changed, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
+import { type Changed, type ListedRow, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
 
 export interface Park extends RunRef {
   readonly chain: number;
@@ -9,6 +14,37 @@ export interface Park extends RunRef {
   readonly entry: Entry;
   readonly token: string;
 }
+
+/** The token of a run whose execution has ended. No service gives such a token, so older code wakes nothing with it. */
+export const NO_EXECUTION = "ended";
+
+/** Whether the run waits without an execution. */
+export const isAsleep = ({ park }: Pick<Row, "park">): boolean => park?.token === NO_EXECUTION;
+
+/**
+ * Whether the run moved to its next execution, and no process has claimed it there yet. That execution may have to be
+ * started.
+ */
+export const isUnbegun = (row: ListedRow): boolean =>
+  row.chain > 1 && row.chainClaims === 0 && row.owner === null && row.park === null && !hasEnded(row);
+
+/**
+ * How long before the end of its wait a sweep starts the next execution of a run. Half the time for which a park stays
+ * open: what is left of the wait is then an open park, which ends on time.
+ */
+export const wakeAheadMs = ({ openParkMs }: Pick<Limits, "openParkMs">): number =>
+  openParkMs > TIMES.parkSecondsMax * 1_000 ? 0 : Math.floor(openParkMs / 2);
+
+/**
+ * From when on a sweep wakes a parked run that no message has reached.
+ *
+ * Schedule 178: a beat before the deadline of a wait moves that deadline. So a run that waits until its deadline is never
+ * woken ahead, or it would never expire.
+ */
+export const wakeFrom = (row: ListedRow, limits: Pick<Limits, "openParkMs">): number => {
+  if (row.wakeAt === null) return Infinity;
+  return isAsleep(row) && row.wakeAt < row.deadline ? row.wakeAt - wakeAheadMs(limits) : row.wakeAt;
+};
 
 /** `stirred`: the wake-up counter has risen. `superseded`: another attempt or execution drives the run. */
 export type ParkOutcome = Changed<"parked"> | Changed<"woken"> | Changed<"superseded"> | Refused;

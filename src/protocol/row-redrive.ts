@@ -37,6 +37,7 @@ export function decideRedrive(row: Row, redrive: Redrive): Exclude<RedriveOutcom
       epoch: row.epoch + 1,
       chain: row.chain + 1,
       chainClaims: 0,
+      claimedAt: now,
       owner: null,
       leaseUntil: null,
       park: null,

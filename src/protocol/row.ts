@@ -46,6 +46,8 @@ export interface Row extends Incarnation {
   readonly chain: number;
   readonly entry: Entry | null;
   readonly chainClaims: number;
+  /** When the run was last claimed, or moved to another execution; absent if older versions did all of that. */
+  readonly claimedAt?: number;
   readonly version: number;
   readonly commitId: string;
   readonly snapshot: SnapshotPointer;
@@ -90,6 +92,9 @@ export interface Row extends Incarnation {
   /** The redrive that no invocation has recorded yet; absent without one. */
   readonly redrive?: RedriveNote;
 }
+
+/** A row of a list. It may lack its journal, so nothing loads a run from it: the row is read first. */
+export type ListedRow = Omit<Row, "journal">;
 
 export interface StoreOutage {
   /** The store in words, such as `the objects`. */
@@ -166,7 +171,7 @@ export function newRow(creation: Creation): Row {
 export const isExpired = (row: Row, now: number): boolean =>
   row.expiresAtSec !== null && row.expiresAtSec * 1_000 <= now;
 
-export const hasEnded = (row: Row): boolean =>
+export const hasEnded = (row: Pick<Row, "status">): boolean =>
   row.status === "completed" || row.status === "failed" || row.status === "cancelled";
 
 /** The condition of every operation: the row exists, has this incarnation, is not expired, and has a known format. */
@@ -253,7 +258,7 @@ export function decideCommit(row: Row, commit: Commit): CommitOutcome {
       deaths: commit.isProgress ? 0 : row.deaths,
       statusSince: status === row.status ? row.statusSince : now,
       ...(commit.release ? { owner: null, leaseUntil: null } : {}),
-      ...(commit.nextChain ? { chain: row.chain + 1, epoch: row.epoch + 1, chainClaims: 0 } : {}),
+      ...(commit.nextChain ? { chain: row.chain + 1, epoch: row.epoch + 1, chainClaims: 0, claimedAt: now } : {}),
       ...(commit.expiresAtSec === null ? {} : { endNotified: true, expiresAtSec: commit.expiresAtSec }),
       ...(commit.raiseEffectsSettleAt ? { effectsSettleAt: Math.max(row.effectsSettleAt, row.leaseUntil ?? 0) } : {}),
     },

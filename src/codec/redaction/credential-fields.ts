@@ -56,6 +56,11 @@ function isNamed(word: string, before: string): boolean {
   return !/[a-z]$/i.test(before) || (/[a-z]$/.test(before) && /^[A-Z]/.test(word));
 }
 
+const ANYWHERE = new RegExp(joined, "i");
+
+/** Whether a text has the name of a secret anywhere. */
+export const namesSecret = (text: string): boolean => ANYWHERE.test(text);
+
 /** The reference that replaces `value` in a JSON field `name`; null if the value is not a secret. */
 export function secretUnder(name: string, value: string): string | null {
   const end = name.slice(-NAME_CHARACTERS_MAX);

@@ -70,6 +70,8 @@ const SHAPES: readonly Shape[] = [
 const HINT =
   /-----BEGIN|eyJ|:\/\/|secret_?(?:access_?)?key|bearer|basic|jdbc:oracle|hooks\.|webhook|\s-(?:u|-user|-proxy-user)[ =]|mysql|mariadb|sshpass|docker login|redis-cli|smbclient/i;
 
+export const hintsAtCredential = (text: string): boolean => HINT.test(text);
+
 export const withoutCredentials = (text: string): string => withoutFields(withoutTokens(withoutShapes(text)));
 
 function withoutShapes(text: string): string {

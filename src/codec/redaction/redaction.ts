@@ -30,6 +30,11 @@ export interface Redaction {
   readonly json: (json: Json, onReplaced?: (replaced: Replaced) => void) => Json;
   /** Redacts everything but the structure of an event. Returns the same event if there is nothing to replace. */
   readonly event: <E extends Event>(event: E) => E;
+  /**
+   * Where the beginning of a declared secret stands at the end of the text, however long; null: nowhere. If a whole
+   * secret ends with that beginning, it is where the whole one stands.
+   */
+  readonly begunAt: (text: string) => number | null;
   /** Redacts the body of a message, or any other document of cairn that contains values and free text. */
   readonly words: <T>(of: T) => T;
 }
@@ -47,7 +52,14 @@ export function redactionOf(secrets: readonly KnownSecret[]): Redaction {
     walk(given, { text, name, step: null, under: null, onReplaced, isTheirs: true }) as Json;
   const words = <T>(given: T): T =>
     walk(given, { text, name, step: null, under: null, onReplaced: () => {}, isTheirs: false }) as T;
-  return { text, json, words, event: (given) => redactEvent(given, words) };
+  const begunAt = (given: string): number | null => {
+    const begun = search().begun(given, CUT_CHARACTERS_MIN, Infinity);
+    if (begun === null) return null;
+    // A secret may end with its own beginning, or with that of another.
+    const isAround = ({ from, to }: { from: number; to: number }) => from < begun.from && begun.from < to;
+    return search().all(given).find(isAround)?.from ?? begun.from;
+  };
+  return { text, json, words, begunAt, event: (given) => redactEvent(given, words) };
 }
 
 /** Which texts are remembered as free of secrets, and how many. */
@@ -85,8 +97,23 @@ function redactEvent<E extends Event>(event: E, words: <T>(of: T) => T): E {
 
 /** The structural fields of an event: names, kinds and digests. Cairn writes them; no outside text gets into them. */
 const STRUCTURE: ReadonlySet<string> = new Set([
-  ...["kind", "at", "call", "calls", "effect", "key", "argsDigest", "gate", "planHash", "argsHash", "sha256", "as"],
   ...[
+    "kind",
+    "at",
+    "call",
+    "calls",
+    "effect",
+    "key",
+    "argsDigest",
+    "gate",
+    "planHash",
+    "argsHash",
+    "sha256",
+    "as",
+    "file",
+  ],
+  ...[
+    "mediaType",
     "stage",
     "status",
     "outcome",

@@ -18,8 +18,15 @@ interface Found {
 export interface Search {
   /** All matches in the order of the text; no two overlap. */
   readonly all: (text: string) => readonly Found[];
-  /** If the text ends with at least `charactersMin` first characters of a form: where they start. Otherwise null. */
-  readonly begun: (text: string, charactersMin: number) => { readonly from: number; readonly reference: string } | null;
+  /**
+   * If the text ends with at least `charactersMin` first characters of a form, and at most `charactersMax`: where they
+   * start. Otherwise null.
+   */
+  readonly begun: (
+    text: string,
+    charactersMin: number,
+    charactersMax?: number,
+  ) => { readonly from: number; readonly reference: string } | null;
 }
 
 /** At most this many first characters select the candidate forms, which are then compared as a whole. */
@@ -132,8 +139,8 @@ function begunIn(forms: readonly Form[]): Search["begun"] {
   const begins = new Map<string, Form[]>();
   for (const form of forms) grouped(begins, form.literal.slice(0, BEGIN_CHARACTERS)).push(form);
   const size = forms.reduce((most, { literal }) => Math.max(most, literal.length), 0);
-  const longest = Math.min(CUT_CHARACTERS_MAX, size);
-  return (text, charactersMin) => {
+  return (text, charactersMin, charactersMax = CUT_CHARACTERS_MAX) => {
+    const longest = Math.min(charactersMax, size);
     for (let from = Math.max(0, text.length - longest + 1); text.length - from >= charactersMin; from += 1) {
       const tail = text.slice(from);
       const form = begins.get(tail.slice(0, BEGIN_CHARACTERS))?.find(({ literal }) => literal.startsWith(tail));

@@ -14,6 +14,7 @@ type Tokens = readonly (readonly [name: string, alternatives: readonly string[]]
 
 /** If two alternatives match, the first one gives the name. */
 const TOKENS: Tokens = [
+  ["cairn-token", ["cairn_[0-9a-f]{16}_[0-9a-f]{64}"]],
   ["aws-access-key", ["(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])"]],
   ["aws-bedrock-key", ["ABSK[A-Za-z0-9+/]{60,}={0,2}", "bedrock-api-key-[A-Za-z0-9+/=]{40,}"]],
   ["stripe-key", ["(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,}", "whsec_[A-Za-z0-9+/]{24,}={0,2}"]],

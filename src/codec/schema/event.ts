@@ -3,7 +3,6 @@ import * as z from "zod";
 import { EFFECT_NAMES } from "../../core/calls/effects.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
 import type { Routed } from "../../core/routed.ts";
-import type { Deadline } from "../../core/deadline.ts";
 import type {
   Action,
   Answer,
@@ -12,15 +11,16 @@ import type {
   Event,
   EventKind,
   EventOf,
-  FailedFrom,
   Failure,
   MessageBody,
   Outage,
 } from "../../core/event.ts";
+import type { FailedFrom } from "../../core/failed-from.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import { asksFor, debit, grant, price } from "./budget.ts";
 import { childEvents, childReport } from "./child.ts";
-import { crowded, json, replyPart, request, sha, value } from "./message.ts";
+import { crowded, fileRef, files, json, replyPart, request, sha, value } from "./message.ts";
+import { runStarted } from "./run-started.ts";
 import { answerGiven, eventSignalled, waitEvents } from "./wait.ts";
 
 const at = z.int().nonnegative();
@@ -66,8 +66,6 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
 
 const routed: z.ZodType<Routed> = z.looseObject({ by: z.enum(["fallback", "role"]), why: z.string() });
 
-export const deadline: z.ZodType<Deadline> = z.looseObject({ at, endBy: at, onExpiry: z.enum(["undo", "leave"]) });
-
 export const failedFrom: z.ZodType<FailedFrom> = z.looseObject({
   phase,
   started: z.array(name),
@@ -80,6 +78,7 @@ export const answer: z.ZodType<Answer> = z.looseObject({
   value: value.nullable(),
   by: z.string(),
   note: z.string().nullable(),
+  files,
 });
 
 export const decision: z.ZodType<Decision> = z.looseObject({
@@ -112,6 +111,7 @@ export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", 
   assigned.extend({ kind: z.literal("assign") }),
   compensate.extend({ kind: z.literal("compensate") }),
   z.looseObject({ kind: z.literal("user"), text: z.string(), by: name }),
+  z.looseObject({ kind: z.literal("userFiles"), text: z.string(), by: name, files: z.array(fileRef) }),
 ]);
 
 export const intentShape = {
@@ -123,13 +123,10 @@ export const intentShape = {
   alone: z.literal(true).exactOptional(),
 };
 
+const ended = { kind: z.literal("RunEnded"), at };
+
 const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
-  RunStarted: z.looseObject({
-    kind: z.literal("RunStarted"),
-    at,
-    agentVersion: z.string(),
-    deadline: deadline.exactOptional(),
-  }),
+  RunStarted: runStarted,
   AgentChanged: z.looseObject({
     kind: z.literal("AgentChanged"),
     at,
@@ -212,6 +209,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     value,
     externalId: z.string().nullable(),
     evidence: z.string(),
+    files,
   }),
   ToolCompensated: z.looseObject({ kind: z.literal("ToolCompensated"), at, call: name, value, evidence: z.string() }),
   ToolOutcomeUnknown: z.looseObject({
@@ -268,15 +266,9 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   }),
   RecoveryDecided: z.looseObject({ kind: z.literal("RecoveryDecided"), at, rule: name, why: z.string(), action }),
   RunEnded: z.discriminatedUnion("status", [
-    z.looseObject({ kind: z.literal("RunEnded"), at, status: z.literal("completed"), result: value }),
-    z.looseObject({
-      kind: z.literal("RunEnded"),
-      at,
-      status: z.literal("failed"),
-      failure,
-      from: failedFrom.exactOptional(),
-    }),
-    z.looseObject({ kind: z.literal("RunEnded"), at, status: z.literal("cancelled") }),
+    z.looseObject({ ...ended, status: z.literal("completed"), result: value, files }),
+    z.looseObject({ ...ended, status: z.literal("failed"), failure, from: failedFrom.exactOptional() }),
+    z.looseObject({ ...ended, status: z.literal("cancelled") }),
   ]),
   RunRedriven: z.looseObject({
     kind: z.literal("RunRedriven"),

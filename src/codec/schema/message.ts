@@ -1,5 +1,6 @@
 /** The schema of messages, as `core/message.ts` has them; see `state.ts`. */
 import * as z from "zod";
+import type { FileRef } from "../../core/file.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import type { Message, Part, Value } from "../../core/message.ts";
@@ -18,12 +19,26 @@ export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
 /** Of a reply whose question was nearly as long as its agent allows. */
 export const crowded = z.literal(true).exactOptional();
 
+const filePart = z.looseObject({
+  kind: z.literal("file"),
+  file: sha,
+  mediaType: name,
+  bytes: count,
+  name: z.string(),
+});
+
+export const fileRef: z.ZodType<FileRef> = filePart;
+
+/** Files beside a text or a value; absent without any. */
+export const files = z.array(fileRef).exactOptional();
+
 const textPart = z.looseObject({ kind: z.literal("text"), text: z.string() });
 const reasoningPart = z.looseObject({ kind: z.literal("reasoning"), text: z.string(), provider: json });
 const callPart = z.looseObject({ kind: z.literal("call"), tool: z.string(), args: value, provider: json });
 
 const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
   textPart,
+  filePart,
   reasoningPart,
   callPart.extend({ call: name }),
   z.looseObject({
@@ -34,10 +49,16 @@ const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
     value,
     edited: value.nullable(),
     under: z.looseObject({ key: name, argsDigest: sha }).exactOptional(),
+    files,
   }),
 ]);
 
-export const replyPart: z.ZodType<ReplyPart> = z.discriminatedUnion("kind", [textPart, reasoningPart, callPart]);
+export const replyPart: z.ZodType<ReplyPart> = z.discriminatedUnion("kind", [
+  textPart,
+  filePart,
+  reasoningPart,
+  callPart,
+]);
 
 export const message: z.ZodType<Message> = z.looseObject({
   id: name,

@@ -22,7 +22,6 @@ import {
   answer,
   assigned,
   compensate,
-  deadline,
   decision,
   failedFrom,
   failure,
@@ -34,7 +33,8 @@ import {
   window,
 } from "./event.ts";
 import { child, dispatched } from "./child.ts";
-import { json, message, sha, value } from "./message.ts";
+import { files, json, message, sha, value } from "./message.ts";
+import { deadline, forked } from "./run-started.ts";
 import { signal, wait } from "./wait.ts";
 
 const at = z.int().nonnegative();
@@ -163,12 +163,14 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   ending,
   pausedFrom: phase.nullable(),
   result: value.nullable(),
+  resultFiles: files,
   failure: failure.nullable(),
   failedFrom: failedFrom.exactOptional(),
   redriven: redriven.exactOptional(),
   absorbed: z.array(name),
   startedAt: at.nullable(),
   startedBy: name.exactOptional(),
+  forked: forked.exactOptional(),
   deadline: deadline.exactOptional(),
   upgrades: upgrades.exactOptional(),
   extension: extension.exactOptional(),

@@ -4,10 +4,12 @@
  */
 import type { EventOf, MessageBody, ReplyPart } from "../event.ts";
 import { ensure } from "../ensure.ts";
+import { type FileRef, type WithFiles, withFiles } from "../file.ts";
 import { type CallOutcome, type Message, type Part, type Value, text } from "../message.ts";
 import type { Phase } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
 import { acceptUpgradeIn } from "../policy/upgrades.ts";
+import { callIdAfter } from "./proposed-calls.ts";
 
 /** The calls that a reply proposes. Their IDs continue the count of the run. */
 export function openCalls(state: State, parts: readonly ReplyPart[]): OpenCall[] {
@@ -30,7 +32,7 @@ export const newCall = (call: string, tool: string): OpenCall => ({
   answer: null,
 });
 
-const callId = (state: State, index: number): string => `c${state.calls + index + 1}`;
+const callId = (state: State, index: number): string => callIdAfter(state.calls + index);
 
 /** The next message of the transcript. `at`: epoch milliseconds. */
 export function message(
@@ -71,7 +73,7 @@ export function updateCall(state: State, call: string, change: (open: OpenCall) 
  */
 export function applyAnswer(
   state: State,
-  body: Exclude<MessageBody, { readonly kind: "user" | "child" | "answer" | "signal" }>,
+  body: Exclude<MessageBody, { readonly kind: "user" | "userFiles" | "child" | "answer" | "signal" }>,
 ): State {
   switch (body.kind) {
     case "reconcile":
@@ -101,8 +103,9 @@ export function applyAnswer(
 }
 
 /** A user's text follows what is committed. A run that was about to complete goes on with the text. */
-export function appendUserMessage(state: State, words: { text: string; by: string; at: number }): State {
-  const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text)]);
+export function appendUserMessage(state: State, words: { text: string; by: string; at: number } & WithFiles): State {
+  const { files = [] } = words;
+  const said = message(state, words.at, `user:${words.by}`, "user", [text(words.text), ...files]);
   // This also holds for a paused run: it takes in the text before it resumes.
   const notDone = (phase: Phase): Phase => (phase === "Reflecting" ? "AwaitingLLM" : phase);
   const pausedFrom = state.pausedFrom === null ? null : notDone(state.pausedFrom);
@@ -121,14 +124,27 @@ function withOpen(state: State, is: (open: OpenCall) => boolean, change: (open: 
 }
 
 /** Closes a call: its result joins the transcript with its own time and source. */
-export function settleCall(state: State, call: string, as: { outcome: CallOutcome; value: Value; at: number }): State {
+export function settleCall(
+  state: State,
+  call: string,
+  as: { outcome: CallOutcome; value: Value; at: number; files?: readonly FileRef[] | undefined },
+): State {
   const open = state.open.find((each) => each.call === call);
   ensure(open !== undefined, `call ${call} is not open`);
   const { tool, edited, intent, releasedBy, asked, undoes } = open;
   if (undoes !== undefined) return undone(state, { ...open, undoes }, as);
   const isOwn = intent?.business === true && (releasedBy !== null || asked > 0);
   const under = isOwn ? { under: { key: intent.key, argsDigest: intent.argsDigest } } : {};
-  const part: Part = { kind: "result", call, tool, outcome: as.outcome, value: as.value, edited, ...under };
+  const part: Part = {
+    kind: "result",
+    call,
+    tool,
+    outcome: as.outcome,
+    value: as.value,
+    edited,
+    ...under,
+    ...withFiles(as.files),
+  };
   return afterCalls({
     ...state,
     open: state.open.filter((each) => each !== open),
@@ -136,6 +152,15 @@ export function settleCall(state: State, call: string, as: { outcome: CallOutcom
     messages: [...state.messages, message(state, as.at, `tool:${open.tool}`, "tool", [part])],
   });
 }
+
+/** The result of a run that completes, with the files that it carries. */
+export const resultIn = ({
+  result,
+  files,
+}: { readonly result: Value } & WithFiles): Pick<State, "result" | "resultFiles"> => ({
+  result,
+  ...(files && { resultFiles: files }),
+});
 
 /** An undo, or a released call that can be undone. An undo of a call that did not happen does nothing. */
 export const mayHaveHappened = ({ undoes, intent, releasedBy, asked }: OpenCall): boolean =>

@@ -2,7 +2,8 @@
  * Redriving: a run that failed for a reason of infrastructure goes on where it stood, on an operator's request. It is
  * the only way out of an end, and only for an end that recorded where the run stood. Used by `transition.ts`.
  */
-import type { EventOf, FailedFrom } from "../event.ts";
+import type { EventOf } from "../event.ts";
+import type { FailedFrom } from "../failed-from.ts";
 import { isInfrastructureFailure } from "./infrastructure.ts";
 import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
