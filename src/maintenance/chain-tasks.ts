@@ -11,6 +11,7 @@ import { collectOrphans } from "./orphans.ts";
 import { park, renew } from "../engine/loop/park.ts";
 import type { Runner } from "../engine/context/runner.ts";
 import { rescue, sweep } from "./sweep.ts";
+import { withDeliveries } from "./webhooks/alongside.ts";
 
 /** The function that a process uses to run any task of a chain. */
 export function runTask(runner: Runner): RunTask {
@@ -25,7 +26,7 @@ export function runTask(runner: Runner): RunTask {
       case "rescue":
         return rescue(runner.world, task, invocation);
       case "sweep":
-        return sweep(runner.world, invocation);
+        return withDeliveries(runner.world, invocation, sweep(runner.world, invocation));
       case "cleanUp":
         return cleanUp(runner.world, task).then(() => ({ kind: "cleanUp" }));
       case "orphans":

@@ -18,15 +18,15 @@
  *   run
  *   that it may have created before would still be found.
  * - The last run is purged or expired: it counts as not alive. Its tombstone shows that its firing is done.
+ * - An operator paused the schedule: each firing is decided as passed, so it is not made up for after the pause. A firing
+ *   that read the pause before it was written may still start its run.
  * - A decision is still unconfirmed after more than a day, and there is neither a run nor a tombstone. The run may have
  *   ended and been forgotten, or may never have existed. It is not started, as that could be twice; an alarm says so.
  */
-import * as z from "zod";
 import type { Agent, Schedule } from "../ports/agent.ts";
-import { RowNewer, RowUnreadable } from "../codec/row.ts";
+import { RowUnreadable } from "../codec/row.ts";
 import { runId } from "../protocol/ids.ts";
 import { CERTAIN_MS, type FiringOutcome, type LastFiring, decideFiring } from "../protocol/firing.ts";
-import { hasEnded } from "../protocol/row.ts";
 import type { MutexLease, MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import type { TaskResult } from "../protocol/chain.ts";
 import type { Invocation } from "../ports/tasks.ts";
@@ -34,6 +34,7 @@ import type { World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { findRow } from "../history/damage.ts";
+import { aliveRun, firingKey, lastFiringIn, pausedIn, scheduleName } from "../operations/schedule-memory.ts";
 import { startRun } from "../operations/start.ts";
 
 export interface FiringOf {
@@ -55,7 +56,7 @@ type FiringResult = Extract<TaskResult, { readonly kind: "firing" }>;
  */
 export async function fire(world: World, invocation: Invocation, firing: FiringOf): Promise<FiringResult> {
   const schedule = scheduleOf(firing.agent);
-  const memory = memoryOf(world, { invocation, name: turnName(firing) });
+  const memory = memoryOf(world, { invocation, name: scheduleName(firing) });
   const taken = await memory.take();
   if (taken.kind === "held") return { kind: "firing", outcome: taken };
   try {
@@ -116,10 +117,15 @@ async function decide(world: World, of: Deciding): Promise<FiringOutcome> {
       if (last === null || last.at < at) await memory.write({ ...decision, stage: "passed" });
       return verdict;
     case "aside":
-      return start(world, of, at);
     case "due":
       break;
   }
+  const paused = await pausedIn(world, of);
+  if (paused !== null) {
+    if (verdict.kind === "due") await memory.write({ ...decision, stage: "passed" });
+    return { kind: "paused", by: paused.by };
+  }
+  if (verdict.kind === "aside") return start(world, of, at);
   const alive = overlap === "skip" ? await aliveRun(world, last) : null;
   if (alive !== null) {
     await memory.write({ ...decision, stage: "passed" });
@@ -175,25 +181,10 @@ function asDamaged(error: unknown): RowUnreadable {
 const runOf = (world: World, { agent, tenant }: FiringOf, at: number): string =>
   runId(world.hash, { tenant, agent: agent.name, idempotencyKey: firingKey(agent.name, at) });
 
-async function aliveRun(world: World, last: LastFiring | null): Promise<string | null> {
-  if (last === null || last.run === null) return null;
-  const row = await findRow(world, last.run, world.clock.now());
-  // A newer version of cairn continues the run, so it is alive.
-  if (row instanceof RowNewer) return last.run;
-  // No invocation can continue a run whose row is damaged, so the run must not block its schedule forever.
-  return row === null || row instanceof RowUnreadable || hasEnded(row) ? null : last.run;
-}
-
 function tellSkipped(world: World, { agent, at }: FiringOf, run: string): void {
   const detail = { agent: agent.name, at, why: "the previous run of this schedule has not ended" };
   world.telemetry.record({ at: world.clock.now(), run, level: "trace", what: "FiringSkipped", detail });
 }
-
-/** The newest firing that was decided, or null if none was. */
-export const lastFired = async (world: World, of: Pick<FiringOf, "agent" | "tenant">): Promise<LastFiring | null> =>
-  lastFiringIn(await world.leases.cursorOf(turnName(of)));
-
-const turnName = ({ tenant, agent }: Pick<FiringOf, "agent" | "tenant">): string => `schedule ${tenant} ${agent.name}`;
 
 interface Memory {
   /** Takes the mutex lease; its cursor holds the newest decision. */
@@ -221,18 +212,3 @@ function memoryOf(world: World, of: { readonly invocation: Invocation; readonly 
     giveUp: async () => void (await ask({ until: clock.now(), again: true })),
   };
 }
-
-const lastFiring: z.ZodType<LastFiring> = z.object({
-  at: z.number(),
-  decidedAt: z.number(),
-  run: z.string().nullable(),
-  stage: z.enum(["starting", "started", "passed"]),
-  of: z.string(),
-});
-
-function lastFiringIn(cursor: string | null): LastFiring | null {
-  return cursor === null ? null : lastFiring.parse(JSON.parse(cursor));
-}
-
-/** The idempotency key of a firing: all its deliveries make one run. `at` is in epoch milliseconds. */
-export const firingKey = (agent: string, at: number): string => `schedule ${agent} ${new Date(at).toISOString()}`;

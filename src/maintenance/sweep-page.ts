@@ -7,7 +7,7 @@
  * alone is passed over: one that hangs each time must not hold the cursor.
  */
 import { sentenceOf } from "../codec/value.ts";
-import type { Row } from "../protocol/row.ts";
+import type { ListedRow } from "../protocol/row.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";
 import { performInLanes } from "./lanes.ts";
@@ -19,10 +19,10 @@ export const SWEEP_LANES = 16;
 const UNANSWERED_MAX = 5;
 
 interface SweepPage extends Stretch {
-  readonly rows: readonly Row[];
+  readonly rows: readonly ListedRow[];
   /** The cursor behind each row. */
   readonly behind: readonly string[];
-  readonly judge: (row: Row) => Promise<void>;
+  readonly judge: (row: ListedRow) => Promise<void>;
 }
 
 /** Judges pages; the runs for which a store did not answer are counted across them. */
@@ -52,7 +52,11 @@ export function pageJudge(world: World): (page: SweepPage) => Promise<number> {
 }
 
 /** Judges one run; a failure becomes an alarm. Returns the error if a store did not answer, otherwise null. */
-async function guarded(world: World, row: Row, judge: (row: Row) => Promise<void>): Promise<StoreUnreachable | null> {
+async function guarded(
+  world: World,
+  row: ListedRow,
+  judge: (row: ListedRow) => Promise<void>,
+): Promise<StoreUnreachable | null> {
   try {
     await judge(row);
     return null;

@@ -9,8 +9,10 @@ import type { Failure } from "../core/event.ts";
 import { TIMES } from "../protocol/limits.ts";
 import { type Trouble, forceEnd, tooManyDeaths } from "../core/policy/recovery.ts";
 import type { State } from "../core/state.ts";
+import { isLongUnclaimed } from "../protocol/claim-evidence.ts";
 import type { Payload, Task, TaskResult } from "../protocol/chain.ts";
-import { FORMAT, type Row, hasEnded } from "../protocol/row.ts";
+import { FORMAT, type ListedRow, type Row, hasEnded } from "../protocol/row.ts";
+import { isAsleep, wakeAheadMs, wakeFrom } from "../protocol/row-park.ts";
 import type { Invocation } from "../ports/tasks.ts";
 import type { World } from "../ports/world.ts";
 import { ActiveRun } from "../engine/context/active-run.ts";
@@ -18,7 +20,7 @@ import { Fenced } from "../engine/context/fenced.ts";
 import { recordRedrive } from "../engine/context/record-redrive.ts";
 import { alarm } from "../history/alarm.ts";
 import { commitDecided, notifyEnd } from "../engine/loop/terminal-commit.ts";
-import { handOver, startNextExecution, startExecution } from "../engine/loop/executions.ts";
+import { handOver, startNextExecution, startExecution, wakeRun } from "../engine/context/executions.ts";
 import { NO_WAITS, noteSwept, includeWait } from "../engine/context/telemetry-events.ts";
 import { CommitCache } from "../history/commits.ts";
 import { SegmentCache } from "../history/load.ts";
@@ -64,7 +66,8 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
       judged ??= 0;
       isWhole ||= after === null;
       const now = world.clock.now();
-      const page = await world.table.alive({ limit: SWEEP_PAGE, after, now, ...(isOfAll ? {} : { dueBy: now }) });
+      const dueBy = now + wakeAheadMs(world.limits);
+      const page = await world.table.alive({ limit: SWEEP_PAGE, after, now, ...(isOfAll ? {} : { dueBy }) });
       for (const { run, why } of page.damaged)
         alarm(world, run, { what: "Unreadable", why: `its row is damaged: ${why}` });
       const { rows, behind } = page;
@@ -93,8 +96,10 @@ export async function sweep(world: World, invocation: Invocation, options: Sweep
  * the sweep, whose responses bring the times of the other clock.
  */
 function tellDoubt(world: World): void {
-  const aheadMs = world.clock.now() - world.clock.earliest();
-  if (aheadMs === 0) return;
+  // In this order: the time that passes between the two reads is no difference of the clocks.
+  const now = world.clock.now();
+  const aheadMs = now - world.clock.earliest();
+  if (aheadMs <= 0) return;
   const gap = aheadMs < 1_000 ? `${Math.ceil(aheadMs)} ms` : `${Math.round(aheadMs / 1_000)} s`;
   const why = `two clocks differ by ${gap}: until they agree, data that has expired by only one of them is kept`;
   alarm(world, "", { what: "ClockDoubted", why });
@@ -102,28 +107,31 @@ function tellDoubt(world: World): void {
 
 async function sweepOne(
   world: World,
-  { invocation, row, isNew }: { readonly invocation: Invocation; readonly row: Row; readonly isNew: boolean },
+  { invocation, row, isNew }: { readonly invocation: Invocation; readonly row: ListedRow; readonly isNew: boolean },
 ): Promise<void> {
   if (row.format !== FORMAT) return alarm(world, row.run, { what: "Unreadable", why: `it has format ${row.format}` });
-  if (hasEnded(row)) return notifyEnd(world, row);
+  if (hasEnded(row)) return notifyListedEnd(world, row);
   // Its execution keeps retrying, so the run continues as soon as a process of the newer version takes a beat.
-  if (newerBy(row.run, row) !== null) return void (await startExecution(world, row));
+  if (newerBy(row.run, row) !== null)
+    return void (isAsleep(row) ? await sleepsWell(world, row) : await startExecution(world, row));
   if (await sleepsWell(world, row)) {
     // The starting process may have died between the row and its execution. Starting can be repeated at any time.
     if (row.status === "queued") await startExecution(world, row);
     return;
   }
-  const state = await stateOf(world, row);
+  const state = await stateOfListed(world, row);
   if (state === null) return;
   const { run, born, chain, epoch } = row;
   if (beyondHelp(row, { state, now: world.clock.earliest() }) === null) {
+    const next = { run, born, chain, epoch };
+    // Schedule 165: only in the epoch that was read, so that a run that is claimed meanwhile keeps its execution.
+    if (isLongUnclaimed(row, { now: world.clock.earliest() })) return startNextExecution(world, next);
     const execution = await startExecution(world, row);
     // Schedule 94: an execution pauses between failed attempts, and that pause cannot be interrupted. A message, a
     // cancel or a new deployment justifies an attempt at once; the old execution is refused when its pause is over.
     // This is safe only if no process has claimed the run since it was read: a claim may have led to a park, and then
     // nothing would wake the run.
-    if (execution === "going" && (isNew || row.wakeCount !== row.wakeCountSeen))
-      await startNextExecution(world, { run, born, chain, epoch });
+    if (execution === "going" && (isNew || row.wakeCount !== row.wakeCountSeen)) await startNextExecution(world, next);
     return;
   }
   const outcome = await handOver(world, { run, born, chain });
@@ -136,15 +144,14 @@ async function sweepOne(
 /**
  * Whether the run needs no action: a process holds it, it waits and can still be woken, or it made progress recently.
  */
-async function sleepsWell(world: World, row: Row): Promise<boolean> {
+async function sleepsWell(world: World, row: ListedRow): Promise<boolean> {
   const now = world.clock.now();
   if (row.owner !== null) return now < (row.leaseUntil ?? 0);
   const isStirred = row.wakeCount !== row.wakeCountSeen;
   if (row.park !== null) {
-    const isOver = row.wakeAt !== null && row.wakeAt <= now;
-    if (!isStirred && !isOver) return true;
+    if (!isStirred && now < wakeFrom(row, world.limits)) return true;
     // If no execution waits on the token, the parked execution may be gone.
-    if ((await world.chain.wake(row.park.token)).kind === "woken") return true;
+    if (await wakeRun(world, row)) return true;
   }
   // Without a token, no run waits longer than `waitSecondsMax`: the process that was to park it may have died.
   const waitsUntil = isStirred ? 0 : Math.min(row.wakeAt ?? 0, row.lastCheckpointAt + TIMES.waitSecondsMax * 1_000);
@@ -164,6 +171,23 @@ async function readable<T>(world: World, { run }: Pick<Row, "run">, read: () => 
   }
 }
 
+/** The row with its journal, which a list leaves out; null once its incarnation is gone. */
+async function readListed({ table, clock }: World, { run, born }: ListedRow): Promise<Row | null> {
+  const row = await table.read(run, clock.now());
+  return row?.born === born ? row : null;
+}
+
+/** Null also if another process has claimed the run since: then the next sweep judges it. */
+async function stateOfListed(world: World, listed: ListedRow): Promise<State | null> {
+  const row = await readable(world, listed, () => readListed(world, listed));
+  return row?.epoch === listed.epoch ? stateOf(world, row) : null;
+}
+
+async function notifyListedEnd(world: World, listed: ListedRow): Promise<void> {
+  const row = await readListed(world, listed);
+  if (row !== null) await notifyEnd(world, row);
+}
+
 const stateOf = (world: World, row: Row): Promise<State | null> =>
   readable(world, row, async () => (await loadVouched(world, row, new SegmentCache())).state);
 
@@ -171,7 +195,7 @@ const stateOf = (world: World, row: Row): Promise<State | null> =>
  * Why the run cannot recover: its processes died too often, or its deadline passed without a commit. Null if it can.
  */
 function beyondHelp(
-  row: Row,
+  row: Pick<Row, "deaths" | "deadline">,
   of: { readonly state: State; readonly now: number; readonly cause?: string | null },
 ): Trouble | null {
   const { deaths, deadline } = row;
@@ -249,7 +273,7 @@ export async function rescue(
 async function wakesParked(world: World, { run, born, chain }: Payload): Promise<boolean> {
   const row = await world.table.read(run, world.clock.now());
   if (row === null || row.born !== born || row.chain !== chain || row.park === null || hasEnded(row)) return false;
-  return (await world.chain.wake(row.park.token)).kind === "woken";
+  return wakeRun(world, row);
 }
 
 /**

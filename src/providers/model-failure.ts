@@ -2,23 +2,45 @@
  * Classifies why a model call failed and whether a retry makes sense. The message stays in events and on screens, so it
  * is bounded, and text that looks like a credential is removed first.
  */
-import { APICallError, EmptyResponseBodyError, InvalidResponseDataError } from "@ai-sdk/provider";
+import {
+  APICallError,
+  EmptyResponseBodyError,
+  InvalidResponseDataError,
+  UnsupportedFunctionalityError,
+} from "@ai-sdk/provider";
+import type { FileRef } from "../core/file.ts";
 import { bounded } from "../codec/value.ts";
 import { TIMES } from "../protocol/limits.ts";
 import type { ModelFailed } from "../ports/model.ts";
 
 /**
  * The failure that a thrown error stands for. Never throws: an error whose fields throw is a failure without retry.
- * `secret` is the API key of the request, which a provider may echo; empty if there is none.
+ * `secret` is the API key of the request, which a provider may echo; empty if there is none. `files`: those of the
+ * request.
  */
-export function failedBy(error: unknown, secret: string): ModelFailed {
+export function failedBy(error: unknown, secret: string, files: readonly FileRef[] = []): ModelFailed {
   try {
-    return readFailure(error, secret);
+    return blamedOnFiles(error, readFailure(error, secret), files);
   } catch {
     const failure = { code: "ModelFailed", message: "the model threw an error that cannot be read" };
     return { kind: "failed", failure, retryable: false, retryAfterMs: null };
   }
 }
+
+/** A refused request with files names them: a model may not accept their media type. */
+function blamedOnFiles(error: unknown, failed: ModelFailed, files: readonly FileRef[]): ModelFailed {
+  const { code, message } = failed.failure;
+  if (files.length === 0 || failed.retryable || code === "ContextTooLong") return failed;
+  const some = files.slice(-FILES_NAMED_MAX).map(({ name, mediaType }) => `${name} (${mediaType})`);
+  const own = UnsupportedFunctionalityError.isInstance(error) ? "FileUnsupported" : code;
+  const advice = "a model may not accept such files: choose one that does, or give it their content as text";
+  return {
+    ...failed,
+    failure: { code: own, message: bounded(`${message}; the request holds ${some.join(", ")}: ${advice}`) },
+  };
+}
+
+const FILES_NAMED_MAX = 4;
 
 function readFailure(error: unknown, secret: string): ModelFailed {
   const said = saidBy(error);

@@ -3,12 +3,14 @@
  * error becomes a value, so that the recovery table decides what follows. This adapter never retries: a retry that is
  * not recorded costs money that no budget counts.
  */
-import type { LanguageModelV4 } from "@ai-sdk/provider";
+import { type LanguageModelV4, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import type { Agent, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { filesOf } from "../core/files-in.ts";
 import { failedBy } from "./model-failure.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { replyOf } from "./reply.ts";
+import { BrokenStream, readReply } from "./streamed-reply.ts";
 import { MODEL_KEY } from "../ports/secrets.ts";
 import { describeTools } from "../engine/model/tool-schema.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
@@ -67,10 +69,10 @@ export function modelsOf(
 const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;
 
 async function ask(model: LanguageModelV4, request: ModelRequest, secret: string): Promise<ModelOutcome> {
-  const { instructions, messages, tools, mayCall = true, format = null, signal } = request;
+  const { instructions, messages, tools, mayCall = true, format = null, files, signal } = request;
   if (signal.aborted) return { kind: "aborted" };
   try {
-    const prompt = promptOf(instructions, messages);
+    const prompt = promptOf(instructions, messages, files ?? new Map());
     const asked = {
       ...settingsOf(request),
       ...(format === null ? {} : { responseFormat: { type: "json" as const, ...format } }),
@@ -78,9 +80,37 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
       tools: describeTools(tools),
       abortSignal: signal,
     };
-    return replyOf(await model.doGenerate(mayCall ? asked : { ...asked, toolChoice: { type: "none" } }));
+    return replyOf(await answerOf(model, mayCall ? asked : { ...asked, toolChoice: { type: "none" } }, request));
   } catch (error) {
-    return signal.aborted ? { kind: "aborted" } : failedBy(error, secret);
+    if (signal.aborted) return { kind: "aborted" };
+    const failed = failedBy(error, secret, filesOf(messages));
+    return isBroken(error) ? { ...failed, retryable: true, isPartial: true } : failed;
+  }
+}
+
+type Answer = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>;
+
+/** What a model throws may be an object that throws at every question. */
+function isBroken(error: unknown): boolean {
+  try {
+    return error instanceof BrokenStream;
+  } catch {
+    return false;
+  }
+}
+
+/** Streams only for a reader, so that a call without one is the same as ever. A model may be unable to stream. */
+async function answerOf(
+  model: LanguageModelV4,
+  asked: Parameters<LanguageModelV4["doGenerate"]>[0],
+  { onPiece }: Pick<ModelRequest, "onPiece">,
+): Promise<Answer> {
+  if (onPiece === undefined || typeof model.doStream !== "function") return model.doGenerate(asked);
+  try {
+    return await readReply((await model.doStream(asked)).stream, onPiece);
+  } catch (error) {
+    if (!UnsupportedFunctionalityError.isInstance(error)) throw error;
+    return model.doGenerate(asked);
   }
 }
 

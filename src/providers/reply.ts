@@ -5,6 +5,8 @@
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
 import { asJson } from "../codec/value.ts";
 import type { TokenCounts } from "../core/policy/price.ts";
+import type { FileContent } from "../core/file.ts";
+import { fileContent, wrongWithFiles } from "../codec/file.ts";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
@@ -22,6 +24,8 @@ export function replyOf({ content, finishReason, usage }: LanguageModelV4Generat
   if (calls > SIZES.callsPerReplyMax) {
     return tooLarge(`you requested ${calls} calls at once; at most ${SIZES.callsPerReplyMax} are accepted`, spent);
   }
+  const why = wrongWithFiles(parts.flatMap((part) => (part.kind === "file" ? [part.content] : [])));
+  if (why !== null) return tooLarge(`your reply has ${why}`, spent);
   return {
     kind: "reply",
     parts,
@@ -42,13 +46,25 @@ function countTokens({ inputTokens, outputTokens }: LanguageModelV4GenerateResul
   };
 }
 
-/** Drops sources, files and calls that the provider executed itself: no tool of the agent is involved. */
+/** A file that the model made. One that is only a link, or cannot be kept, is dropped. */
+function fileOf({ data, mediaType }: Extract<LanguageModelV4Content, { type: "file" }>): FileContent | null {
+  if (data.type !== "data") return null;
+  const bytes = typeof data.data === "string" ? Buffer.from(data.data, "base64") : data.data;
+  const parsed = fileContent({ bytes, mediaType, name: `made.${mediaType.split("/")[1] ?? "bin"}` });
+  return parsed.ok ? parsed.content : null;
+}
+
+/** Drops sources and calls that the provider executed itself: no tool of the agent is involved. */
 function partsOf(part: LanguageModelV4Content): readonly RepliedPart[] {
   switch (part.type) {
     case "text":
       return [{ kind: "text", text: part.text.toWellFormed() }];
     case "reasoning":
       return [{ kind: "reasoning", text: part.text.toWellFormed(), provider: providerOf(part.providerMetadata) }];
+    case "file": {
+      const content = fileOf(part);
+      return content === null ? [] : [{ kind: "file", content }];
+    }
     case "tool-call":
       return part.providerExecuted === true ? [] : [callOf(part)];
     default:

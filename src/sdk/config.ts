@@ -7,8 +7,11 @@ import { join, resolve } from "node:path";
 import * as z from "zod";
 import { type Limits, TIMES } from "../protocol/limits.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
+import { type AccessOptions, accessSchema } from "./access.ts";
 import { importFile } from "./import-file.ts";
 import { PRICE, type Prices } from "./prices.ts";
+import type { Webhook } from "../ports/webhooks.ts";
+import { webhooksSchema } from "./webhooks.ts";
 
 /** The type of the config file. Write `export const config = { ... } satisfies Config`. */
 export interface Config {
@@ -27,11 +30,14 @@ export interface Config {
   readonly beatsPerInvocation?: number;
   /** How many days the idempotency key of an ended run is kept, 1 to 366, default 30. Its data expires earlier. */
   readonly keyDays?: number;
+  /** How many days the audit log keeps who did what, 1 to 3660, default 90. */
+  readonly auditDays?: number;
   /** Worker processes of `cairn work`, 1 to 1000; default: the number of CPU cores less one, and at least 1. */
   readonly workers?: number;
   /**
-   * How many runs of one agent a worker process advances at the same time, 1 to 1000; default 16. A beat mostly waits
-   * for its model, so a machine with many waiting runs may have 256. Choose 1 if tools block their process.
+   * How many beats of one agent act in a worker process at the same time, 1 to 1000; default 16. Beats that only wait for
+   * their model come on top: 15 for each of these, and 1024 in all at most. With 1 a process has one run at a time: choose
+   * it if tools block their process.
    */
   readonly beatsPerWorker?: number;
   /**
@@ -46,8 +52,22 @@ export interface Config {
   readonly modelRates?: ModelRates;
   /** Prices by model name. They override cairn's own list; the price of an agent overrides them. */
   readonly prices?: Prices;
+  /** Who may call the HTTP API. */
+  readonly access?: AccessOptions;
+  /** What all runs together may spend. Default: no cap. */
+  readonly spend?: SpendOptions;
+  /** Endpoints that hear of the runs, by signed requests; at most ten. */
+  readonly webhooks?: readonly Webhook[];
   /** Options of the deployment to AWS. */
   readonly deploy?: DeployOptions;
+}
+
+export interface SpendOptions {
+  /**
+   * Dollars for model calls in a day (UTC), 0.01 to 1,000,000. Once they are spent, no run calls its model before the next
+   * day, or before this is raised; and new runs are refused. `deploy.spendPerDayUsd` only warns.
+   */
+  readonly perDayUsd: number;
 }
 
 /** The retention periods that CloudWatch accepts, as SST names them. */
@@ -76,6 +96,11 @@ export interface DeployOptions {
    * none, because an account with a limit of 10 refuses every reservation.
    */
   readonly concurrencyReserved?: { readonly sweep?: number; readonly park?: number; readonly api?: number };
+  /**
+   * In how many shards the table lists the runs of one status: 1 (default), 2, 4, 8 or 16. Each shard takes 500 runs of a
+   * tenant per second, and makes a list of runs dearer. Read docs/upgrades.md before you raise it.
+   */
+  readonly statusShards?: 1 | 2 | 4 | 8 | 16;
   /** Requests per second that the API accepts; default 50, with bursts of twice as many. */
   readonly apiRate?: number;
   /** Model cost per day, in dollars, above which an alarm fires; default 100. It stops no run. */
@@ -123,6 +148,11 @@ const schema: z.ZodType<Config> = z.strictObject({
     .min(TIMES.keyMsMin / DAY_MS)
     .max(TIMES.keyMsMax / DAY_MS)
     .exactOptional(),
+  auditDays: z
+    .number()
+    .min(TIMES.auditMsMin / DAY_MS)
+    .max(TIMES.auditMsMax / DAY_MS)
+    .exactOptional(),
   workers: z.int().min(1).max(1_000).exactOptional(),
   beatsPerWorker: z.int().min(1).max(1_000).exactOptional(),
   concurrency: z.record(z.string().min(1), z.int().min(1).max(1_000)).exactOptional(),
@@ -145,6 +175,9 @@ const schema: z.ZodType<Config> = z.strictObject({
       }),
     )
     .exactOptional(),
+  access: accessSchema.exactOptional(),
+  webhooks: webhooksSchema.exactOptional(),
+  spend: z.strictObject({ perDayUsd: z.number().min(0.01).max(1e6) }).exactOptional(),
   deploy: z
     .strictObject({
       memoryMb: z.int().min(256).max(10_240).exactOptional(),
@@ -159,6 +192,7 @@ const schema: z.ZodType<Config> = z.strictObject({
           api: z.int().min(1).max(1_000).exactOptional(),
         })
         .exactOptional(),
+      statusShards: z.literal([1, 2, 4, 8, 16]).exactOptional(),
       apiRate: z.int().min(1).max(10_000).exactOptional(),
       spendPerDayUsd: z.number().positive().max(1e6).exactOptional(),
       tableName: z
@@ -188,12 +222,14 @@ export const isolatedOf = <Agent>(
 ): readonly Agent[] => (isolation === "none" || agents.length < 2 ? [] : agents);
 
 /** The limits that the config overrides, in every world. */
-export const limitsIn = ({ beatsPerInvocation, keyDays }: LimitOptions): Partial<Limits> => ({
+export const limitsIn = ({ beatsPerInvocation, keyDays, auditDays, spend }: LimitOptions): Partial<Limits> => ({
+  ...(spend === undefined ? {} : { spendMicroUsdPerDay: Math.round(spend.perDayUsd * 1e6) }),
+  ...(auditDays === undefined ? {} : { auditMs: Math.round(auditDays * DAY_MS) }),
   ...(beatsPerInvocation === undefined ? {} : { beatsPerInvocation }),
   ...(keyDays === undefined ? {} : { keyRetentionMs: Math.round(keyDays * DAY_MS) }),
 });
 
-export type LimitOptions = Pick<Config, "beatsPerInvocation" | "keyDays">;
+export type LimitOptions = Pick<Config, "beatsPerInvocation" | "keyDays" | "auditDays" | "spend">;
 
 /** The config in `dir` with absolute paths; null if there is no config file. Throws `ConfigInvalid`. */
 export async function loadConfig(dir: string): Promise<Config | null> {

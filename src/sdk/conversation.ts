@@ -39,7 +39,7 @@ export function conversationOf(prompt: LanguageModelV4Prompt): Conversation {
   for (const message of prompt) {
     if (message.role === "system") instructions.push(message.content);
     else if (message.role === "assistant") turn += 1;
-    else if (message.role === "user") text ??= textOf(message);
+    else if (message.role === "user") text ??= firstTextOf(message);
   }
   const task = text ?? "";
   let messages: Conversation["messages"] | null = null;
@@ -75,6 +75,10 @@ function textOf(message: SpokenMessage): string {
   return text;
 }
 
+/** What follows the task in its message tells of its files. */
+const firstTextOf = ({ content }: Extract<SpokenMessage, { role: "user" }>): string =>
+  content.find((part) => part.type === "text")?.text ?? "";
+
 function joinedText({ content }: SpokenMessage): string {
   const words = (part: SpokenPart): string[] => {
     if (part.type === "text") return [part.text];
@@ -98,9 +102,12 @@ function callsOf(prompt: LanguageModelV4Prompt): ConversationCall[] {
   });
 }
 
-/** The outcome of a call, from the provider options that cairn adds to the prompt. */
+/**
+ * The outcome of a call, from the provider options that cairn adds to the prompt. Another loop than cairn's may say in a
+ * form of its own that a call was denied: the tool did not run, so the call failed.
+ */
 function outcomeOf({ output, providerOptions }: LanguageModelV4ToolResultPart): CallOutcome {
-  if (!output.type.startsWith("error")) return "succeeded";
+  if (!output.type.startsWith("error") && output.type !== "execution-denied") return "succeeded";
   return providerOptions?.["cairn"]?.["outcome"] === "unknown" ? "unknown" : "failed";
 }
 

@@ -12,8 +12,8 @@ import { SIZES } from "../codec/limits.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Budget } from "../core/policy/budget.ts";
 import type { UpgradePolicy } from "../core/state.ts";
-import { react } from "../core/topologies/react.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
+import { type ChatOptions, chatOf } from "./chat.ts";
 import { wrongWithChild } from "./child-tool.ts";
 import { type ContextOptions, contextSchema } from "./context.ts";
 import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
@@ -70,7 +70,7 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
 
 /** The options of `defineAgent`. */
 interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends OutageOptions, TopologyOptions {
+  extends OutageOptions, TopologyOptions, ChatOptions {
   /** 1 to 64 letters, digits, `-` and `_`. Commands and schedules name the agent by it. */
   readonly name: string;
   /** Any text. Change it whenever a run should record the change, or wait for it (`upgrade`). */
@@ -148,13 +148,14 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
 export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>(
   options: AgentOptions<Task, Output>,
 ): Agent<Task, Output> {
-  const { name, tools, topology = react({ maxBeats: 40 }) } = options;
+  const { name } = options;
   refuse(
     typeof name !== "string" || !isName(name),
     `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`,
   );
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
-  validateTools(name, tools);
+  validateTools(name, options.tools);
+  const { tools, topology } = chatOf<AnyTool>(options);
   const budget = budgetSchema.safeParse(options.budget ?? {});
   refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
   const secrets = secretNames.safeParse(options.secrets ?? []);

@@ -4,9 +4,9 @@
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { isName } from "../core/ids.ts";
 import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { isAgent } from "../ports/is-agent.ts";
 import { importFile } from "./import-file.ts";
 
 /** All agents that the file exports, under any name. Throws `AgentInvalid`. */
@@ -22,19 +22,4 @@ export async function loadAgentFile(path: string): Promise<readonly Agent[]> {
     throw new AgentInvalid(`${file} exports no agent: write export const NAME = defineAgent({ ... })`);
   }
   return [...agents];
-}
-
-/** Recognizes an agent by its shape, because another copy of cairn may have defined it. */
-function isAgent(value: unknown): value is Agent {
-  if (typeof value !== "object" || value === null) return false;
-  const { name, version, task, tools, done, topology, budget } = value as Readonly<Record<keyof Agent, unknown>>;
-  return (
-    typeof name === "string" &&
-    isName(name) &&
-    typeof version === "string" &&
-    Array.isArray(done) &&
-    [task, tools, topology, budget].every((each) => typeof each === "object" && each !== null) &&
-    // Tells an agent from agent options, whose budget is in dollars.
-    "microUsd" in (budget as object)
-  );
 }

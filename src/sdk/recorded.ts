@@ -7,6 +7,7 @@ import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { type Archive, readArchive } from "../codec/archive.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import type { EventOf } from "../core/event.ts";
+import type { FileRef } from "../core/file.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import { fold } from "../core/transition.ts";
@@ -60,7 +61,17 @@ function scriptedReply({ parts, tokensIn, tokensOut }: EventOf<"ModelCallComplet
   const calls = parts.flatMap((part) =>
     part.kind === "call" ? [{ tool: part.tool, args: jsonIn(archive, part.args) }] : [],
   );
-  return { text, calls, tokensIn, tokensOut };
+  const files = parts.flatMap((part) =>
+    part.kind === "file" ? [{ bytes: bytesIn(archive, part), mediaType: part.mediaType }] : [],
+  );
+  return { text, calls, ...(files.length > 0 && { files }), tokensIn, tokensOut };
+}
+
+/** The bytes of a recorded file. Throws `Unreadable` if the export left it out. */
+function bytesIn({ files }: Archive, { file }: FileRef): Uint8Array {
+  const bytes = files.get(file);
+  if (bytes === undefined) throw new Unreadable(`the export does not contain file ${file}`);
+  return bytes;
 }
 
 /** The JSON of a recorded value. Throws `Unreadable` if the export left it out. */

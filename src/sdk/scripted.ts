@@ -4,12 +4,12 @@
  * different runs.
  */
 import { setTimeout as elapse } from "node:timers/promises";
-import {
-  type LanguageModelV4,
-  type LanguageModelV4Content,
-  type LanguageModelV4GenerateResult,
-  type LanguageModelV4Prompt,
-  UnsupportedFunctionalityError,
+import type {
+  LanguageModelV4,
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4Prompt,
+  LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import { type Conversation, conversationOf } from "./conversation.ts";
 
@@ -20,10 +20,12 @@ export interface ScriptedReply {
   readonly text?: string;
   /** `args` are sent as `JSON.stringify` writes them. */
   readonly calls?: readonly { readonly tool: string; readonly args: unknown }[];
+  /** Files that the model makes, such as images. */
+  readonly files?: readonly { readonly bytes: Uint8Array; readonly mediaType: string }[];
   /** Default: about one token per four characters. */
   readonly tokensIn?: number;
   readonly tokensOut?: number;
-  /** How long the model takes to reply, in milliseconds. */
+  /** How long the model takes to reply, in milliseconds. A reply that is streamed comes word by word in that time. */
   readonly delayMs?: number;
 }
 
@@ -52,20 +54,70 @@ export function scriptedModel(options: {
     async doGenerate({ prompt, abortSignal }) {
       const conversation = conversationOf(prompt);
       const reply = await options.reply(conversation);
-      if (reply.delayMs !== undefined) await elapse(reply.delayMs, undefined, abortSignal && { signal: abortSignal });
+      await pause(reply.delayMs, abortSignal);
       return resultOf(reply, { prompt, turn: conversation.turn });
     },
-    async doStream() {
-      throw new UnsupportedFunctionalityError({ functionality: "streaming from a scripted model" });
+    async doStream({ prompt, abortSignal }) {
+      const conversation = conversationOf(prompt);
+      const reply = await options.reply(conversation);
+      const result = resultOf(reply, { prompt, turn: conversation.turn });
+      return { stream: streamOf(said(result, { delayMs: reply.delayMs ?? 0, abortSignal })) };
     },
   };
 }
 
+async function pause(delayMs: number | undefined, signal: AbortSignal | undefined): Promise<void> {
+  if (delayMs !== undefined) await elapse(delayMs, undefined, signal && { signal });
+}
+
+const streamOf = <Part>(parts: AsyncGenerator<Part>): ReadableStream<Part> =>
+  new ReadableStream({
+    pull: async (controller) => {
+      const { done, value } = await parts.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await parts.return(undefined)),
+  });
+
+/** The reply word by word. The delay is spread over the words. */
+async function* said(
+  { content, finishReason, usage }: LanguageModelV4GenerateResult,
+  of: { readonly delayMs: number; readonly abortSignal: AbortSignal | undefined },
+): AsyncGenerator<LanguageModelV4StreamPart> {
+  const words = content.flatMap((part) => (part.type === "text" ? wordsIn(part.text) : []));
+  const wordMs = of.delayMs === 0 ? undefined : of.delayMs / Math.max(1, words.length);
+  if (words.length === 0) await pause(wordMs, of.abortSignal);
+  yield { type: "stream-start", warnings: [] };
+  for (const [index, part] of content.entries()) {
+    if (part.type === "text") {
+      const id = `text-${index}`;
+      yield { type: "text-start", id };
+      for (const delta of wordsIn(part.text)) {
+        await pause(wordMs, of.abortSignal);
+        yield { type: "text-delta", id, delta };
+      }
+      yield { type: "text-end", id };
+    } else if (part.type === "tool-call") {
+      const { toolCallId: id, toolName, input } = part;
+      yield { type: "tool-input-start", id, toolName };
+      yield { type: "tool-input-delta", id, delta: input };
+      yield { type: "tool-input-end", id };
+      yield part;
+    } else if (part.type === "file") yield part;
+  }
+  yield { type: "finish", finishReason, usage };
+}
+
+const wordsIn = (text: string): readonly string[] => text.match(/\s*\S+\s*/g) ?? [text];
+
 function resultOf(
-  { text = "", calls = [], ...reply }: ScriptedReply,
+  { text = "", calls = [], files = [], ...reply }: ScriptedReply,
   asked: { readonly prompt: LanguageModelV4Prompt; readonly turn: number },
 ): LanguageModelV4GenerateResult {
   const content: LanguageModelV4Content[] = text === "" ? [] : [{ type: "text", text }];
+  for (const { bytes, mediaType } of files)
+    content.push({ type: "file", mediaType, data: { type: "data", data: bytes } });
   for (const [index, { tool, args }] of calls.entries()) {
     const toolCallId = `scripted-${asked.turn}-${index}`;
     content.push({ type: "tool-call", toolCallId, toolName: tool, input: JSON.stringify(args) ?? "" });
@@ -92,12 +144,16 @@ function tokensOf(said: LanguageModelV4Prompt | LanguageModelV4Content[]): numbe
   return Math.ceil(characters / CHARACTERS_PER_TOKEN);
 }
 
+const isBytes = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && "type" in value && value.type === "data" && "data" in value;
+
 const measured = new WeakMap<object, number>();
 
 function charactersOf(each: object): number {
   const known = measured.get(each);
   if (known !== undefined) return known;
-  const characters = JSON.stringify(each).length;
+  // A provider counts an image by its size in pixels, not by its bytes.
+  const characters = JSON.stringify(each, (_, value: unknown) => (isBytes(value) ? null : value)).length;
   // A message that may still change is measured each time.
   if (Object.isFrozen(each)) measured.set(each, characters);
   return characters;

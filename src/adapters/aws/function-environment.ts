@@ -5,18 +5,27 @@
 
 /** Given only where `deploy.seal` names a key. */
 const SEAL = ["CAIRN_SEAL_KMS_KEY", "CAIRN_SEAL"] as const;
-const WORLD = ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE", "CAIRN_BEAT_SECONDS", "CAIRN_LIMITS", ...SEAL] as const;
+/** Given only where `deploy.statusShards` is above 1. */
+const SHARDS = "CAIRN_STATUS_SHARDS";
+const STORES = ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE"] as const;
+const WORLD = [...STORES, "CAIRN_BEAT_SECONDS", "CAIRN_LIMITS", SHARDS, ...SEAL] as const;
 /** Of the functions that write what comes from outside, and have to know which secrets to keep out. */
 const OUTSIDE = [...WORLD, "CAIRN_PARAMETERS"] as const;
 
-export type FunctionVariable = (typeof OUTSIDE)[number] | "CAIRN_DEPLOYMENT";
+/** Given only where `access` of the config, or of the component, says how callers are identified. */
+const ACCESS = "CAIRN_ACCESS";
+
+/** Given only where the config names webhooks: beats note what happened, and the sweep delivers it. */
+const WEBHOOKS = "CAIRN_WEBHOOKS";
+
+export type FunctionVariable = (typeof OUTSIDE)[number] | typeof ACCESS | typeof WEBHOOKS | "CAIRN_DEPLOYMENT";
 
 /** By each function. */
 export const READ = {
-  beat: OUTSIDE,
+  beat: [...OUTSIDE, WEBHOOKS],
   park: ["CAIRN_TABLE", "CAIRN_MACHINE"],
   start: OUTSIDE,
-  sweep: [...WORLD, "CAIRN_DEPLOYMENT"],
-  cleanup: ["CAIRN_TABLE", "CAIRN_BUCKET", "CAIRN_MACHINE"],
-  api: OUTSIDE,
+  sweep: [...OUTSIDE, WEBHOOKS, "CAIRN_DEPLOYMENT"],
+  cleanup: STORES,
+  api: [...OUTSIDE, ACCESS],
 } as const satisfies Readonly<Record<string, readonly FunctionVariable[]>>;

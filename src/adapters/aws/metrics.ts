@@ -55,6 +55,9 @@ export const ALARMS = {
   StoresDiffer: "searches for orphans that deleted nothing, since table and bucket belong to different stores",
   CleanUpFailed: "clean-ups of removed runs that failed and are retried",
   NotRemoved: "clean-ups of a run whose row still exists, which delete nothing",
+  SpendCapReached: "model calls that wait for the next day, since the spend cap of the day is reached",
+  WebhookUndelivered: "notifications that an endpoint never accepted, and that are given up",
+  WebhookFailed: "rounds of notifications that failed for a reason of cairn's own, and are tried again",
   OtherAlarm: "alarms without a metric of their own",
 } as const;
 

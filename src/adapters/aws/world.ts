@@ -12,10 +12,14 @@ import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { stepFunctionsChain } from "./machine/chain.ts";
 import { type AwsClients, awsClients } from "./clients.ts";
 import { clockBesideAws } from "./clock.ts";
+import { dynamoDeltaLog } from "./table/delta-log.ts";
 import { Dynamo } from "./table/dynamo.ts";
 import { dynamoInbox } from "./table/messages.ts";
+import { s3ObjectLinks } from "./bucket/object-links.ts";
 import { s3ObjectStore } from "./bucket/object-store.ts";
+import { dynamoRecords } from "./table/records.ts";
 import { dynamoRunTable } from "./table/run-table.ts";
+import { StatusShards } from "./table/status-shards.ts";
 import { dynamoMutexLeases } from "./table/mutex-leases.ts";
 
 /** The ports of a deployment. Creates clients for AWS unless the caller passes some. */
@@ -29,6 +33,8 @@ export function awsWorld(of: {
   /** Absent: no secrets. A function without them must not write values from outside, since it could not redact them. */
   readonly secrets?: Secrets;
   readonly sealKeys?: SealKeys;
+  /** How many shards of the index of statuses it writes. Absent: 1. Null: as many as the table records. */
+  readonly statusShards?: number | null;
   readonly clients?: AwsClients;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -37,10 +43,13 @@ export function awsWorld(of: {
   const clock = of.clock ?? clockBesideAws([clients.table.once, clients.table.repeating]);
   const dynamo = new Dynamo({ clients: clients.table, table, clock });
   return {
-    table: dynamoRunTable({ dynamo, table }),
+    table: dynamoRunTable({ dynamo, table, shards: new StatusShards(dynamo, of.statusShards) }),
     inbox: dynamoInbox(dynamo),
     leases: dynamoMutexLeases(dynamo),
+    records: dynamoRecords(dynamo),
+    deltas: dynamoDeltaLog(dynamo),
     objects: s3ObjectStore({ clients: clients.bucket, bucket }),
+    links: s3ObjectLinks({ client: clients.bucket.repeating, bucket }),
     chain: stepFunctionsChain({ client: clients.machine, machine }),
     clock,
     random: of.random ?? { hex: () => randomBytes(32).toString("hex") },

@@ -10,6 +10,7 @@ import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import { storeClock } from "./clock.ts";
 import { type Store, reaching } from "./store/database.ts";
 import { supervisorOf } from "./workers/processes.ts";
+import { journalPartsIn } from "./store/journal-parts.ts";
 import { type Stored, rowOf } from "./store/row-text.ts";
 import { faultsIn } from "./store/integrity.ts";
 import { StoreDamaged, asStoreError } from "./store/store-errors.ts";
@@ -105,10 +106,12 @@ const lossOf = ({ place: { lacks } }: Store): readonly string[] =>
  */
 function damagedIn(store: Store): readonly Damaged[] | null {
   const search = (): readonly Damaged[] => {
-    const rows = store.rows.prepare("SELECT run, row, journal FROM runs").iterate();
+    const parts = journalPartsIn(store.rows);
+    // While it is iterated, all reads are of one moment.
+    const rows = store.rows.prepare("SELECT run, row, journal, parts FROM runs").iterate();
     const found: Damaged[] = [];
     for (const row of rows as Iterable<unknown> as Iterable<Stored & { readonly run: string }>) {
-      const decoded = rowOf(row, row.run);
+      const decoded = rowOf(row, row.run, parts.read);
       if (decoded instanceof RowUnreadable) found.push({ run: decoded.run, why: decoded.why });
     }
     return found;

@@ -95,6 +95,7 @@ function openedWorld(
   const current = (): number | null => supervisorOf(store)?.pid ?? null;
   return {
     world: localWorld({ store, limits, telemetry: SILENT, secrets, sealKeys }),
+    operator: null,
     pollMs: 100,
     attendant: () => processNamed(current()),
     supervision: { current, start: (options) => startSupervisor({ ...options, store, limits }) },

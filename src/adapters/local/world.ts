@@ -14,7 +14,9 @@ import type { Telemetry, World } from "../../ports/world.ts";
 import { sqliteChain } from "./chain.ts";
 import { storeClock } from "./clock.ts";
 import type { Store } from "./store/database.ts";
+import { sqliteDeltaLog } from "./store/delta-log.ts";
 import { sqliteObjectStore } from "./store/object-store.ts";
+import { sqliteRecords } from "./store/records.ts";
 import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "./store/run-table.ts";
 
 /** The ports over an open store. */
@@ -31,6 +33,8 @@ export function localWorld(of: {
     table: sqliteRunTable(store),
     inbox: sqliteInbox(store),
     leases: sqliteMutexLeases(store),
+    records: sqliteRecords(store),
+    deltas: sqliteDeltaLog(store),
     objects: sqliteObjectStore(store, clock),
     chain: sqliteChain(store, clock),
     clock,

@@ -16,6 +16,7 @@ export function memoryProvider(clock: Clock): WorldProvider {
   const secrets = memorySecrets({});
   const opened = (limits: Limits): OpenedWorld => ({
     world: memoryWorld({ store, secrets, clock, limits }),
+    operator: null,
     pollMs: 1,
     attendant: () => null,
     supervision: null,

@@ -1,6 +1,7 @@
 /**
- * RunTable and ObjectStore in memory: the pure decisions of `protocol/row.ts`, as in every world, with nothing around
- * them. Values are copied on the way in and out, as in a real store, so no caller can change what is stored.
+ * RunTable and ObjectStore in memory: the pure decisions of `protocol/row.ts`, on copies, as in a real store.
+ *
+ * More than 300 lines: the ports share one store.
  */
 import {
   type Incarnation,
@@ -32,6 +33,9 @@ import { markEndNotified } from "../../protocol/row-end-notification.ts";
 import { decideCreate, decidePurge } from "../../protocol/row-removal.ts";
 import { type Found, RowUnreadable, decodeRow, parted, presentIn, undamaged } from "../../codec/row.ts";
 import { type Tombstone, isKept, newerTombstone } from "../../protocol/tombstone.ts";
+import { isRecordExpired } from "../../ports/records.ts";
+import { type MemoryDeltas, memoryDeltas } from "./delta-log.ts";
+import type { MemoryRecords } from "./records.ts";
 import type { Clock } from "../../ports/world.ts";
 import type { ObjectStore } from "../../ports/object-store.ts";
 import type { Inbox, Message } from "../../ports/inbox.ts";
@@ -46,7 +50,8 @@ export interface MemoryStore {
   readonly messages: Map<string, KeptMessage>;
   readonly objects: Map<string, Uint8Array>;
   readonly turns: Map<string, MutexLease>;
-  /** The keys of ended runs, by run. */
+  readonly records: MemoryRecords;
+  readonly deltas: MemoryDeltas;
   readonly tombstones: Map<string, Tombstone>;
   /** When each object was put. An object that a test stored past the port has no time, and counts as very old. */
   readonly putAt: Map<string, number>;
@@ -67,6 +72,15 @@ export function memoryStore(id = "in memory"): MemoryStore {
   const rows = new Map<string, Row>();
   const tombstones = new Map<string, Tombstone>();
   const removed: Incarnation[] = [];
+  const records: MemoryRecords = new Map();
+  const empty = {
+    messages: new Map(),
+    objects: new Map(),
+    turns: new Map(),
+    records,
+    putAt: new Map(),
+    deltas: memoryDeltas(),
+  };
   const expire = (now: number): void => {
     for (const run of [...rows.keys()]) {
       const found = findIn(rows, run);
@@ -74,8 +88,8 @@ export function memoryStore(id = "in memory"): MemoryStore {
         remove({ rows, removed }, found);
     }
     for (const [run, tombstone] of tombstones) if (!isKept(tombstone, now)) tombstones.delete(run);
+    for (const [key, record] of empty.records) if (isRecordExpired(record, now)) empty.records.delete(key);
   };
-  const empty = { messages: new Map(), objects: new Map(), turns: new Map(), putAt: new Map() };
   return { id, rows, tombstones, ...empty, removed, expire };
 }
 
@@ -292,8 +306,8 @@ function pageOf(
   return { rows: structuredClone(sound), damaged, behind: sound.map(cursorOf), next };
 }
 
-const sinceOf = (found: Found): number => (found instanceof RowUnreadable ? -1 : found.statusSince);
-const cursorOf = (found: Found): string => JSON.stringify([sinceOf(found), found.run]);
-
+type Placed = Pick<Row, "run" | "statusSince"> | RowUnreadable;
+const sinceOf = (found: Placed): number => (found instanceof RowUnreadable ? -1 : found.statusSince);
+const cursorOf = (found: Placed): string => JSON.stringify([sinceOf(found), found.run]);
 const sameIncarnation = (one: Incarnation, other: Incarnation): boolean =>
   one.run === other.run && one.born === other.born;

@@ -3,7 +3,7 @@
  * task at a time or several at once, in any order.
  */
 import { createHash, randomBytes } from "node:crypto";
-import { FEW_BYTES } from "../../ports/stored-sizes.ts";
+import { EACH_BEAT, type StoredSizes } from "../../ports/stored-sizes.ts";
 import {
   type Execution,
   applyAnswer,
@@ -20,6 +20,8 @@ import type { Chain } from "../../ports/chain.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
+import { memoryDeltaLog } from "./delta-log.ts";
+import { memoryRecords } from "./records.ts";
 import {
   type MemoryStore,
   memoryInbox,
@@ -59,6 +61,8 @@ export function memoryWorld(of: {
   readonly secrets?: Secrets;
   readonly sealKeys?: SealKeys;
   readonly store?: MemoryStore;
+  /** The default keeps the state of each beat as an object. */
+  readonly sizes?: StoredSizes;
 }): MemoryWorld {
   const { limits, clock, store = memoryStore() } = of;
   const random = of.random ?? { hex: () => randomBytes(32).toString("hex") };
@@ -67,6 +71,8 @@ export function memoryWorld(of: {
     table: memoryRunTable(store),
     inbox: memoryInbox(store),
     leases: memoryMutexLeases(store),
+    records: memoryRecords(store.records),
+    deltas: memoryDeltaLog(store.deltas),
     objects: memoryObjectStore(store, clock),
     chain: memoryChain({ clock, random, limits }),
     clock,
@@ -75,7 +81,7 @@ export function memoryWorld(of: {
     secrets: of.secrets ?? NO_SECRETS,
     sealKeys: of.sealKeys ?? NO_SEAL_KEYS,
     limits,
-    sizes: FEW_BYTES,
+    sizes: of.sizes ?? EACH_BEAT,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };
 }

@@ -23,6 +23,7 @@ import { Noticed } from "./noticed.ts";
 import { type Mark, PendingWork } from "./pending-work.ts";
 import type { RunParts } from "./run-parts.ts";
 import { undebitedTime } from "./time-at-work.ts";
+import type { InvocationTrace } from "./trace.ts";
 
 /** A claimed and loaded run. The steps read it, record events in it and commit it. */
 export class ActiveRun implements RunParts {
@@ -31,6 +32,7 @@ export class ActiveRun implements RunParts {
   readonly committed: CommittedRun;
   readonly pending: PendingWork;
   readonly noticed: Noticed;
+  readonly trace: InvocationTrace | null;
 
   constructor(options: {
     world: World;
@@ -40,13 +42,15 @@ export class ActiveRun implements RunParts {
     commits: CommitCache;
     /** When this invocation began to claim the run, in epoch milliseconds. The default is now. */
     since?: number;
+    trace?: InvocationTrace | null;
   }) {
-    const { world, invocation, loaded } = options;
+    const { world, invocation, loaded, trace = null } = options;
     const { row } = loaded;
     this.world = world;
     this.invocation = invocation;
     this.committed = new CommittedRun(world, options);
     this.noticed = new Noticed(row);
+    this.trace = trace;
     const time = undebitedTime(row, { since: options.since ?? this.now, limits: world.limits });
     this.pending = new PendingWork(world, this.committed, time);
   }

@@ -37,6 +37,10 @@ const PROGRESS: ReadonlySet<EventKind> = new Set([
   "ToolResultReconciled",
 ]);
 
+/** Whether the next beat of the run is due as soon as this commit releases it. */
+export const isHandedOn = ({ release, wakeAt, nextChain, storeOutage }: CommitOptions): boolean =>
+  release && wakeAt === null && nextChain !== true && storeOutage === undefined;
+
 /** Builds the request from the run, the options of the caller, and the stored content. */
 export function commitRequest(
   run: RunParts,
@@ -47,7 +51,6 @@ export function commitRequest(
   const { phase } = state;
   const isAhead = !options.release && mayCallAgain(run);
   const asks = (pending.modelCalls.own === "left" ? 1 : 0) + (isAhead ? 1 : 0);
-  const isHandedOn = options.wakeAt === null && options.nextChain !== true && options.storeOutage === undefined;
   return {
     run: row.run,
     born: row.born,
@@ -72,7 +75,7 @@ export function commitRequest(
     isProgress: pending.events.some(({ kind }) => PROGRESS.has(kind)),
     storeOutage: options.storeOutage ?? null,
     lastCheckpointAt: options.storeOutage !== undefined && pending.events.length === 0 ? row.lastCheckpointAt : now,
-    durable: durableAt(state, { modelCalls: asks, isHandedOn, release: options.release }),
+    durable: durableAt(state, { modelCalls: asks, isHandedOn: isHandedOn(options), release: options.release }),
     raiseEffectsSettleAt: noticed.outlived === "tool",
   };
 }

@@ -13,10 +13,12 @@ import { type Commit, type CommitOutcome, type Row, hasEnded } from "../../proto
 import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
 import { signIn } from "../../history/vouch.ts";
 import { clearAbsorbed, absorbedIn } from "./clear-absorbed.ts";
-import { type CommitOptions, commitRequest } from "./commit-request.ts";
+import { type CommitOptions, commitRequest, isHandedOn } from "./commit-request.ts";
 import type { Checkpoint } from "./committed-run.ts";
+import { countSpend } from "./count-spend.ts";
 import { debitOtherInvocations, debitTime } from "./debits.ts";
 import { Fenced } from "./fenced.ts";
+import { noteNotifications } from "./note-notifications.ts";
 import type { RunParts } from "./run-parts.ts";
 import { noteCommit, noteCracks } from "./telemetry-events.ts";
 
@@ -36,10 +38,13 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
   pending.sending({ isConditional: options.unlessWoken === true });
   const { row, state } = run;
   const { events } = pending;
+  const before = committed.state;
   const content = await storeContent(run, options);
   if (content === "tooLarge") return content;
   const { commits, stored, snapshot, journal, level } = content;
   const request = checkedCommit(row, commitRequest(run, options, { snapshot, journal, level }));
+  await countSpend(run, events);
+  const isNoted = await noteNotifications(run, { events, commit: request });
   const outcome = accepted(row, await send(run, request));
   if (outcome.kind === "woken") {
     committed.refused(outcome.row);
@@ -49,8 +54,10 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
   committed.applied(outcome.row, { state, commits, stored });
   noteCommit(world, { from: row, to: outcome.row, code: state.failure?.code ?? null });
   noteCracks(world, { row: outcome.row, events });
+  run.trace?.committed({ before, row: outcome.row, events });
   pending.committed(request);
   noticed.noteCommitted();
+  if (isNoted) world.webhooks?.noted();
   // An end keeps its inbox items until its notification is delivered; the delivery removes them.
   const taken = hasEnded(outcome.row) ? [] : absorbedIn(events);
   for (const message of await clearAbsorbed(world, outcome.row, taken)) noticed.noteRemoved(message);
@@ -64,21 +71,22 @@ interface Content extends Pick<Commit, "snapshot" | "journal"> {
   readonly stored: Checkpoint | null;
 }
 
-/** Encodes the journal. Stores a snapshot if the invocation ends or the journal has no room. */
+/** Encodes the journal. Stores a snapshot if the run is not to go on at once, or if the journal has no room. */
 async function storeContent(run: RunParts, options: CommitOptions): Promise<Content | "tooLarge"> {
-  const { committed, pending, row, state } = run;
+  const { committed, pending, row, state, world } = run;
   const { events } = pending;
   const version = row.version + 1;
   const commits = committed.journalWith(events);
-  const sign = await signIn(run.world);
+  const sign = await signIn(world);
   const isOutage = options.storeOutage !== undefined;
-  const isStored = options.release && !isOutage;
+  const isStored = options.release && !isOutage && !(world.sizes.keepsJournal && isHandedOn(options));
   const journal = isStored ? null : journalOf(run, { commits, seal: sign && { of: row, sign } });
-  const fits = journal === null || hasRoom(run, journal);
+  const fits = journal === null || hasRoom(run, { journal, commits: isOutage ? 0 : commits.length });
   if (!fits && isOutage) return "tooLarge";
   const stores = commits.length > 0 && (isStored || !fits);
-  const inParts = !stores && journal !== null && isInParts(journal);
-  const level = Math.max(levelIn(row), neededLevel({ state, events, isInParts: inParts }));
+  const parts = !stores && journal !== null && isInParts(journal);
+  const journalKind = !parts ? "whole" : world.sizes.keepsJournal ? "ofBeats" : "inParts";
+  const level = Math.max(levelIn(row), neededLevel({ state, events, journal: journalKind }));
   if (!stores) return { snapshot: committed.checkpoint.snapshot, journal, level, commits, stored: null };
   const stored = await committed.store({ version, level, commits, sign, state, leftMs: () => run.leftMs });
   return { snapshot: stored.snapshot, journal: null, level, commits, stored };
@@ -97,10 +105,15 @@ function journalOf(
   return isStored ? row.journal : appendToJournal(row.journal, commits, { seal, quality });
 }
 
-function hasRoom({ row, world }: RunParts, { byteLength }: Uint8Array): boolean {
-  const { journalBytesMax, partBytesMax } = world.sizes;
+function hasRoom(
+  { row, world }: RunParts,
+  { journal: { byteLength }, commits }: { readonly journal: Uint8Array; readonly commits: number },
+): boolean {
+  const { journalBytesMax, journalCommitsMax, partBytesMax } = world.sizes;
   const added = byteLength - (row.journal?.byteLength ?? 0);
-  return byteLength <= journalBytesMax && (partBytesMax === null || added <= partBytesMax);
+  return (
+    byteLength <= journalBytesMax && commits <= journalCommitsMax && (partBytesMax === null || added <= partBytesMax)
+  );
 }
 
 /** Returns the outcome. Throws if the table refused the commit for good. */

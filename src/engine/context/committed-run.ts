@@ -10,6 +10,7 @@ import type { World } from "../../ports/world.ts";
 import { type ObjectCaches, type Storing, storeSnapshot } from "../../history/checkpoint.ts";
 import type { CommitCache } from "../../history/commits.ts";
 import type { Loaded, SegmentCache } from "../../history/load.ts";
+import type { KnownState } from "../../history/state-cache.ts";
 import { assertMaySeal } from "../../history/vouch.ts";
 
 /** A snapshot pointer and the seal of that snapshot. A commit that stores no snapshot names the previous one. */
@@ -23,6 +24,8 @@ export class CommittedRun {
   #journal: readonly CommitRecord[];
   /** The seal in the row's current snapshot. */
   #seal: Seal;
+  /** That snapshot, and its state. */
+  #known: KnownState;
   readonly #caches: ObjectCaches;
   readonly #versionAtClaim: number;
   #puts = 0;
@@ -31,13 +34,14 @@ export class CommittedRun {
     world: World,
     of: { readonly loaded: Loaded; readonly segments: SegmentCache; readonly commits: CommitCache },
   ) {
-    const { row, state, snapshot, journal, stored } = of.loaded;
+    const { row, state, snapshot, base, journal, stored } = of.loaded;
     const { segments, commits } = of;
     assertMaySeal(world, snapshot);
     this.#world = world;
     this.#row = row;
     this.#state = state;
     this.#journal = journal;
+    this.#known = { snapshot, state: base };
     this.#seal = { sealed: snapshot.sealed, unsealed: snapshot.unsealed };
     this.#caches = { stored: new Set(stored), segments, commits };
     commits.add(row.snapshot.digest, snapshot);
@@ -65,7 +69,7 @@ export class CommittedRun {
 
   /** The checkpoint that the row names already. */
   get checkpoint(): Checkpoint {
-    return { snapshot: this.#row.snapshot, seal: this.#seal };
+    return { snapshot: this.#row.snapshot, seal: this.#seal, known: this.#known };
   }
 
   /** Stores a snapshot that no row names yet. The next commit may name it. */
@@ -98,7 +102,12 @@ export class CommittedRun {
     this.#row = row;
     this.#state = state;
     this.#journal = stored === null ? commits : [];
-    if (stored === null) return;
+    if (stored === null) {
+      if (row.journal !== null)
+        this.#caches.segments.states.goOn(row, this.#known, { journal: row.journal, commits, state });
+      return;
+    }
+    this.#known = stored.known;
     this.#seal = stored.seal;
     this.#caches.commits.add(stored.snapshot.digest, { previous: before.snapshot, commits });
   }

@@ -4,8 +4,9 @@
  */
 import * as z from "zod";
 import type { Agent } from "../../ports/agent.ts";
+import type { FileContent } from "../../core/file.ts";
+import { inputDigestOf } from "../../codec/file.ts";
 import { fit } from "../../codec/fit.ts";
-import { digestOf } from "../../codec/canonical.ts";
 import { checksumOf } from "../../codec/checksum.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../../codec/snapshot.ts";
 import { asJson } from "../../codec/value.ts";
@@ -15,13 +16,15 @@ import { LOWEST_LEVEL, neededLevel } from "../../core/levels.ts";
 import type { Grant } from "../../core/policy/budget.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { type Creation, type Incarnation, newRow } from "../../protocol/row.ts";
+import type { State } from "../../core/state.ts";
 import type { World } from "../../ports/world.ts";
 import { signIn } from "../../history/vouch.ts";
+import { putFiles } from "../../history/files.ts";
 import { keepValue, putSegments, putSnapshot } from "../../history/write-objects.ts";
 import { snapshotKey } from "../../history/object-keys.ts";
 import { redactionIn } from "../../history/secrets.ts";
 import { senderOf } from "./inbox.ts";
-import { initialState } from "./new-run.ts";
+import { initialState, partOfAgent } from "./new-run.ts";
 
 /** One problem of an input, and its path. */
 export interface Issue {
@@ -42,6 +45,8 @@ export async function prepareCreation(
     readonly tenant: string;
     readonly run: string;
     readonly task: Json;
+    /** The files of the task; absent: none. */
+    readonly files?: readonly FileContent[];
     readonly parent: Incarnation | null;
     /** Who starts the run; null where nothing is known. */
     readonly by: string | null;
@@ -51,22 +56,37 @@ export async function prepareCreation(
     readonly depth?: number;
   },
 ): Promise<Creation> {
-  const { agent, tenant, run, parent, by, grant, depth } = of;
+  const { agent, tenant, run, parent, by, grant, depth, files: contents = [] } = of;
   const now = world.clock.now();
   const born = bornFrom(world.random.hex());
+  await putFiles(world.objects, { run, born }, contents);
+  const files = contents.map(({ ref }) => ({ ...ref, name: redactionIn(world).text(ref.name) }));
   const state = initialState({
-    ...{ run, born, agent: agent.name, agentVersion: agent.version, at: now },
-    takeoversMax: agent.budget.takeovers,
-    price: agent.price,
-    retention: agent.retention,
-    takesEvents: Object.values(agent.tools).some(({ wait }) => wait?.for === "event"),
-    upgrade: agent.upgrade,
+    ...{ run, born, ...partOfAgent(agent), at: now },
     ...(grant === undefined ? {} : { grant }),
     ...(depth === undefined ? {} : { depth }),
     ...(by === null ? {} : { startedBy: redactionIn(world).text(senderOf(by)) }),
     task: await keepValue(world, { run, born }, { json: of.task, inlineMax: SIZES.stateValueBytesMax }),
+    files,
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
   });
+  return storeCreation(world, { agent, tenant, parent, state, inputDigest: inputDigestOf(of.task, files) });
+}
+
+/** Stores the first snapshot of a run. Its values are stored before. */
+export async function storeCreation(
+  world: World,
+  of: {
+    readonly agent: Pick<Agent, "name" | "version">;
+    readonly tenant: string;
+    readonly parent: Incarnation | null;
+    readonly state: State;
+    readonly inputDigest: string;
+  },
+): Promise<Creation> {
+  const { agent, tenant, parent, state, inputDigest } = of;
+  const { run, born } = state;
+  const now = world.clock.now();
   const sign = await signIn(world);
   const level = neededLevel({ state, events: [] });
   const needs = level > LOWEST_LEVEL ? { level } : {};
@@ -76,7 +96,6 @@ export async function prepareCreation(
   await putSegments(world.objects, { run, born }, segments);
   const key = snapshotKey({ run, born }, { version: 0, epoch: 0, put: 1 });
   await putSnapshot(world.objects, { key, bytes });
-  const inputDigest = digestOf(of.task);
   const identity = { run, born, parent, tenant, agent: agent.name, agentVersion: agent.version, inputDigest };
   const snapshot = { version: 0, key, digest };
   const creation = {

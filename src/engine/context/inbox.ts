@@ -7,13 +7,14 @@
  * redacted text. So the item is deleted as soon as the commit is durable: by the committing process, by the next
  * invocation, or with the delivery of the end (schedule 108).
  */
-import { RowNewer } from "../../codec/row.ts";
+import { RowNewer, decodeBody } from "../../codec/row.ts";
 import { bounded } from "../../codec/value.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { MessageBody } from "../../core/event.ts";
 import type { Message } from "../../ports/inbox.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
+import { wakeRun } from "./executions.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { recordIgnoredDecision } from "./ignored-decisions.ts";
 import { recordIgnoredInput, whyIgnored } from "./ignored-inputs.ts";
@@ -91,6 +92,8 @@ export async function deliver(
   await learnSecrets(world);
   const body = redactionIn(world).words(to.message.body);
   const message = { ...to.message, body };
+  // A body that no reader accepts would stop its run, so it fails its sender instead.
+  decodeBody(JSON.stringify(body), message.id);
   const digest = body === to.message.body ? digestOf(world, body) : null;
   const delivery = { ...to, message, digest, now, deadline: now + world.limits.idleRunMs };
   const outcome = await resolveAmbiguousWrite(
@@ -100,7 +103,7 @@ export async function deliver(
   if (outcome.kind === "newer") throw new RowNewer(to.run, outcome);
   if (outcome.kind === "delivered" || outcome.kind === "duplicate") {
     const row = await world.table.read(to.run, world.clock.now());
-    if (row?.park) await world.chain.wake(row.park.token);
+    if (row !== null) await wakeRun(world, row);
   }
   return outcome.kind;
 }
@@ -115,9 +118,11 @@ export async function deliver(
 const digestOf = (world: World, body: MessageBody): string | null =>
   body.kind === "user"
     ? world.hash(body.text)
-    : body.kind === "signal"
-      ? world.hash(JSON.stringify([body.event, body.value]))
-      : null;
+    : body.kind === "userFiles"
+      ? world.hash(JSON.stringify([body.text, body.files.map(({ file }) => file)]))
+      : body.kind === "signal"
+        ? world.hash(JSON.stringify([body.event, body.value]))
+        : null;
 
 /** The sender's name for a message, bounded in length. */
 export const senderOf = (by: string): string => bounded(by, SIZES.nameCharactersMax) || "unknown";

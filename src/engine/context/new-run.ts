@@ -1,9 +1,17 @@
 /** The initial state of a run. */
 import { type Grant, NOTHING_SPENT } from "../../core/policy/budget.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { FileRef } from "../../core/file.ts";
 import { type Message, type Value, text } from "../../core/message.ts";
 import type { Price } from "../../core/policy/price.ts";
 import type { Retention } from "../../core/policy/retention.ts";
 import { FOLLOWS, type State, type UpgradePolicy } from "../../core/state.ts";
+
+/** What a run takes over from its agent when it begins. */
+export const partOfAgent = ({ name, version, budget, price, retention, tools, upgrade }: Agent) => ({
+  ...{ agent: name, agentVersion: version, takeoversMax: budget.takeovers, price, retention, upgrade },
+  takesEvents: Object.values(tools).some(({ wait }) => wait?.for === "event"),
+});
 
 /** The state in snapshot 0: the task, which is also the first user message. `at`: epoch milliseconds. */
 export function initialState(of: {
@@ -13,6 +21,7 @@ export function initialState(of: {
   agentVersion: string;
   task: Value;
   taskText: string;
+  files?: readonly FileRef[];
   takeoversMax: number;
   price?: Price;
   retention?: Retention | null;
@@ -24,8 +33,8 @@ export function initialState(of: {
   takesEvents?: boolean;
   at: number;
 }): State {
-  const { taskText, retention, upgrade, takesEvents = false, at, ...given } = of;
-  const message: Message = { id: "m1", at, source: "task", role: "user", parts: [text(taskText)], tokens: 0 };
+  const { taskText, files = [], retention, upgrade, takesEvents = false, at, ...given } = of;
+  const message: Message = { id: "m1", at, source: "task", role: "user", parts: [text(taskText), ...files], tokens: 0 };
   return {
     ...given,
     phase: "Preparing",

@@ -9,6 +9,7 @@ import type { World } from "../../ports/world.ts";
 import type { CommittedRun } from "./committed-run.ts";
 import type { Noticed } from "./noticed.ts";
 import type { PendingWork } from "./pending-work.ts";
+import type { InvocationTrace } from "./trace.ts";
 
 /** What commits and debits need of a claimed run. */
 export interface RunParts {
@@ -17,6 +18,8 @@ export interface RunParts {
   readonly committed: CommittedRun;
   readonly pending: PendingWork;
   readonly noticed: Noticed;
+  /** Null while nobody traces the runs. */
+  readonly trace: InvocationTrace | null;
   /** The row as the last answer of the table showed it. */
   readonly row: Row;
   /** The committed state with all pending events applied. */

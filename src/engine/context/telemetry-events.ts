@@ -4,7 +4,7 @@
  */
 import type { Event } from "../../core/event.ts";
 import type { Phase } from "../../core/phases.ts";
-import type { Row } from "../../protocol/row.ts";
+import type { ListedRow, Row } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
 import type { TelemetryRecord, World } from "../../ports/world.ts";
 
@@ -63,7 +63,7 @@ export interface Waits {
 export const NO_WAITS: Waits = { oldestQueuedMs: 0, oldestGateMs: 0 };
 
 /** Adds one run to the waits. */
-export function includeWait(waits: Waits, { status, phase, statusSince }: Row, now: number): Waits {
+export function includeWait(waits: Waits, { status, phase, statusSince }: ListedRow, now: number): Waits {
   const ms = now - statusSince;
   if (status === "queued") return { ...waits, oldestQueuedMs: Math.max(waits.oldestQueuedMs, ms) };
   // A run that waits for its children, an event or a time waits for no human.

@@ -5,7 +5,7 @@
 import { Unreadable } from "../../codec/canonical.ts";
 import { RowNewer } from "../../codec/row.ts";
 import { StateTooLarge } from "../../codec/snapshot.ts";
-import type { Attempt, Payload, Reply, Route, TaskResult } from "../../protocol/chain.ts";
+import type { Attempt, Payload, TaskResult } from "../../protocol/chain.ts";
 import { TIMES } from "../../protocol/limits.ts";
 import { waitsForCode } from "../../core/outstanding.ts";
 import { LEVEL } from "../../core/levels.ts";
@@ -26,16 +26,20 @@ import { alarm } from "../../history/alarm.ts";
 import { waitsForNewer } from "./behind.ts";
 import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
 import { expire, isTooLate } from "./idle.ts";
+import { endExecution } from "./park.ts";
 import { notifyEnd } from "./terminal-commit.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import { noteClaim } from "../context/telemetry-events.ts";
+import { traceOf } from "../context/trace.ts";
 import { openInbox } from "../context/inbox.ts";
 import { StoreTime } from "../context/store-time.ts";
+import { type Answered, answer, payloadOf } from "./answer.ts";
 import { releaseRun, releaseUnloaded } from "./release.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { retryIsSooner } from "../model/provider-outage.ts";
 import { learnSecrets } from "../../history/secrets.ts";
 import type { Runner } from "../context/runner.ts";
+import { takeMessage } from "../tools/waits.ts";
 import { step } from "./step.ts";
 
 /** The reply of a beat. `exit`: its process has to end after the reply. */
@@ -68,23 +72,27 @@ export async function beat(
     case "granted":
       noteClaim(world, claimed);
   }
+  const trace = traceOf(world, claimed, since);
   let run: ActiveRun | null = null;
   try {
     const loaded = await loadVouched(world, claimed.row, runner.segments, runner.level);
     const { segments, commits } = runner;
-    run = new ActiveRun({ world, invocation, loaded, segments, commits, since });
+    run = new ActiveRun({ world, invocation, loaded, segments, commits, since, trace });
     // Without the secrets a run can still end and absorb reconciliations. They are read again before the agent runs.
     await learnSecrets(world).catch(() => undefined);
     recordRedrive(run);
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
     return await drive(runner, run, task.attempt.cause ?? null);
   } catch (error) {
+    trace?.stopped(error);
     const lost = await lostTo(error, { time, payload, row: claimed.row, run }).catch((thrown: unknown) => {
       if (run !== null && run.noticed.outlived !== "no") invocation.mustEnd?.();
       throw thrown;
     });
     // An invocation that lost the run may also hold a promise that outlived its timeout.
     return run === null ? lost : mayEnd(run, lost);
+  } finally {
+    trace?.ended({ at: world.clock.now(), version: (run?.row ?? claimed.row).version });
   }
 }
 
@@ -163,6 +171,7 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
       return mayEnd(run, await ended(run.world, payloadOf(run.row), run.row));
     }
     if (command.kind === "wait") {
+      if (takeMessage(run)) continue;
       if (!isWoken || !retryIsSooner(run)) return release(run, { kind: "wait", until: command.until });
       isWoken = false;
       continue;
@@ -228,6 +237,8 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   // A chain that waits cannot be woken. A run that waits for code, children, answers or events has to be, so it parks.
   const mustPark = looks || waitsForChildren(run.state) || waitsForInput(run.state);
   const route = how.kind === "wait" && !mustPark && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
+  const isLong = route === "park" && until - run.now >= run.world.limits.openParkMs;
+  if (isLong) return mayEnd(run, answer(payload, await endExecution(run.world, run.row)));
   return mayEnd(run, answer(payload, route, Math.min(seconds, TIMES.parkSecondsMax)));
 }
 
@@ -244,8 +255,6 @@ function nextLook({ row, state, now }: ActiveRun): number {
 const mayEnd = (run: ActiveRun, { reply }: Answered): BeatResult =>
   run.noticed.outlived === "no" ? { kind: "beat", reply } : { kind: "exit", reply };
 
-type Answered = Extract<TaskResult, { readonly kind: "beat" }>;
-
 function recordTakeover(run: ActiveRun, from: string): void {
   const { takeovers, epoch } = run.row;
   run.noticed.noteTakeover();
@@ -256,14 +265,6 @@ function recordTakeover(run: ActiveRun, from: string): void {
   if (out === 0) return;
   // Their reports wait in the inbox, and their entries are in the state: nothing is dispatched again.
   signalCrack(run, "bossDeath", `${from} died while ${out} child runs were out; epoch ${epoch} goes on with them`);
-}
-
-const payloadOf = ({ run, born, chain, epoch, agent }: Row): Payload => ({ run, born, chain, epoch, agent });
-
-function answer(payload: Payload, route: Route, seconds = 1): Answered {
-  const { run, born, chain, epoch, agent } = payload;
-  const reply: Reply = { run, born, chain, epoch, agent, route, seconds };
-  return { kind: "beat", reply };
 }
 
 /**

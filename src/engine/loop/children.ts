@@ -19,7 +19,7 @@ import { Fenced } from "../context/fenced.ts";
 import { absorbInbox, deliver } from "../context/inbox.ts";
 import type { Next } from "../context/next.ts";
 import type { Runner } from "../context/runner.ts";
-import { startExecution } from "./executions.ts";
+import { startExecution } from "../context/executions.ts";
 import { sendRequest } from "./request.ts";
 
 /**

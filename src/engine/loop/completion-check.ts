@@ -7,6 +7,8 @@ import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
 import type { Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { ensure } from "../../core/ensure.ts";
+import { withFiles } from "../../core/file.ts";
+import { filesOfResult } from "../../core/files-in.ts";
 import { textOf, wordsOf } from "../../core/message.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -36,7 +38,7 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
     return "continue";
   }
   const result = await run.keepSmall(made.json);
-  return commitEnd(run, { status: "completed", result });
+  return commitEnd(run, { status: "completed", result, ...withFiles(filesOfResult(run.state.messages, made.json)) });
 }
 
 type Done =

@@ -12,13 +12,15 @@ import type { Next } from "../context/next.ts";
  */
 export function startRun(run: ActiveRun, { version: agentVersion, deadline }: Agent): Next {
   const at = run.now;
+  const { forked } = run.state;
+  const started = { kind: "RunStarted", at, agentVersion, ...(forked === undefined ? {} : { forked }) } as const;
   if (deadline === undefined) {
-    run.record({ kind: "RunStarted", at, agentVersion });
+    run.record(started);
     return "continue";
   }
   const { afterMs, withinMs, onExpiry } = deadline;
   const fixed = { at: at + afterMs, endBy: at + afterMs + withinMs, onExpiry };
-  run.record({ kind: "RunStarted", at, agentVersion, deadline: fixed });
+  run.record({ ...started, deadline: fixed });
   return "continue";
 }
 

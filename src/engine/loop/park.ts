@@ -1,16 +1,17 @@
 /**
- * What a chain asks for between beats: to store the token that wakes a parked execution, and to start the next
- * execution.
+ * What follows a beat: to store the token that wakes a parked execution, to end the execution of a run that waits for
+ * long, and to start the next one.
  */
 import { RowUnreadable } from "../../codec/row.ts";
-import type { Attempt, Payload, TaskResult } from "../../protocol/chain.ts";
-import { hasEnded } from "../../protocol/row.ts";
-import type { ParkOutcome } from "../../protocol/row-park.ts";
+import { ensure } from "../../core/ensure.ts";
+import type { Attempt, Payload, Route, TaskResult } from "../../protocol/chain.ts";
+import { type Row, hasEnded } from "../../protocol/row.ts";
+import { NO_EXECUTION, type ParkOutcome, isAsleep } from "../../protocol/row-park.ts";
 import type { World } from "../../ports/world.ts";
 import { alarm } from "../../history/alarm.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { findRow } from "../../history/damage.ts";
-import { startExecution } from "./executions.ts";
+import { startExecution } from "../context/executions.ts";
 
 /**
  * Stores the token that the execution waits on. If the row refuses it, the execution is woken at once. A message that
@@ -28,6 +29,29 @@ export async function park(
   );
   if (outcome.kind !== "parked") await world.chain.wake(token);
   return { kind: "park" };
+}
+
+/**
+ * Ends the execution of a run that will wait for long: notes in the row that none waits, so that a wake-up starts the
+ * next one. Returns the route of the beat that released the run.
+ *
+ * Schedule 174: a message comes after the release and before this write. Its sender found no park, so it woke nothing.
+ * The write is refused, and the execution goes on with a beat.
+ *
+ * Schedule 176: a process freezes before this write, and its retry claims the run. The write is refused, since the epoch
+ * has risen. A process that dies here leaves its chain to retry the beat, which claims the run again.
+ */
+export async function endExecution(
+  world: Pick<World, "table" | "clock">,
+  { run, born, chain, epoch, entry }: Row,
+): Promise<Extract<Route, "asleep" | "beat" | "superseded">> {
+  ensure(entry !== null, `run ${run} was released, and no entry claimed it`);
+  const outcome = await resolveAmbiguousWrite<ParkOutcome>(
+    () => world.table.park({ run, born, chain, epoch, entry, token: NO_EXECUTION, now: world.clock.now() }),
+    (row) => (isAsleep(row) && row.epoch === epoch ? { kind: "parked", row } : null),
+  );
+  if (outcome.kind === "parked") return "asleep";
+  return outcome.kind === "woken" ? "beat" : "superseded";
 }
 
 /**

@@ -2,6 +2,7 @@
 import { RowNewer, RowUnreadable } from "../../codec/row.ts";
 import { findRow } from "../../history/damage.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
+import { wakeRun } from "../context/executions.ts";
 import type { World } from "../../ports/world.ts";
 import type { Request, RequestOutcome } from "../../protocol/row.ts";
 
@@ -25,6 +26,6 @@ export async function sendRequest(
   );
   if (outcome.kind === "newer") throw new RowNewer(run, outcome);
   const after = await world.table.read(run, world.clock.now());
-  if (after?.park) await world.chain.wake(after.park.token);
+  if (after !== null) await wakeRun(world, after);
   return outcome.kind;
 }

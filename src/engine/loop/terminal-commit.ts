@@ -1,4 +1,5 @@
 /** How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated. */
+import type { WithFiles } from "../../core/file.ts";
 import { Unreadable } from "../../codec/canonical.ts";
 import { newerBy } from "../../codec/row.ts";
 import type { Failure } from "../../core/event.ts";
@@ -29,7 +30,7 @@ import { debitOtherInvocations, debitTime } from "../context/debits.ts";
 
 /** The outcome with which a run ends. */
 type End =
-  | { readonly status: "completed"; readonly result: Value }
+  | ({ readonly status: "completed"; readonly result: Value } & WithFiles)
   | { readonly status: "failed"; readonly failure: Failure }
   | { readonly status: "cancelled" };
 

@@ -3,9 +3,11 @@ import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
 import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
+import { NEXT_MESSAGE, withNextMessage } from "../../core/calls/next-message.ts";
 import { type Loop, findLoop } from "../../core/policy/loops.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfSection, visibleMessages } from "../../core/policy/window.ts";
+import { putFiles } from "../../history/files.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
 import { signalCrack } from "../context/signal-crack.ts";
@@ -15,7 +17,7 @@ import { needsCompaction, reasonToCompact } from "./compaction-trigger.ts";
 import { recordModelFailure, routeOf } from "./provider-outage.ts";
 import { compactionRangeOf } from "./compaction-range.ts";
 import { toolNamed } from "../tools/tools.ts";
-import { recordable } from "../tools/outcome-evidence.ts";
+import { recordable } from "../tools/recordable.ts";
 import { debitOtherInvocations, recordOwnCallLost, recordLostCalls } from "../context/debits.ts";
 import type { Next } from "../context/next.ts";
 
@@ -34,10 +36,8 @@ export async function callModel(run: ActiveRun, agent: Agent, model: Model): Pro
   const { modelMs } = run.world.limits;
   if (run.leftMs < modelMs && run.moved) return "release";
   if (await commitMarkIfNeeded(run)) return "continue";
-  const startedAt = run.now;
-  const heard = await requestModel(run, agent, { model, mayCall: true });
-  // A clock may be set back in between. A negative time could be written but never read again.
-  return absorbReply(run, agent, { model, heard, tookMs: Math.max(0, run.now - startedAt) });
+  const { heard, tookMs } = await requestModel(run, agent, { model, mayCall: true, isForReaders: true });
+  return absorbReply(run, agent, { model, heard, tookMs });
 }
 
 /**
@@ -79,7 +79,8 @@ async function absorbReply(
     return "continue";
   }
   const { finish, tokensIn, tokensOut } = heard;
-  const parts = await keptParts(run, agent, { model, heard });
+  const kept = await keptParts(run, agent, { model, heard });
+  const parts = agent.tools[NEXT_MESSAGE] === undefined ? kept : withNextMessage(kept);
   const at = run.now;
   run.noticed.noteReply();
   const crowded = needsCompaction(agent, tokensIn) ? { crowded: true as const } : {};
@@ -121,6 +122,7 @@ function recordFailure(
 ): void {
   const at = run.now;
   const { failure, spent } = failed;
+  if (failed.isPartial === true) recordOwnCallLost(run, failure.message);
   if (spent === undefined) {
     const shortens = failure.code === "ContextTooLong" && compactionRangeOf(run.state) !== null;
     recordModelFailure(run, agent, { ...failed, shortens });
@@ -152,6 +154,10 @@ async function keepPart(run: ActiveRun, agent: Agent, part: RepliedPart): Promis
   if (part.kind === "badCall") {
     // The text stays as it came. No tool's schema accepts bare text, so the call is refused and the model is told.
     return { kind: "call", tool: part.tool, args: await run.keep(part.raw), provider: null };
+  }
+  if (part.kind === "file") {
+    await putFiles(run.world.objects, run.row, [part.content]);
+    return part.content.ref;
   }
   if (part.kind !== "call") return part;
   const tool = toolNamed(agent, part.tool);

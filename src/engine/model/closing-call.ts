@@ -34,20 +34,23 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
   const over = unaffordable(run, agent);
   if (over !== null) return speechless(run, `the budget does not allow the closing call: with it ${over}`);
   if (await commitMarkIfNeeded(run)) return "continue";
-  const startedAt = run.now;
-  const heard = await requestModel(run, withoutFormat(agent), { model, mayCall: false });
+  const { heard, tookMs } = await requestModel(run, withoutFormat(agent), {
+    model,
+    mayCall: false,
+    isForReaders: true,
+  });
   if (heard.kind === "silent") {
     recordOwnCallLost(run, heard.why);
     speechless(run, heard.why);
     return run.noticed.outlived === "no" && heard.by !== "drain" ? "continue" : "release";
   }
   if (heard.kind === "failed") {
+    if (heard.isPartial === true) recordOwnCallLost(run, heard.failure.message);
     if (heard.spent !== undefined) debitReply(run, agent, { ...heard.spent, model, isBeat: false });
     return speechless(run, `${heard.failure.code}: ${heard.failure.message}`);
   }
   const { finish, tokensIn, tokensOut } = heard;
   const parts = heard.parts.flatMap(spoken);
-  const tookMs = Math.max(0, run.now - startedAt);
   run.noticed.noteReply();
   run.record({
     kind: "ModelCallCompleted",

@@ -28,7 +28,7 @@ export async function compactContext(run: ActiveRun, agent: Agent, model: Model)
   if (stretch === null) return stillTooLong(run, "nothing is left that a summary could stand for");
   if (await commitMarkIfNeeded(run)) return "continue";
   const messages = [...stretch.read, questionAt(run.now)];
-  const heard = await requestModel(run, withoutFormat(agent), { model, mayCall: false, messages });
+  const { heard } = await requestModel(run, withoutFormat(agent), { model, mayCall: false, messages });
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
   return absorbSummary(run, agent, { model, stretch, heard });
 }

@@ -15,6 +15,7 @@ import type { Model } from "../../ports/model.ts";
 import { patient, resolveAmbiguousWrite, unitFrom } from "../../history/resolve-ambiguous-write.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { waitUnlessDrained } from "../tools/tool-retry.ts";
+import { maySpend } from "./spend-cap.ts";
 
 /** How long a process may hold the lease; it needs two writes. */
 const HOLD_MS = 1_000;
@@ -25,10 +26,11 @@ const SPREAD_MS = 5_000;
 const PAUSE_MS = 20;
 
 /**
- * Returns true once a call to the model may leave. False: its time is too far ahead, or this process is asked to end. The
+ * Returns true once a call to the model may leave. False: its time is too far ahead, the spend cap is reached, or this process is asked to end. The
  * caller releases the run, which waits without a process until `noticed.modelFreeAt`.
  */
 export async function mayCallModel(run: ActiveRun, model: Model): Promise<boolean> {
+  if (!(await maySpend(run))) return false;
   if (model.rate === undefined || run.noticed.hasModelShare) return true;
   const share = await takeShare(run, { ...model, rate: model.rate });
   const { clock, random } = run.world;

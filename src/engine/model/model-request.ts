@@ -7,6 +7,8 @@ import { PHASES } from "../../core/phases.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { withTimeout } from "../tools/tool-attempt.ts";
+import { openDeltaStream } from "./delta-stream.ts";
+import { filesToShow } from "./shown-files.ts";
 import { responseFormatOf } from "./response-format.ts";
 import { watchPhase } from "./watchdog.ts";
 
@@ -16,15 +18,36 @@ export type Heard =
   /** No reply came before the timeout, the watchdog or the end of the process. */
   | { readonly kind: "silent"; readonly by: "drain" | "timeout" | "watchdog"; readonly why: string };
 
+interface Asked {
+  readonly model: Model;
+  readonly mayCall: boolean;
+  readonly messages?: readonly Message[];
+  /** The reply goes to the people who follow the run, so it is streamed to those who are attached. */
+  readonly isForReaders?: true;
+}
+
 /**
  * Calls the model until the time is over or the process is asked to end. A reply that comes later is lost. The call
- * leaves under a mark of this epoch, and the caller must record its cost.
+ * leaves under a mark of this epoch, and the caller must record its cost. Meanwhile other beats act in the process, so
+ * the caller goes on when there is a place for it.
  */
 export async function requestModel(
   run: ActiveRun,
   agent: Agent,
-  options: { readonly model: Model; readonly mayCall: boolean; readonly messages?: readonly Message[] },
-): Promise<Heard> {
+  asked: Asked,
+): Promise<{ readonly heard: Heard; readonly tookMs: number }> {
+  const startedAt = run.now;
+  const comeBack = run.invocation.stepAside?.();
+  try {
+    const heard = await listen(run, agent, asked);
+    // A clock may be set back in between. A negative time could be written but never read again.
+    return { heard, tookMs: Math.max(0, run.now - startedAt) };
+  } finally {
+    await comeBack?.(run.leftMs);
+  }
+}
+
+async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Heard> {
   const { clock, limits } = run.world;
   const { mayCall, model, messages = visibleMessages(run.state) } = options;
   const begun = run.now;
@@ -34,11 +57,16 @@ export async function requestModel(
   const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard: () => idle.abort() });
   const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
   const { instructions, tools } = agent;
+  const files = await filesToShow(run, messages);
+  const stream = options.isForReaders === true ? await openDeltaStream(run.world, run.row) : null;
   run.pending.modelCallLeaves();
   run.noticed.noteModelCallLeaves();
   const format = responseFormatOf(agent);
   const settings = agent.modelOptions ?? {};
-  const asked = model.ask({ instructions, tools, mayCall, messages, options: settings, format, signal });
+  const asked = model.ask({
+    ...{ instructions, tools, mayCall, messages, options: settings, format, files, signal },
+    ...(stream === null ? {} : { onPiece: stream.add }),
+  });
   const stopped = new Promise<null>((resolve) => {
     signal.addEventListener("abort", () => resolve(null), { once: true });
     if (signal.aborted) resolve(null);
@@ -53,6 +81,7 @@ export async function requestModel(
   } finally {
     forget();
     unwatch();
+    stream?.close();
   }
   if (run.invocation.drain.aborted) return { kind: "silent", by: "drain", why: "its process was asked to end" };
   // A clock may be set back in between.
@@ -60,7 +89,7 @@ export async function requestModel(
   return { kind: "silent", by: idle.signal.aborted ? "watchdog" : "timeout", why };
 }
 
-/** Passes the outcome on. A call that failed before there was a reply has cost nothing. */
+/** Passes the outcome on. A call that failed has cost nothing, unless its reply had begun: the caller debits that. */
 function heard(run: ActiveRun, outcome: Exclude<ModelOutcome, { readonly kind: "aborted" }>): Heard {
   if (outcome.kind === "failed" && outcome.spent === undefined) run.pending.modelCallSettled();
   return outcome;

@@ -5,6 +5,7 @@
 import type {
   JSONObject,
   JSONValue,
+  LanguageModelV4FilePart,
   LanguageModelV4Message,
   LanguageModelV4Prompt,
   LanguageModelV4TextPart,
@@ -12,14 +13,23 @@ import type {
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
 import { prefixMemo } from "../../codec/prefix-memo.ts";
+import { type FileRef, shortName } from "../../core/file.ts";
+import { isHidden } from "../../core/calls/next-message.ts";
+import { filesOfPart } from "../../core/files-in.ts";
 import type { Json } from "../../core/json.ts";
 import { type CallOutcome, type Message, type Part, type Value, inline } from "../../core/message.ts";
 
 type SpokenPart = Extract<LanguageModelV4Message, { role: "assistant" }>["content"][number];
 
-/** The prompt for these messages, with the instructions as system message unless they are empty. */
-export function promptOf(instructions: string, messages: readonly Message[]): LanguageModelV4Prompt {
-  const spoken = spokenIn(messages);
+/** The bytes of files by digest, as base64. */
+export type FileBytes = ReadonlyMap<string, string>;
+
+/**
+ * The prompt for these messages, with the instructions as system message unless they are empty. `files`: the files to
+ * show; the others are only named. Absent: each is a reference, so that digests and counts need no bytes.
+ */
+export function promptOf(instructions: string, messages: readonly Message[], files?: FileBytes): LanguageModelV4Prompt {
+  const spoken = files === undefined ? spokenIn(messages) : spokenIn(messages).map((each) => withBytes(each, files));
   return instructions === "" ? [...spoken] : [{ role: "system", content: instructions }, ...spoken];
 }
 
@@ -31,27 +41,75 @@ export function promptOfMessage(message: Message): LanguageModelV4Prompt {
 }
 
 /** Adds a message. What is in the prompt already is replaced and never changed. */
-function add(prompt: LanguageModelV4Prompt, { role, parts }: Message): void {
+function add(prompt: LanguageModelV4Prompt, { role, parts: all }: Message): void {
+  const parts = all.some(isHidden) ? all.filter((part) => !isHidden(part)) : all;
   switch (role) {
     case "user":
-      prompt.push(frozen({ role, content: parts.flatMap(textOf) }));
+      prompt.push(
+        frozen({ role, content: parts.flatMap((part) => (part.kind === "file" ? shown(part) : textOf(part))) }),
+      );
       return;
     case "assistant": {
       const content = parts.flatMap(spokenOf);
       if (content.length > 0) prompt.push(frozen({ role, content }));
+      showFiles(prompt, "Files that you made:", parts);
       return;
     }
     case "tool": {
       // Providers want all results of one reply in one message right after it. The transcript has one message per
       // result, each with its own time, and user messages may lie in between.
       const results = parts.flatMap(resultOf);
+      if (results.length === 0) return;
       const after = prompt.findLastIndex((each) => each.role === "assistant") + 1;
       const first = prompt[after];
       if (first?.role === "tool") prompt[after] = frozen({ role, content: [...first.content, ...results] });
       else prompt.splice(after, 0, frozen({ role, content: results }));
+      const calls = parts.flatMap((part) => (part.kind === "result" ? [part.call] : []));
+      showFiles(prompt, `Files that ${calls.join(", ")} returned:`, parts);
     }
   }
 }
+
+/**
+ * Adds a user message with the files of these parts. Each provider that takes files takes them from the user; few take
+ * them from tools, or from the model itself.
+ */
+function showFiles(prompt: LanguageModelV4Prompt, lead: string, parts: readonly Part[]): void {
+  const files = parts.flatMap(filesOfPart);
+  if (files.length === 0) return;
+  prompt.push(frozen({ role: "user", content: [{ type: "text", text: lead }, ...files.flatMap(shown)] }));
+}
+
+/** What names the provider reference that stands for a file of the run until its bytes are added. */
+const CAIRN = "cairn";
+
+/** A file, after a line with its name, by which tools can read it. */
+const shown = (file: FileRef): (LanguageModelV4TextPart | LanguageModelV4FilePart)[] => [
+  {
+    type: "text",
+    text: `File ${shortName(file)}: ${JSON.stringify(file.name)}, ${file.mediaType}, ${file.bytes} bytes.`,
+  },
+  {
+    type: "file",
+    filename: file.name,
+    mediaType: file.mediaType,
+    data: { type: "reference", reference: { [CAIRN]: file.file } },
+  },
+];
+
+/** The message with the bytes of its files. A file without bytes is left out: the line before it names it. */
+function withBytes(message: LanguageModelV4Message, files: FileBytes): LanguageModelV4Message {
+  if (message.role !== "user" || !message.content.some(({ type }) => type === "file")) return message;
+  const content = message.content.flatMap((part): typeof message.content => {
+    if (part.type !== "file" || part.data.type !== "reference") return [part];
+    const base64 = files.get(part.data.reference[CAIRN] ?? "");
+    if (base64 === undefined) return [{ type: "text", text: NOT_SHOWN }];
+    return [{ ...part, data: { type: "data", data: base64 } }];
+  });
+  return frozen({ ...message, content });
+}
+
+const NOT_SHOWN = "It is not shown again, since the files of this request are too large together.";
 
 /** All requests of a transcript share its messages, so an adapter that changes one gets an error. */
 const spokenIn = prefixMemo<LanguageModelV4Prompt>({ start: () => [], copy: (prompt) => [...prompt], add });
@@ -78,6 +136,7 @@ function spokenOf(part: Part): SpokenPart[] {
       const { call, tool, args, provider } = part;
       return [{ type: "tool-call", toolCallId: call, toolName: tool, input: inputOf(args), ...optionsOf(provider) }];
     }
+    case "file":
     case "result":
       return [];
   }

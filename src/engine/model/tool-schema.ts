@@ -6,6 +6,7 @@
 import type { LanguageModelV4FunctionTool } from "@ai-sdk/provider";
 import * as z from "zod";
 import { sentenceOf } from "../../codec/value.ts";
+import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import type { Tool } from "../../ports/agent.ts";
 import { AgentInvalid } from "../../ports/agent-invalid.ts";
 
@@ -15,7 +16,8 @@ type InputSchema = LanguageModelV4FunctionTool["inputSchema"];
  * Describes the tools. Throws `AgentInvalid` for an input that has no JSON Schema, or one that models do not accept.
  */
 export function describeTools(tools: Readonly<Record<string, Tool>>): LanguageModelV4FunctionTool[] {
-  return Object.entries(tools).map(([name, tool]) => ({
+  const shown = Object.entries(tools).filter(([name]) => name !== NEXT_MESSAGE);
+  return shown.map(([name, tool]) => ({
     type: "function",
     name,
     ...(tool.description === "" ? {} : { description: tool.description }),

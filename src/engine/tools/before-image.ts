@@ -15,7 +15,7 @@ import type { Json } from "../../core/json.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { secretsFor } from "../../history/secrets.ts";
-import { recordable } from "./outcome-evidence.ts";
+import { recordable } from "./recordable.ts";
 import { withTimeout } from "./tool-attempt.ts";
 import { callContextOf, timeoutOf } from "./tools.ts";
 

@@ -3,8 +3,9 @@
  * something exists already under our key (seed 3: idempotent calls).
  */
 import type { Tool } from "../../ports/agent.ts";
-import { type ToolResult, readResult } from "./tool-result.ts";
-import { asJson, bounded, sentenceOf } from "../../codec/value.ts";
+import type { ToolResult } from "./tool-result.ts";
+import { keepResult, readResultOf } from "./kept-result.ts";
+import { bounded, sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
 import { type Value, inline } from "../../core/message.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -19,16 +20,14 @@ interface Happened {
 
 /** Records that the call succeeded, with its result and the evidence. */
 export async function recordEvidence(run: ActiveRun, { call, tool, result, by, evidence }: Happened): Promise<void> {
-  const read = readResult(tool, result);
-  const value = read.ok
-    ? await run.keep(recordable(tool, read.json, "result"))
-    : lostResult(read, { by, outcome: "succeeded" });
+  const read = readResultOf(run, tool, result);
+  const kept = read.ok ? await keepResult(run, tool, read) : { value: lostResult(read, { by, outcome: "succeeded" }) };
   const externalId = read.ok ? externalIdOf(tool, read.json) : null;
   run.record({
     kind: "ToolResultReconciled",
     at: run.now,
     call,
-    answer: { as: "succeeded", value, by, note: null },
+    answer: { as: "succeeded", by, note: null, ...kept },
     ...(evidence === undefined ? {} : { evidence }),
     ...(externalId === null ? {} : { externalId }),
   });
@@ -47,24 +46,6 @@ export function lostResult(
   const said = bounded(`${code}: what the ${of.by} returned ${what}: ${why}`);
   return inline(of.outcome === "failed" ? said : `${said}. The call itself succeeded; do not repeat it.`);
 }
-
-/**
- * The value as the tool wants it recorded, after its `redact`. If `redact` throws or returns no JSON, nothing is
- * recorded, because the value may hold what `redact` would have removed.
- */
-export function recordable({ redact = null }: Partial<Tool>, json: Json, of: "arguments" | "result" | "before"): Json {
-  if (redact === null) return json;
-  try {
-    const given: unknown = redact(structuredClone(json), of);
-    if (given instanceof Promise) given.catch(() => undefined);
-    const parsed = asJson(given);
-    return parsed.ok ? parsed.json : WITHHELD;
-  } catch {
-    return WITHHELD;
-  }
-}
-
-const WITHHELD = "[redacted by-its-tool]";
 
 /** What an error of the tool says about the call. */
 type Read =

@@ -10,6 +10,7 @@ import { bounded, sentenceOf } from "../../codec/value.ts";
 import { gateId } from "../../protocol/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { argsOf, proposedArgsOf } from "../../core/calls/ledger.ts";
+import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { inline } from "../../core/message.ts";
 import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
@@ -69,8 +70,11 @@ export async function prepareCalls(
   const fitting = judged.filter((each) => each.kind === "fits");
   const longest = Math.max(0, ...fitting.map(({ tool }) => timeWithImage(run, tool)));
   if (longest > run.leftMs && run.moved) return "release";
-  // Undo calls need no room in the budget.
-  if (fitting.some(({ open }) => open.undoes === undefined) && !hasBudget(run, agent, fitting.length))
+  // Undo calls need no room in the budget, and neither does the wait of a conversation for its user.
+  if (
+    fitting.some(({ open }) => open.undoes === undefined && open.tool !== NEXT_MESSAGE) &&
+    !hasBudget(run, agent, fitting.length)
+  )
     return "continue";
   const images = await takeImages(run, agent, fitting);
   let released = 0;
@@ -86,7 +90,9 @@ export async function prepareCalls(
     } else if (each.kind === "gated") {
       openGate(run, each);
     } else if (each.kind === "fits" && !waitsForEarlierCall(run.state.open, openCall(run, call))) {
-      if (await release(run, by, { ...each, image: images.get(each.open.call) })) released += 1;
+      if (await release(run, by, { ...each, image: images.get(each.open.call) })) {
+        released += each.open.tool === NEXT_MESSAGE ? 0 : 1;
+      }
     }
   }
   if (released > 0) {

@@ -15,7 +15,7 @@ import { absorbInbox } from "../context/inbox.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import type { Next } from "../context/next.ts";
 import { dispatch, reasonAgainstDispatch } from "./dispatch.ts";
-import { recordable } from "./outcome-evidence.ts";
+import { recordable } from "./recordable.ts";
 import { recordResult } from "./record-result.ts";
 import { readResult } from "./tool-result.ts";
 import { openCall, toolFor } from "./tools.ts";

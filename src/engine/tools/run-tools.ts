@@ -1,6 +1,6 @@
 /** Runs the tool calls that this invocation released, and recovers the calls that an earlier invocation left open. */
 import type { Agent, CallContext, Tool } from "../../ports/agent.ts";
-import { readResult } from "./tool-result.ts";
+import { keepResult, readResultOf } from "./kept-result.ts";
 import { asJson, bounded, isErrorNamed, sentenceOf } from "../../codec/value.ts";
 import type { Json } from "../../core/json.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
@@ -24,7 +24,8 @@ import { recordResult } from "./record-result.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import type { Next } from "../context/next.ts";
-import { externalIdOf, lostResult, readError, recordEvidence, recordable } from "./outcome-evidence.ts";
+import { externalIdOf, lostResult, readError, recordEvidence } from "./outcome-evidence.ts";
+import { callbackFor, filesFor } from "./run-files.ts";
 import { pauseBefore, waitUnlessDrained, recordRetry } from "./tool-retry.ts";
 import { reconcileFromAfter, reconcileFromOf, recordUnknown, recordUnknownAndTellModel } from "./unknown-outcome.ts";
 
@@ -143,7 +144,9 @@ function contextOf(
   const secrets = secretsFor(run.world, agent);
   // An invocation that died, or an operator who let the call run again, counts as one earlier attempt.
   const attempt = Math.max(open.tries, open.asked > 0 || run.noticed.isRepeated(open.call) ? 1 : 0) + 1;
-  return { ...context, input, key: open.intent?.key ?? "", attempt, epoch, log, secrets, ...undone };
+  const files = filesFor(run);
+  const callback = callbackFor(run);
+  return { ...context, input, key: open.intent?.key ?? "", attempt, epoch, log, secrets, files, callback, ...undone };
 }
 
 /** Records the outcome of one attempt: a result, a failure, an unknown outcome or another attempt. */
@@ -171,11 +174,11 @@ async function recordEnd(run: ActiveRun, agent: Agent, of: Runnable & { readonly
     return recordResult(run, open.call, { outcome: "failed", value: inline(ended.why), evidence });
   }
   if (open.undoes !== undefined) return recordUndone(run, { call: open.call, value: ended.value });
-  const read = readResult(tool, ended.value);
+  const read = readResultOf(run, tool, ended.value);
   if (read.ok) {
-    const value = await run.keep(recordable(tool, read.json, "result"));
+    const kept = await keepResult(run, tool, read);
     const externalId = externalIdOf(tool, read.json);
-    return recordResult(run, open.call, { outcome: "succeeded", value, externalId, evidence: "the tool returned" });
+    return recordResult(run, open.call, { outcome: "succeeded", ...kept, externalId, evidence: "the tool returned" });
   }
   // The tool returned, so an effect outside has happened. Only its result is lost.
   const outcome = EFFECTS[tool.effect].actsOutside ? "succeeded" : "failed";

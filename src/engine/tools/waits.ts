@@ -6,6 +6,7 @@
 import * as z from "zod";
 import { SIZES } from "../../codec/limits.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
+import { NEXT_MESSAGE, lastAnswer, messageFor, waitForUser } from "../../core/calls/next-message.ts";
 import { isEventName } from "../../core/ids.ts";
 import { type Value, inline } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
@@ -16,7 +17,7 @@ import type { Agent, Tool, WaitRule } from "../../ports/agent.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { absorbInbox } from "../context/inbox.ts";
 import type { Next } from "../context/next.ts";
-import { recordable } from "./outcome-evidence.ts";
+import { recordable } from "./recordable.ts";
 import { recordResult } from "./record-result.ts";
 import { readResult } from "./tool-result.ts";
 import { openCall, toolFor } from "./tools.ts";
@@ -40,7 +41,9 @@ export function beginWait(
 function termsOf(run: ActiveRun, rule: WaitRule, input: unknown): WaitTerms | string {
   const { now } = run;
   const { idleRunMs } = run.world.limits;
-  const until = rule.until(input, now);
+  const declared = rule.until(input, now);
+  // A conversation waits as long as any run may.
+  const until = rule.chat === true && declared !== null ? Math.min(declared, now + idleRunMs - 1) : declared;
   if (until !== null && !Number.isSafeInteger(until)) return `its limit is ${String(until)}, which is no time`;
   if (until !== null && until >= now + idleRunMs) {
     return `it would wait until ${iso(until)}, and a run waits for ${Math.floor(idleRunMs / 1_000)} seconds at most`;
@@ -118,13 +121,32 @@ export function readInput(
  */
 export async function endWait(run: ActiveRun, call: string): Promise<Next> {
   const isAll = await absorbInbox(run);
-  const { wait } = run.state.open.find((open) => open.call === call) ?? {};
+  const { wait, tool } = run.state.open.find((open) => open.call === call) ?? {};
   if (wait === undefined || wait.given !== undefined || !isAll) return "continue";
+  // Schedule 187: the limit of a conversation passes while its next message is acknowledged. The message wins.
+  if (takeMessage(run)) return "continue";
   const before = run.mark();
   recordLimit(run, call, wait);
+  if (tool === NEXT_MESSAGE) run.record(lastAnswer(run.state, run.now));
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);
   return "continue";
+}
+
+/**
+ * Settles the call with which a conversation waits for its user, if a message has come. Returns whether it did. Schedule
+ * 186: a message comes while the run answers, and is absorbed before the wait begins. So the transcript decides, and not
+ * the order of the message and the wait.
+ */
+export function takeMessage(run: ActiveRun): boolean {
+  const waiting = waitForUser(run.state);
+  const came = waiting === undefined ? undefined : messageFor(run.state, waiting);
+  if (waiting === undefined || came === undefined) return false;
+  const value = inline({ message: came.id });
+  recordResult(run, waiting.call, { outcome: "succeeded", value, evidence: `message ${came.id} came` });
+  // The message has to be durable as the end of the wait before the model answers it.
+  run.noticed.requireCommit();
+  return true;
 }
 
 function recordLimit(run: ActiveRun, call: string, wait: Wait): void {

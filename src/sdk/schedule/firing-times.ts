@@ -18,6 +18,16 @@ export interface FiringTimes {
   readonly latest: (moment: number) => number | null;
 }
 
+/** The next times of a schedule after `now`, as many as a list shows. */
+export function nextFirings(of: Pick<Schedule, "every" | "timezone">, now: number): readonly number[] {
+  const times = firingTimes(of);
+  const next: number[] = [];
+  for (let at = times.next(now); at !== null && next.length < NEXT_SHOWN; at = times.next(at)) next.push(at);
+  return next;
+}
+
+const NEXT_SHOWN = 3;
+
 type Of = Pick<Schedule, "every" | "timezone">;
 
 /**

@@ -15,6 +15,7 @@ import { Dynamo } from "../table/dynamo.ts";
 import { type Look, look } from "./looks.ts";
 import { alive } from "../table/pages.ts";
 import { Rows } from "../table/rows.ts";
+import { StatusShards } from "../table/status-shards.ts";
 import { tableStoreId } from "../table/store-id.ts";
 import { mutexLeaseKey } from "../table/mutex-leases.ts";
 
@@ -94,7 +95,7 @@ export async function inspectTable(of: {
 
 async function lookAtLiveRows(dynamo: Dynamo): Promise<LiveRowsSeen> {
   const damaged: Damaged[] = [];
-  const rows = new Rows(dynamo);
+  const rows = new Rows(dynamo, new StatusShards(dynamo));
   let looked = 0;
   let after: string | null = null;
   do {

@@ -8,8 +8,10 @@ export const ATTRIBUTES = {
   item: "item",
   born: "born",
   format: "f",
-  /** Absent for the lowest level. */
+  /** Absent for the lowest level. A row in a later shard of `byStatus` has at least the level that reads such rows. */
   level: "lv",
+  /** The level that the commits of the run need, where `level` is higher. */
+  runLevel: "rl",
   parentRun: "pr",
   parentBorn: "pb",
   agent: "a",
@@ -25,6 +27,7 @@ export const ATTRIBUTES = {
   entryEpoch: "xe",
   entryRetry: "xr",
   chainClaims: "cc",
+  claimedAt: "ca",
   version: "v",
   commitId: "ci",
   snapshotVersion: "sv",
@@ -49,7 +52,7 @@ export const ATTRIBUTES = {
   cancel: "k",
   pause: "p",
   phase: "ph",
-  /** `{tenant}#{status}`: the status, and the partition key of `byStatus`. */
+  /** `{tenant}#{status}`, and `#{shard}` after the first shard: the status, and the partition key of `byStatus`. */
   tenantStatus: "ts",
   /** `{statusSince}{the run without its tenant}`: the sort key of `byStatus`. No two runs have the same. */
   since: "si",
@@ -81,8 +84,12 @@ export const ATTRIBUTES = {
   /** Of a tombstone: how the run ended, and when. `tenantStatus` would put the tombstone into an index. */
   endedAs: "es",
   endedAt: "ea",
+  /** The tenant of a record. */
+  recordTenant: "te",
   /** The permanent ID of the store, in an item of its own. */
   store: "store",
+  /** The largest number of shards that `byStatus` ever had, in an item beside that. */
+  shards: "sh",
 } as const;
 
 export type Attribute = keyof typeof ATTRIBUTES;

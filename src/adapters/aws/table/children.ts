@@ -22,14 +22,19 @@ import type { Ambiguous } from "../../../ports/run-table.ts";
 import type { Dynamo, Part } from "./dynamo.ts";
 import { all, number } from "./expression.ts";
 import * as is from "./fragments.ts";
-import { type Item, itemOf, keyOf, rowItem, rowOf } from "./item.ts";
+import { type Item, itemOf, keyOf, rowItem } from "./item.ts";
+import { rowOf } from "./item-reader.ts";
 import { ROW_ITEM, seenItem, tenantOf } from "./keys.ts";
 import { WRITES_MAX, changedTooOften } from "./rows.ts";
+import type { StatusShards } from "./status-shards.ts";
 
 /** The actions that DynamoDB takes in one transaction. */
 const ACTIONS_MAX = 100;
 
-export async function createChildren(dynamo: Dynamo, of: ChildrenCreation): Promise<ChildrenOutcome | Ambiguous> {
+export async function createChildren(
+  { dynamo, shards }: { readonly dynamo: Dynamo; readonly shards: StatusShards },
+  of: ChildrenCreation,
+): Promise<ChildrenOutcome | Ambiguous> {
   if (!isRunId(of.run)) return { kind: "missing" };
   const actions = 1 + 2 * of.children.length;
   ensure(actions <= ACTIONS_MAX, `${actions} actions do not fit into one transaction, ${ACTIONS_MAX} do`);
@@ -37,11 +42,12 @@ export async function createChildren(dynamo: Dynamo, of: ChildrenCreation): Prom
     const { run, tenant } = creation;
     ensure(isRunId(run) && tenantOf(run) === tenant, `${run} is no run of the tenant ${tenant}`);
   }
+  const written = await shards.write();
   const answers = new Map<ChildCreation, ChildAnswer>();
   // Each refusal answers for at least one child, or names the parent.
   for (let writes = 0; writes < WRITES_MAX; writes += 1) {
     const left = of.children.filter((child) => !answers.has(child));
-    const sent = await dynamo.transact([parentCheck(of), ...left.flatMap((child) => partsOf(of, child))]);
+    const sent = await dynamo.transact([parentCheck(of), ...left.flatMap((child) => partsOf(of, child, written))]);
     if (sent.kind === "ambiguous") return sent;
     if (sent.kind === "written") {
       for (const child of left) answers.set(child, { kind: "created", row: newRow(child.creation) });
@@ -67,12 +73,12 @@ const parentCheck = (of: ChildrenCreation): Part => ({
   condition: all(is.present(of), is.epochIs(of.epoch), is.notTerminal(of)),
 });
 
-function partsOf(of: ChildrenCreation, { creation, reportId, isLeft }: ChildCreation): readonly Part[] {
+function partsOf(of: ChildrenCreation, { creation, reportId, isLeft }: ChildCreation, shards: number): readonly Part[] {
   const key = keyOf(of.run, seenItem(of, reportId));
   const seen: Part = isLeft
     ? { kind: "put", item: { ...key, ...itemOf({ sentAt: number(of.now) }) }, condition: is.absent }
     : { kind: "check", key, condition: is.absent };
-  return [seen, { kind: "put", item: rowItem(newRow(creation)), condition: is.absent }];
+  return [seen, { kind: "put", item: rowItem(newRow(creation), { shards }), condition: is.absent }];
 }
 
 /** Null: the parent may make children, so another part was the reason. */

@@ -53,6 +53,8 @@ export interface QueryOf {
   readonly where: Fragment;
   readonly limit: number;
   readonly newestFirst?: boolean;
+  /** The answer may lag a moment behind, and costs half. */
+  readonly isLagging?: boolean;
 }
 
 /** How many keys one request takes. */
@@ -119,8 +121,9 @@ export class Dynamo {
     }
   }
 
-  async get(key: Key): Promise<Item | null> {
-    const command = new GetItemCommand({ TableName: this.#table, Key: key, ConsistentRead: true });
+  /** `lagging`: the answer may lag a moment behind, and costs half. */
+  async get(key: Key, how: "consistent" | "lagging" = "consistent"): Promise<Item | null> {
+    const command = new GetItemCommand({ TableName: this.#table, Key: key, ConsistentRead: how === "consistent" });
     return (await reaching(this.#store, () => this.#clients.repeating.send(command))).Item ?? null;
   }
 
@@ -158,7 +161,7 @@ export class Dynamo {
     do {
       const command = new QueryCommand({
         TableName: this.#table,
-        ...(query.index === null ? { ConsistentRead: true } : { IndexName: query.index }),
+        ...(query.index === null ? { ConsistentRead: query.isLagging !== true } : { IndexName: query.index }),
         ...keyInput(query.where),
         ...{ Limit: query.limit - found.length, ScanIndexForward: query.newestFirst !== true },
         ExclusiveStartKey: from,

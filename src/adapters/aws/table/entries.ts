@@ -51,12 +51,12 @@ export class Entries {
     journal === null ? null : (this.#names.get(journal) ?? null);
 
   /** Puts what `after` adds to the journal, unless the row has room for all of it. */
-  async place(before: Row, after: Row): Promise<Placed> {
+  async place(before: Row, after: Row, shards = 1): Promise<Placed> {
     const { journal } = after;
     if (journal === null || journal === before.journal) return { kind: "placed", slot: null };
     const named = this.namesOf(before);
     const known = named === null || before.journal === null ? NOTHING : before.journal;
-    const isStoredInRow = named === null ? hasRoom(after) : !beginsWith(journal, known);
+    const isStoredInRow = named === null ? hasRoom(after, shards) : !beginsWith(journal, known);
     if (isStoredInRow) return { kind: "placed", slot: null };
     const part = journal.subarray(known.byteLength);
     const { count: slot, digest } = named ?? NO_ENTRIES;
@@ -131,8 +131,8 @@ const NO_ENTRIES: EntryNames = { count: 0, digest: "" };
 /** An entry costs a request and two writes, so the row keeps a journal with which it is charged this much at most. */
 const ROW_UNITS_MAX = 2;
 
-const hasRoom = (row: Row): boolean =>
-  unitsOf(rowItem(row)) <= Math.max(ROW_UNITS_MAX, unitsOf(rowItem({ ...row, journal: null })));
+const hasRoom = (row: Row, shards: number): boolean =>
+  unitsOf(rowItem(row, { shards })) <= Math.max(ROW_UNITS_MAX, unitsOf(rowItem({ ...row, journal: null }, { shards })));
 
 const unitsOf = (item: Item): number => Math.ceil(bytesOf(item) / WRITE_UNIT_BYTES);
 

@@ -26,7 +26,7 @@ export const notMine = ({ born }: Pick<Incarnation, "born">): Fragment =>
   fragment("#born <> :born", { ":born": text(born) });
 
 /** An expired row counts as absent, since DynamoDB deletes it later. */
-const notExpired = ({ now }: Pick<RunRef, "now">): Fragment =>
+export const notExpired = ({ now }: Pick<RunRef, "now">): Fragment =>
   fragment("(attribute_not_exists(#expiresAtSec) OR #expiresAtSec > :nowSec)", {
     ":nowSec": number(Math.floor(now / 1_000)),
   });
@@ -39,9 +39,10 @@ export const present = (of: RunRef): Fragment => all(exists, mine(of), notExpire
 
 const TERMINAL = ["completed", "failed", "cancelled"] as const satisfies readonly Status[];
 
+/** In whichever shard: no status begins with the name of another. */
 export const notTerminal = ({ run }: Pick<Incarnation, "run">): Fragment =>
   fragment(
-    "NOT #tenantStatus IN (:completed, :failed, :cancelled)",
+    `NOT (${TERMINAL.map((status) => `begins_with(#tenantStatus, :${status})`).join(" OR ")})`,
     Object.fromEntries(TERMINAL.map((status) => [`:${status}`, text(tenantStatus(tenantOf(run), status))])),
   );
 

@@ -1,16 +1,9 @@
-/**
- * A run row as an item of DynamoDB, and back. An item that lacks an attribute, or holds it in another shape, is a
- * damaged row: cairn must not decide anything from a guess (schedule 31).
- */
+/** A run row as an item of DynamoDB. `item-reader.ts` reads it back. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Spent } from "../../../core/policy/budget.ts";
-import { LOWEST_LEVEL, levelIn } from "../../../core/levels.ts";
-import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../../core/phases.ts";
-import { type Found, RowDamaged, changeIn, newerBy } from "../../../codec/row.ts";
-import type { Entry } from "../../../protocol/entry.ts";
+import { LOWEST_LEVEL, SHARDS_LEVEL, levelIn } from "../../../core/levels.ts";
 import { dueAt } from "../../../protocol/due.ts";
-import { type Incarnation, type Row, type RedriveNote, hasEnded } from "../../../protocol/row.ts";
-import { UNCOUNTED } from "../../../protocol/uncounted.ts";
+import { type Row, type RedriveNote, hasEnded } from "../../../protocol/row.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import { flag, number, text } from "./expression.ts";
 import * as keys from "./keys.ts";
@@ -58,12 +51,30 @@ export function entryNamesOf(item: Item): EntryNames | null {
   return digest?.S === undefined ? null : { count: Number(count?.N), digest: digest.S };
 }
 
+/** How a row is laid out in the table. */
+export interface Layout {
+  /** The entries that hold its journal; null: the row itself does. */
+  readonly names?: EntryNames | null;
+  /** How many shards `byStatus` has. */
+  readonly shards?: number;
+}
+
+/**
+ * The level that an item states. Code that does not know shards takes a key with a shard for damaged. The level tells it
+ * that the row needs a newer process, so it neither reports damage nor writes.
+ */
+function statedLevel(row: Row, shard: number): Pick<Record<Attribute, AttributeValue | null>, "level" | "runLevel"> {
+  const own = levelIn(row);
+  const stated = shard === 0 ? own : Math.max(own, SHARDS_LEVEL);
+  return { level: stated > LOWEST_LEVEL ? number(stated) : null, runLevel: stated > own ? number(own) : null };
+}
+
 /** The attributes of a row, by what they mean; null: the item does not have it. */
-export const rowValues = (row: Row, names: EntryNames | null = null) =>
+export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =>
   ({
     born: text(row.born),
     format: number(row.format),
-    level: levelIn(row) > LOWEST_LEVEL ? number(levelIn(row)) : null,
+    ...statedLevel(row, keys.statusShard(row.run, shards)),
     parentRun: textOrNull(row.parent?.run),
     parentBorn: textOrNull(row.parent?.born),
     agent: text(row.agent),
@@ -79,6 +90,7 @@ export const rowValues = (row: Row, names: EntryNames | null = null) =>
     entryEpoch: numberOrNull(row.entry?.epoch),
     entryRetry: numberOrNull(row.entry?.retry),
     chainClaims: number(row.chainClaims),
+    claimedAt: numberOrNull(row.claimedAt),
     version: number(row.version),
     commitId: text(row.commitId),
     snapshotVersion: number(row.snapshot.version),
@@ -99,7 +111,7 @@ export const rowValues = (row: Row, names: EntryNames | null = null) =>
     cancel: row.cancel ? flag : null,
     pause: row.pause ? flag : null,
     phase: text(row.phase),
-    tenantStatus: text(keys.tenantStatus(row.tenant, row.status)),
+    tenantStatus: text(keys.tenantStatus(row.tenant, row.status, keys.statusShard(row.run, shards))),
     since: text(keys.sinceOf(row.run, row.statusSince)),
     lastCheckpointAt: number(row.lastCheckpointAt),
     wakeAt: numberOrNull(row.wakeAt),
@@ -122,177 +134,7 @@ const textOrNull = (value: string | null | undefined): AttributeValue | null => 
 const numberOrNull = (value: number | null | undefined): AttributeValue | null =>
   value == null ? null : number(value);
 
-export const rowItem = (row: Row): Record<string, AttributeValue> => ({
+export const rowItem = (row: Row, layout: Layout = {}): Record<string, AttributeValue> => ({
   ...keyOf(row.run, keys.ROW_ITEM),
-  ...itemOf(rowValues(row)),
+  ...itemOf(rowValues(row, layout)),
 });
-
-/** The row in an item, or why it cannot be read. */
-export function rowOf(item: Item): Found {
-  const read = new Reader(item);
-  const of = { run: read.text("run"), born: read.text("born") };
-  const format = read.number("format");
-  const row = {
-    ...of,
-    parent: read.has("parentRun") ? { run: read.text("parentRun"), born: read.text("parentBorn") } : null,
-    tenant: keys.tenantOf(of.run),
-    agent: read.text("agent"),
-    agentVersion: read.text("agentVersion"),
-    createdAt: read.number("createdAt"),
-    inputDigest: read.text("inputDigest"),
-    epoch: read.number("epoch"),
-    owner: read.has("owner") ? read.text("owner") : null,
-    leaseUntil: read.has("leaseUntil") ? read.number("leaseUntil") : null,
-    effectsSettleAt: read.number("effectsSettleAt"),
-    chain: read.number("chain"),
-    entry: read.entry(of, ["entryExecution", "entryEpoch", "entryRetry"]),
-    chainClaims: read.number("chainClaims"),
-    version: read.number("version"),
-    commitId: read.text("commitId"),
-    snapshot: read.snapshot(of),
-    journal: read.has("journal") ? read.bytes("journal") : null,
-    claims: read.number("claims"),
-    takeovers: read.number("takeovers"),
-    ...read.accounts(),
-    wakeCount: read.number("wakeCount"),
-    wakeCountSeen: read.number("wakeCountSeen"),
-    cancel: read.has("cancel"),
-    pause: read.has("pause"),
-    status: read.status(),
-    phase: read.phase(),
-    statusSince: read.since(),
-    lastCheckpointAt: read.number("lastCheckpointAt"),
-    wakeAt: read.has("wakeAt") ? read.number("wakeAt") : null,
-    park: read.park(of),
-    endNotified: read.has("endNotified"),
-    deadline: read.number("deadline"),
-    spent: read.spent(),
-    expiresAtSec: read.has("expiresAtSec") ? read.number("expiresAtSec") : null,
-    ...(read.has("checksum") ? { checksum: read.text("checksum") } : {}),
-    ...(read.has("level") ? { level: read.number("level") } : {}),
-    ...(read.has("redrive") ? { redrive: read.redrive() } : {}),
-  };
-  read.checkAlive(of.run);
-  read.checkEntries(entryNamesOf(item));
-  if (read.faulty === null) {
-    const fault = changeIn({ ...row, format });
-    return fault === null ? { ...row, format } : new RowDamaged(of.run, fault);
-  }
-  // An item that a newer version wrote may have another shape.
-  return newerBy(of.run, { ...row, format }) ?? new RowDamaged(of.run, faultOf(read.faulty));
-}
-
-const faultOf = (attribute: Attribute): string =>
-  `its attribute ${ATTRIBUTES[attribute]} (${attribute}) is missing or has a value that it cannot have`;
-
-const STATUSES: ReadonlySet<string> = new Set(["queued", ...PHASE_NAMES.map((phase) => PHASES[phase].status)]);
-
-/** Reads typed values. A missing or malformed value becomes an empty one, and `faulty` remembers its attribute. */
-class Reader {
-  readonly #item: Item;
-  /** The first attribute that could not be read; null if all could. */
-  faulty: Attribute | null = null;
-
-  constructor(item: Item) {
-    this.#item = item;
-  }
-
-  has(attribute: Attribute): boolean {
-    return this.#item[ATTRIBUTES[attribute]] !== undefined;
-  }
-
-  text(attribute: Attribute): string {
-    return this.#sound(attribute, this.#item[ATTRIBUTES[attribute]]?.S, "");
-  }
-
-  number(attribute: Attribute): number {
-    return this.#numberOf(attribute, this.#item[ATTRIBUTES[attribute]]);
-  }
-
-  bytes(attribute: Attribute): Uint8Array {
-    return this.#sound(attribute, this.#item[ATTRIBUTES[attribute]]?.B, new Uint8Array());
-  }
-
-  entry(of: Incarnation, [execution, epoch, retry]: readonly [Attribute, Attribute, Attribute]): Entry | null {
-    if (!this.has(execution)) return null;
-    const name = keys.longExecution(of, this.text(execution));
-    return { execution: name, epoch: this.number(epoch), retry: this.number(retry) };
-  }
-
-  park(of: Incarnation): Row["park"] {
-    const entry = this.entry(of, ["parkExecution", "parkEpoch", "parkRetry"]);
-    return entry === null ? null : { token: this.text("parkToken"), entry };
-  }
-
-  snapshot(of: Incarnation): Row["snapshot"] {
-    const key = keys.longKey(of, this.text("snapshotKey"));
-    return { version: this.number("snapshotVersion"), key, digest: this.text("snapshotDigest") };
-  }
-
-  /** Rows from before cairn counted these have none of them. */
-  accounts(): Pick<Row, "deaths" | "asks" | "will" | "storeOutage"> {
-    return {
-      ...UNCOUNTED,
-      ...(this.has("deaths") && { deaths: this.number("deaths") }),
-      ...(this.has("asks") && { asks: this.number("asks") }),
-      ...(this.has("will") && { will: this.number("will") === 0 ? 0 : 1 }),
-      ...(this.has("outageStore") && {
-        storeOutage: { store: this.text("outageStore"), since: this.number("outageSince") },
-      }),
-    };
-  }
-
-  status(): Status {
-    const [stored, tenant] = [this.text("tenantStatus"), keys.tenantOf(this.text("run"))];
-    const status = keys.statusOf(stored) as Status;
-    const isSound = STATUSES.has(status) && stored === keys.tenantStatus(tenant, status);
-    return this.#sound("tenantStatus", isSound ? status : undefined, "running");
-  }
-
-  since(): number {
-    const [stored, run] = [this.text("since"), this.text("run")];
-    const since = keys.timeOf(stored);
-    return this.#sound("since", stored === keys.sinceOf(run, since) ? since : undefined, 0);
-  }
-
-  /** In a wrong shard the sweeper would not find the run. */
-  checkAlive(run: string): void {
-    if (this.has("alive") && this.number("alive") !== keys.aliveShard(run)) this.#sound("alive", undefined, 0);
-  }
-
-  checkEntries(names: EntryNames | null): void {
-    const isSound = names !== null && Number.isInteger(names.count) && names.count > 0;
-    if (this.has("entries") && !isSound) this.#sound("entries", undefined, 0);
-  }
-
-  phase(): Phase {
-    const phase = this.text("phase");
-    return this.#sound("phase", Object.hasOwn(PHASES, phase) ? (phase as Phase) : undefined, "Preparing");
-  }
-
-  spent(): Spent {
-    const [tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs] = this.#item[ATTRIBUTES.spent]?.L ?? [];
-    const of = (value: AttributeValue | undefined): number => this.#numberOf("spent", value);
-    return {
-      ...{ tokensIn: of(tokensIn), tokensOut: of(tokensOut), microUsd: of(microUsd) },
-      ...{ beats: of(beats), toolCalls: of(toolCalls) },
-      ...(wallMs === undefined ? {} : { wallMs: of(wallMs) }),
-    };
-  }
-
-  redrive(): RedriveNote {
-    const [id, by, why] = this.#item[ATTRIBUTES.redrive]?.L ?? [];
-    const textOf = (value: AttributeValue | undefined): string => this.#sound("redrive", value?.S, "");
-    return { id: textOf(id), by: textOf(by), why: textOf(why) };
-  }
-
-  #numberOf(attribute: Attribute, value: AttributeValue | undefined): number {
-    const found = Number(value?.N);
-    return this.#sound(attribute, Number.isFinite(found) ? found : undefined, 0);
-  }
-
-  #sound<T>(attribute: Attribute, value: T | undefined, empty: T): T {
-    if (value === undefined) this.faulty ??= attribute;
-    return value ?? empty;
-  }
-}

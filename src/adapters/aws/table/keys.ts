@@ -8,8 +8,13 @@ import type { Incarnation } from "../../../protocol/row.ts";
 
 export const ROW_ITEM = "row";
 export const TOMBSTONE_ITEM = "tombstone";
+/** Until when a reader is attached to the run. */
+export const READER_ITEM = "reader";
 /** The partitions of the index of live runs. A sweep reads them one after the other. */
 export const ALIVE_SHARDS = 16;
+/** The numbers of shards that the index `byStatus` may have: powers of two, so that few shards can hold a run. */
+export const STATUS_SHARDS = [1, 2, 4, 8, 16] as const;
+export const STATUS_SHARDS_MAX = 16;
 
 /**
  * Where a store keeps its permanent ID: a partition that no run can have, and an object key outside those of all runs.
@@ -23,8 +28,15 @@ const ID_BYTES_MAX = 960;
 export const tenantOf = (run: string): string => run.slice(0, run.indexOf("-"));
 const afterTenant = (run: string): string => run.slice(run.indexOf("-") + 1);
 
-export const tenantStatus = (tenant: string, status: Status): string => `${tenant}#${status}`;
-export const statusOf = (stored: string): string => stored.slice(stored.indexOf("#") + 1);
+/** The partition key of a list. The first shard has the key of a table without shards, so each version reads it. */
+export const tenantStatus = (tenant: string, status: Status, shard = 0): string =>
+  shard === 0 ? `${tenant}#${status}` : `${tenant}#${status}#${shard}`;
+
+/** The status and the shard in the partition key of a list. */
+export function partsOfStatus(stored: string): { readonly status: string; readonly shard: number } {
+  const [, status = "", shard = "0"] = stored.split("#");
+  return { status, shard: Number(shard) };
+}
 
 /** A text of fixed length, so that texts sort as their times do. */
 const timeText = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(TIME_DIGITS, "0");
@@ -36,10 +48,19 @@ export const timeOf = (since: string): number => Number(since.slice(0, TIME_DIGI
 /** The sort key of `due`. Without a run: before every run of that moment. */
 export const dueOf = (moment: number, run: string): string => `${timeText(moment)}${run}`;
 
-export const aliveShard = (run: string): number =>
-  createHash("sha256").update(run, "utf8").digest().readUInt8(0) % ALIVE_SHARDS;
+const digestOf = (run: string): Buffer => createHash("sha256").update(run, "utf8").digest();
 
-type Kind = "inbox" | "seen" | "audit" | "journal";
+export const aliveShard = (run: string): number => digestOf(run).readUInt8(0) % ALIVE_SHARDS;
+
+/** The shard of a run in an index of this many shards. */
+export const statusShard = (run: string, shards: number): number =>
+  shards === 1 ? 0 : digestOf(run).readUInt8(1) % shards;
+
+/** A row was written into this shard under one of the allowed numbers of shards. */
+export const isStatusShard = (run: string, shard: number): boolean =>
+  STATUS_SHARDS.some((shards) => statusShard(run, shards) === shard);
+
+type Kind = "inbox" | "seen" | "audit" | "journal" | "delta";
 
 export const itemsOf = (kind: Kind, { born }: Pick<Incarnation, "born">): string => `${kind}#${born}#`;
 
@@ -54,6 +75,21 @@ const SLOT_DIGITS = 5;
 
 export const journalItem = (of: Pick<Incarnation, "born">, slot: number): string =>
   `${itemsOf("journal", of)}${String(slot).padStart(SLOT_DIGITS, "0")}`;
+
+/** Sort keys of deltas sort as the deltas do. */
+export const deltaItem = (
+  of: Pick<Incarnation, "born">,
+  { epoch, version, seq }: { readonly epoch: number; readonly version: number; readonly seq: number },
+): string => `${itemsOf("delta", of)}${[epoch, version, seq].map(timeText).join("#")}`;
+
+/** The partition of the records about one subject. No run has such a name. */
+export const recordPartition = ({ kind, about }: { readonly kind: string; readonly about: string }): string =>
+  `${kind}#${about}`;
+/** No row, message or tombstone has such a sort key. */
+export const recordItem = (id: string): string => `record#${id}`;
+/** The partition of `byStatus` with the records of a tenant. No status of a run has the name of a kind. */
+export const recordsOfTenant = (tenant: string, kind: string): string => `${tenant}#${kind}`;
+export const recordSince = ({ at, id }: { readonly at: number; readonly id: string }): string => `${timeText(at)}${id}`;
 
 /** An ID that is too long for a key is stored by its digest there. The message keeps the ID itself. */
 function boundedId(id: string): string {

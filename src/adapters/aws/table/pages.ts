@@ -12,8 +12,10 @@ import type { Page, RunTable } from "../../../ports/run-table.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
 import { fragment, number, text } from "./expression.ts";
-import { type Item, keyOf, rowOf } from "./item.ts";
+import { type Item, keyOf } from "./item.ts";
+import { rowOf } from "./item-reader.ts";
 import type { Rows } from "./rows.ts";
+import type { StatusShards } from "./status-shards.ts";
 import { ALIVE_SHARDS, ROW_ITEM, dueOf, tenantStatus } from "./keys.ts";
 
 const STATUSES: { readonly [S in Status]: S } = {
@@ -33,22 +35,32 @@ const NOTHING: Page = { rows: [], damaged: [], behind: [], next: null };
 const AFTER_ALL = "~";
 const BEFORE_ALL = " ";
 
-/** Lists runs, newest first. For any status it merges the lists of all statuses; the order has no ties. */
-export async function list(dynamo: Dynamo, query: Parameters<RunTable["list"]>[0]): Promise<Page> {
+/**
+ * Lists runs, newest first. It merges the lists of all shards, and for any status those of all statuses; the order has
+ * no ties. The first shards are read while the number of shards is.
+ */
+export async function list(
+  { dynamo, shards }: { readonly dynamo: Dynamo; readonly shards: Pick<StatusShards, "read"> },
+  query: Parameters<RunTable["list"]>[0],
+): Promise<Page> {
   const { tenant, status, limit, after, now } = query;
   const before = after === null ? AFTER_ALL : SINCE.exec(fromCursor(after))?.[0];
   if (!isTenant(tenant) || limit < 1 || before === undefined) return NOTHING;
-  const pages = await Promise.all(
-    (status === null ? Object.values(STATUSES) : [status]).map((each) => {
-      const where = fragment("#tenantStatus = :tenantStatus AND #since < :since", {
-        ":tenantStatus": text(tenantStatus(tenant, each)),
-        ":since": text(before),
-      });
+  const itemsIn = async (of: readonly number[]): Promise<readonly Item[]> => {
+    const lists = (status === null ? Object.values(STATUSES) : [status]).flatMap((each) =>
+      of.map((shard) => tenantStatus(tenant, each, shard)),
+    );
+    const pages = lists.map((key) => {
+      const values = { ":tenantStatus": text(key), ":since": text(before) };
+      const where = fragment("#tenantStatus = :tenantStatus AND #since < :since", values);
       // One item more than the limit shows whether another page follows.
       return dynamo.query({ index: "byStatus", where, limit: limit + 1, newestFirst: true });
-    }),
-  );
-  const found = pages.flat().map((item) => ({ run: textOf(item, "run"), position: textOf(item, "since") }));
+    });
+    return (await Promise.all(pages)).flat();
+  };
+  const [count, first] = await Promise.all([shards.read(), itemsIn([0])]);
+  const later = await itemsIn(Array.from({ length: count - 1 }, (_, index) => index + 1));
+  const found = [...first, ...later].map((item) => ({ run: textOf(item, "run"), position: textOf(item, "since") }));
   const inOrder = found.toSorted((one, other) => (one.position < other.position ? 1 : -1));
   const isMeant = (row: Row): boolean => !isExpired(row, now) && (status === null || row.status === status);
   const decode = async (item: Item) => rowOf(unloadable(item));

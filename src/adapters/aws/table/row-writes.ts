@@ -9,7 +9,7 @@ import { ensure } from "../../../core/ensure.ts";
 import type { RunRef, Request, Row } from "../../../protocol/row.ts";
 import { type Change, type Fragment, all, flag, number, raise, remove, set, setOrRemove, text } from "./expression.ts";
 import * as is from "./fragments.ts";
-import { type EntryNames, type RowAttribute, rowValues } from "./item.ts";
+import { type Layout, type RowAttribute, rowValues } from "./item.ts";
 import { dueOf } from "./keys.ts";
 
 export interface Write {
@@ -49,16 +49,29 @@ export interface Lane {
   readonly replaces?: readonly LaneAttribute[];
 }
 
+/** The stated level of a row depends on its shard, so these are written together. */
+const SHARDED = ["tenantStatus", "level", "runLevel"] as const satisfies readonly RowAttribute[];
+
+/** How the two rows of a write are laid out. The row before is taken to be in the first shard. */
+export interface Layouts {
+  readonly entriesOf?: (row: Row) => Layout["names"];
+  /** How many shards the written row may be in. A row that is in another shard moves with this write. */
+  readonly shards?: number;
+}
+
 /** The write that turns `before` into `after`, if the stored row still has the marks of `before`. */
 export function swapWrite(
   before: Row,
   after: Row,
   { reads = [], replaces = [] }: Lane = {},
-  entriesOf: (row: Row) => EntryNames | null = () => null,
+  { entriesOf = () => null, shards = 1 }: Layouts = {},
 ): Write {
-  const [from, to] = [rowValues(before, entriesOf(before)), rowValues(after, entriesOf(after))];
+  const from = rowValues(before, { names: entriesOf(before) ?? null });
+  const to = rowValues(after, { names: entriesOf(after) ?? null, shards });
   const attributes = Object.keys(to) as readonly RowAttribute[];
-  const changed = attributes.filter((each) => !isSame(from[each], to[each]));
+  const differing = attributes.filter((each) => !isSame(from[each], to[each]));
+  const isLevelled = differing.includes("level") || differing.includes("runLevel");
+  const changed = isLevelled ? [...new Set([...differing, ...SHARDED])] : differing;
   const replaced: readonly RowAttribute[] = replaces;
   ensure(
     changed.some((each) => MARKS.includes(each)),

@@ -20,9 +20,11 @@ import { StoreUnreachable } from "../../../ports/world.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import type { Dynamo, Written } from "./dynamo.ts";
 import { Entries } from "./entries.ts";
-import { type Item, entryNamesOf, keyOf, rowOf } from "./item.ts";
+import { type Item, entryNamesOf, keyOf } from "./item.ts";
+import { rowOf } from "./item-reader.ts";
 import { ROW_ITEM } from "./keys.ts";
 import { type Lane, requestWrite, swapWrite, unchanged } from "./row-writes.ts";
+import type { StatusShards } from "./status-shards.ts";
 
 /** If the row changed before every one of these writes, the caller sends the operation again later. */
 export const WRITES_MAX = 4;
@@ -38,9 +40,11 @@ export class Rows {
   /** The last row of each run that this process saw, so that a beat's commits need one request each. */
   readonly #remembered = new Map<string, Row>();
   readonly #entries: Entries;
+  readonly #shards: StatusShards;
 
-  constructor(dynamo: Dynamo) {
+  constructor(dynamo: Dynamo, shards: StatusShards) {
     this.#dynamo = dynamo;
+    this.#shards = shards;
     this.#entries = new Entries(dynamo);
   }
 
@@ -57,11 +61,15 @@ export class Rows {
 
   /** Puts the entry that the row will name, and then writes the row. */
   async #swap(before: Row, after: Row, lane: Lane): Promise<Written> {
-    const placed = await this.#entries.place(before, after);
+    const shards = await this.#shards.write();
+    const placed = await this.#entries.place(before, after, shards);
     if (placed.kind === "ambiguous") return placed;
     const key = keyOf(before.run, ROW_ITEM);
     if (placed.kind === "outdated") return { kind: "refused", item: await this.#dynamo.get(key) };
-    const written = await this.#dynamo.update(key, swapWrite(before, after, lane, this.#entries.namesOf));
+    const written = await this.#dynamo.update(
+      key,
+      swapWrite(before, after, lane, { entriesOf: this.#entries.namesOf, shards }),
+    );
     const isRemoved = written.kind === "refused" && written.item?.[ATTRIBUTES.born]?.S !== before.born;
     if (isRemoved && placed.slot !== null) await this.#entries.remove(before, placed.slot);
     return written;

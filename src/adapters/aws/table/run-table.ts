@@ -16,19 +16,30 @@ import type { CreateOutcome, RunTable } from "../../../ports/run-table.ts";
 import type { Dynamo } from "./dynamo.ts";
 import { createChildren } from "./children.ts";
 import * as is from "./fragments.ts";
-import { rowItem, rowOf } from "./item.ts";
+import { rowItem } from "./item.ts";
+import { rowOf } from "./item-reader.ts";
 import { tenantOf } from "./keys.ts";
 import { alive, list } from "./pages.ts";
 import { Rows, WRITES_MAX, changedTooOften } from "./rows.ts";
+import { StatusShards } from "./status-shards.ts";
 import { tableStoreId } from "./store-id.ts";
 import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
 
 /** The run table `table`, with the contract of `ports/run-table.ts`. */
-export function dynamoRunTable({ dynamo, table }: { readonly dynamo: Dynamo; readonly table: string }): RunTable {
-  const rows = new Rows(dynamo);
+export function dynamoRunTable({
+  dynamo,
+  table,
+  shards = new StatusShards(dynamo),
+}: {
+  readonly dynamo: Dynamo;
+  readonly table: string;
+  /** Absent: this process writes rows into the first shard. */
+  readonly shards?: StatusShards;
+}): RunTable {
+  const rows = new Rows(dynamo, shards);
   return {
-    create: (creation) => create({ dynamo, rows }, creation),
-    createChildren: (of) => createChildren(dynamo, of),
+    create: (creation) => create({ dynamo, rows, shards }, creation),
+    createChildren: (of) => createChildren({ dynamo, shards }, of),
     claim: (claim) => rows.decide(claim, (row) => decideClaim(row, claim)),
     commit: (commit) =>
       rows.decide(commit, (row) => decideCommit(row, commit), {
@@ -49,7 +60,7 @@ export function dynamoRunTable({ dynamo, table }: { readonly dynamo: Dynamo; rea
       const row = await rows.read(run);
       return row === null || isExpired(row, now) ? null : row;
     },
-    list: (query) => list(dynamo, query),
+    list: (query) => list({ dynamo, shards }, query),
     alive: (query) => alive({ dynamo, rows }, query),
     storeId: async () => (await tableStoreId(dynamo)) ?? `an unnamed table (${table})`,
   };
@@ -65,13 +76,13 @@ export function dynamoRunTable({ dynamo, table }: { readonly dynamo: Dynamo; rea
  * of date for a process that freezes between the two.
  */
 async function create(
-  { dynamo, rows }: { readonly dynamo: Dynamo; readonly rows: Rows },
+  { dynamo, rows, shards }: { readonly dynamo: Dynamo; readonly rows: Rows; readonly shards: StatusShards },
   creation: Creation,
 ): Promise<CreateOutcome> {
   const { run, tenant } = creation;
   ensure(isRunId(run) && tenantOf(run) === tenant, `${run} is no run of the tenant ${tenant}`);
   for (let writes = 0; writes < WRITES_MAX; writes += 1) {
-    const item = rowItem(newRow(creation));
+    const item = rowItem(newRow(creation), { shards: await shards.write() });
     const put = await dynamo.transact([
       { kind: "put", item, condition: is.absent },
       { kind: "check", key: tombstoneKey(run), condition: is.keyIsFree(expiryThreshold(creation)) },

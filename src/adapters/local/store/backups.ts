@@ -187,6 +187,8 @@ function backupError(cause: unknown, { file, dir }: { readonly file: string; rea
   const code = fileCode(cause);
   if (code === "EEXIST") return alreadyThere(file);
   const isFileFault = ["ENOENT", "EACCES", "EPERM", "EISDIR", "ENOTDIR", "EROFS"].includes(code ?? "");
+  if (code === "ENOENT" && statSync(file, { throwIfNoEntry: false }) === undefined)
+    return invalid(file, "there is no such file", cause);
   if (isFileFault) return invalid(file, sentenceOf(cause), cause);
   const known = asStoreError(cause, dir);
   if (known instanceof Error && "code" in known && known.code === "StoreDamaged")

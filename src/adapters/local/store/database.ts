@@ -136,6 +136,17 @@ export function reaching<T>(store: Store, access: () => T, durable: Durable = "n
   }
 }
 
+/** Several reads of one moment. Within a transaction they are that already. */
+export function inOneRead<T>(db: DatabaseSync, access: () => T): T {
+  if (db.isTransaction) return access();
+  db.exec("BEGIN");
+  try {
+    return access();
+  } finally {
+    if (db.isTransaction) db.exec("COMMIT");
+  }
+}
+
 /** Connections that do not wait for the disk at present. All others do. */
 const unhurried = new WeakSet<DatabaseSync>();
 

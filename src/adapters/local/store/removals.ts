@@ -6,6 +6,8 @@ import type { DatabaseSync } from "node:sqlite";
 import { ARCHIVES } from "../../../core/policy/retention.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
 import { type Store, atomically, reaching } from "./database.ts";
+import { deltaRemover } from "./delta-log.ts";
+import { recordRemover } from "./records.ts";
 import { tombstoneRemover } from "./tombstones.ts";
 
 /** Deletes a row inside the caller's transaction, which has checked that it is the row of that incarnation. */
@@ -18,9 +20,9 @@ export function rowRemover(db: DatabaseSync): (of: Incarnation, now: number) => 
   };
 }
 
-/** Expired rows and tombstones, and the clean-ups of removed incarnations. Times are epoch milliseconds. */
+/** Expired rows, tombstones, records and deltas, and the clean-ups of removed incarnations. Times are epoch milliseconds. */
 export interface Removals {
-  /** Removes expired rows and tombstones, at most `limit` of each; true if there may be more. */
+  /** Removes expired rows, tombstones, records and deltas, at most `limit` of each; true if there may be more. */
   expire(now: number, limit: number): boolean;
   /** Removes expired archives, as the lifecycle rule of a bucket does. It reports nothing. */
   expireArchives(now: number): void;
@@ -42,6 +44,8 @@ export function removalsOf(store: Store): Removals {
   const { rows: db } = store;
   const remove = rowRemover(db);
   const removeTombstones = tombstoneRemover(db);
+  const removeRecords = recordRemover(db);
+  const removeDeltas = deltaRemover(db);
   // A row that does not name its incarnation stays, since the clean-up would not know what to remove.
   const expired = db.prepare(
     `SELECT run, born FROM (
@@ -67,7 +71,8 @@ export function removalsOf(store: Store): Removals {
     },
     expire: (now, limit) => {
       const nowSec = Math.floor(now / 1_000);
-      const areMore = reaching(store, () => removeTombstones(nowSec, limit)) === limit;
+      const removed = [removeTombstones, removeRecords].map((each) => reaching(store, () => each(nowSec, limit)));
+      const areMore = [...removed, reaching(store, () => removeDeltas(now, limit))].includes(limit);
       const select = () => expired.all(nowSec, limit) as unknown as readonly Incarnation[];
       if (reaching(store, select).length === 0) return areMore;
       return atomically(store, () => {

@@ -6,11 +6,14 @@ import { type Found, RowDamaged, decodeRow } from "../../../codec/row.ts";
 import type { Row } from "../../../protocol/row.ts";
 import { UNCOUNTED } from "../../../protocol/uncounted.ts";
 import { checksum } from "./integrity.ts";
+import { BESIDE, type JournalParts, type PartNames } from "./journal-parts.ts";
 
 /** The columns in which a row is stored. */
 export interface Stored {
   readonly row: string;
   readonly journal: Uint8Array | null;
+  /** The record of the first part of its journal, as the text names it too; null without one. */
+  readonly parts: number | null;
 }
 
 /** Names under which fields are stored, where they differ from those of the code. */
@@ -31,37 +34,75 @@ const codeFields = (stored: object): object =>
   Object.fromEntries(Object.entries(stored).map(([name, value]) => [CODE_NAMES[name] ?? name, value]));
 
 /**
- * Spaces in front of the checksum give row and journal a size that is a multiple of `ROOM_BYTES`. SQLite writes a record
- * of the same size into its place, and only the pages that differ; one of another size is moved to other pages.
+ * What claims, commits and releases of a beat change. The other fields come first, then spaces, then these and the
+ * checksum. So all that a beat changes is on the last page of a row, and SQLite writes only that page.
+ *
+ * The spaces give row and journal a size that is a multiple of `ROOM_BYTES`. SQLite writes a record of the same size
+ * into its place, and only the pages that differ; one of another size is moved to other pages.
  */
-export function storedRow(row: Row): Stored {
-  const { journal } = row;
-  const fields = JSON.stringify(storedFields(row)).slice(0, -1);
+const OF_A_BEAT: ReadonlySet<string> = new Set<keyof Row | "parts">([
+  ...(["epoch", "owner", "leaseUntil", "claims", "claimedAt", "entry", "chainClaims", "asks", "will"] as const),
+  ...(["version", "commitId", "phase", "spent", "deadline", "lastCheckpointAt", "checksum", "parts"] as const),
+]);
+
+/** `parts`: where its journal is, if it is not in the row itself. */
+export function storedRow(row: Row, parts: PartNames | null = null): Stored {
+  const journal = (parts?.count ?? 0) > 0 ? BESIDE : row.journal;
+  const names = parts === null ? {} : { parts: [parts.from, parts.count, parts.digest] };
+  const fields = Object.entries({ ...storedFields(row), ...names });
+  const steady = textOf(fields.filter(([name]) => !OF_A_BEAT.has(name)));
+  const changing = textOf(fields.filter(([name]) => OF_A_BEAT.has(name)));
   // The header of the record has one byte more for a journal than for none.
-  const bytes = Buffer.byteLength(fields, "utf8") + SUM_BYTES + (journal === null ? 0 : journal.byteLength + 1);
-  const padded = fields + " ".repeat(Math.ceil(bytes / ROOM_BYTES) * ROOM_BYTES - bytes);
-  return { row: `${padded},"sum":"${sumOf({ row: `${padded}}`, journal })}"}`, journal };
+  const bytes =
+    Buffer.byteLength(steady + changing, "utf8") + SUM_BYTES + (journal === null ? 0 : journal.byteLength + 1);
+  const spaces = " ".repeat(Math.ceil(bytes / ROOM_BYTES) * ROOM_BYTES - bytes);
+  const padded = `{${steady}${spaces},${changing}`;
+  const text = `${padded},"sum":"${sumOf({ row: `${padded}}`, journal })}"}`;
+  return { row: text, journal, parts: parts?.from ?? null };
 }
 
-const ROOM_BYTES = 4_096;
-const SUM_BYTES = `,"sum":"${"0".repeat(16)}"}`.length;
+/** The fields as JSON, without its braces. */
+const textOf = (fields: readonly (readonly [string, unknown])[]): string =>
+  JSON.stringify(Object.fromEntries(fields)).slice(1, -1);
+
+/** With pages of 1 KB, the page of the table with the begin of a row, and one more page. */
+const ROOM_BYTES = 1_536;
+const SUM_BYTES = `{,,"sum":"${"0".repeat(16)}"}`.length;
+
+/** How to read a journal that is beside its row. Lists leave it out. */
+export type ReadParts = JournalParts["read"];
+export const withoutParts: ReadParts = ({ count }) => (count === 0 ? null : BESIDE);
 
 /** The row in a stored text, or its damage. `run` is its key. A row without a checksum is older than checksums. */
-export function rowOf({ row, journal }: Stored, run: string): Found {
+export function rowOf({ row, journal, parts }: Stored, run: string, readParts: ReadParts): Found {
   const [, text, sum] = SUMMED.exec(row) ?? [];
   if (text !== undefined && sum !== sumOf({ row: `${text}}`, journal })) return new RowDamaged(run, CHANGED);
   const fields = fieldsIn(text === undefined ? row : `${text}}`);
   if (fields === undefined) return new RowDamaged(run, "it is no JSON");
   if (typeof fields !== "object" || fields === null) return decodeRow(fields, run);
-  return "sum" in fields
-    ? new RowDamaged(run, CHANGED)
-    : decodeRow({ ...UNCOUNTED, ...codeFields(fields), journal }, run);
+  if ("sum" in fields) return new RowDamaged(run, CHANGED);
+  const { parts: named, ...others } = fields as { readonly parts?: unknown };
+  const read = named === undefined ? journal : journalAt({ named, from: parts }, readParts);
+  if (read !== null && "why" in read) return new RowDamaged(run, read.why);
+  return decodeRow({ ...UNCOUNTED, ...codeFields(others), journal: read ?? journal }, run);
 }
+
+function journalAt(
+  of: { readonly named: unknown; readonly from: number | null },
+  read: ReadParts,
+): ReturnType<ReadParts> {
+  const [from, count, digest]: readonly unknown[] = Array.isArray(of.named) ? of.named : [];
+  if (!isCount(from) || !isCount(count) || typeof digest !== "string")
+    return { why: "it does not say where its journal is" };
+  return from === of.from ? read({ from, count, digest }) : { why: "it names another place for its journal" };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 
 const SUMMED = /^(.*),"sum":"([0-9a-f]{16})"\}$/s;
 const CHANGED = "its bytes are not those that were written";
 
-const sumOf = ({ row, journal }: Stored): string => checksum(row, journal ?? "");
+const sumOf = ({ row, journal }: Pick<Stored, "row" | "journal">): string => checksum(row, journal ?? "");
 
 function fieldsIn(text: string): unknown {
   try {

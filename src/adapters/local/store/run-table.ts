@@ -3,7 +3,7 @@
  * other process writes between its read and its write. So of fifty concurrent claims one wins (schedule 1). And no
  * message arrives between a test of `wakeCount` and the end of the run (schedules 12 and 13).
  */
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import {
   type Creation,
   type RunRef,
@@ -30,15 +30,16 @@ import { repetition } from "../../../protocol/repetition.ts";
 import { type MutexLease, storedMutexLease, decideMutexLease } from "../../../protocol/mutex-lease.ts";
 import { markEndNotified } from "../../../protocol/row-end-notification.ts";
 import { type PurgeOutcome, decideCreate, decidePurge } from "../../../protocol/row-removal.ts";
-import { type Found, RowUnreadable, parted, presentIn, undamaged } from "../../../codec/row.ts";
+import { type Found, RowUnreadable, presentIn, undamaged } from "../../../codec/row.ts";
 import type { DeliverOutcome, Delivery, Inbox } from "../../../ports/inbox.ts";
 import type { MutexLeases } from "../../../ports/mutex-leases.ts";
-import type { CreateOutcome, Page, RunTable } from "../../../ports/run-table.ts";
-import { type Store, atomically, durably, reaching } from "./database.ts";
+import type { CreateOutcome, RunTable } from "../../../ports/run-table.ts";
+import { type Store, atomically, durably, inOneRead, reaching } from "./database.ts";
 import { messagesOf } from "./messages.ts";
 import { rowRemover } from "./removals.ts";
 import { rowMemoOf } from "./row-memo.ts";
-import { type Stored, rowOf } from "./row-text.ts";
+import { pagesOf } from "./row-pages.ts";
+import type { Stored } from "./row-text.ts";
 import { type Tombstones, tombstonesOf } from "./tombstones.ts";
 
 export function sqliteRunTable(store: Store): RunTable {
@@ -187,19 +188,19 @@ function deliver(row: Row, of: { readonly delivery: Delivery; readonly messages:
 }
 
 function rowsOf(db: DatabaseSync) {
-  const select = db.prepare("SELECT row, journal FROM runs WHERE run = ?");
+  const select = db.prepare("SELECT row, journal, parts FROM runs WHERE run = ?");
   const insert = db.prepare(
-    `INSERT INTO runs (run, tenant, status, statusSince, alive, expiresAtSec, row, journal)
-     VALUES (:run, :tenant, :status, :statusSince, :alive, :expiresAtSec, :row, :journal)`,
+    `INSERT INTO runs (run, tenant, status, statusSince, alive, expiresAtSec, row, journal, parts)
+     VALUES (:run, :tenant, :status, :statusSince, :alive, :expiresAtSec, :row, :journal, :parts)`,
   );
-  const update = db.prepare("UPDATE runs SET row = :row, journal = :journal WHERE run = :run");
+  const update = db.prepare("UPDATE runs SET row = :row, journal = :journal, parts = :parts WHERE run = :run");
   const index = db.prepare(
     `UPDATE runs SET status = :status, statusSince = :statusSince, alive = :alive, expiresAtSec = :expiresAtSec
      WHERE run = :run`,
   );
 
   const memo = rowMemoOf(db);
-  const written = (row: Row) => ({ run: row.run, ...memo.written(row) });
+  const written = (row: Row, before: Row | null) => ({ run: row.run, ...memo.written(row, before) });
   const indexed = (row: Row) => ({
     status: row.status,
     statusSince: row.statusSince,
@@ -210,14 +211,19 @@ function rowsOf(db: DatabaseSync) {
   return {
     find: (run: string): Found | null => {
       const stored = select.get(run) as Stored | undefined;
-      return stored === undefined ? null : memo.read(stored, run);
+      const known = stored === undefined ? null : memo.known(stored, run);
+      if (stored === undefined || known !== null) return known;
+      return inOneRead(db, () => {
+        const now = select.get(run) as Stored | undefined;
+        return now === undefined ? null : memo.read(now, run);
+      });
     },
     insert: (row: Row): void => {
-      insert.run({ ...written(row), ...indexed(row), tenant: row.tenant });
+      insert.run({ ...written(row, null), ...indexed(row), tenant: row.tenant });
     },
     /** Writes the index columns only if they change, since SQLite does not log a page that is not touched. */
     update: (before: Row, row: Row): void => {
-      update.run(written(row));
+      update.run(written(row, before));
       const isSame = row.status === before.status && row.statusSince === before.statusSince;
       if (!isSame || row.endNotified !== before.endNotified) index.run({ ...indexed(row), run: row.run });
     },
@@ -238,62 +244,4 @@ function turnsOf(db: DatabaseSync) {
       put.run(turn.name, JSON.stringify(turn));
     },
   };
-}
-
-interface Position {
-  readonly since: number;
-  readonly run: string;
-}
-
-/** A row on a page, with its position. A row that cannot be decoded has one too. */
-type Placed = Stored & Position;
-
-/** The position before all rows. Pages go from the newest to the oldest. */
-const START: Position = { since: Number.MAX_SAFE_INTEGER, run: "" };
-
-function pagesOf(db: DatabaseSync) {
-  const page = (where: string): StatementSync =>
-    db.prepare(
-      `SELECT row, journal, run, statusSince AS since FROM runs
-       WHERE ${where} AND (statusSince, run) < (:since, :from) AND (expiresAtSec IS NULL OR expiresAtSec * 1000 > :now)
-       ORDER BY statusSince DESC, run DESC LIMIT :limit`,
-    );
-  const all = page("tenant = :tenant");
-  const ofStatus = page("tenant = :tenant AND status = :status");
-  const alive = page("alive = 1");
-
-  type Query = { readonly limit: number; readonly after: string | null; readonly now: number };
-  const turn = ({ limit, after, now }: Query, select: StatementSync, which: Record<string, string>): Page => {
-    const { since, run: from } = after === null ? START : positionOf(after);
-    // One row more than the limit shows whether another page follows.
-    const found = select.all({ ...which, since, from, now, limit: limit + 1 }) as unknown as readonly Placed[];
-    const page = found.slice(0, limit);
-    const last = page.at(-1);
-    const next = found.length > limit && last !== undefined ? cursorOf(last) : null;
-    const decoded = page.map((each) => rowOf(each, each.run));
-    const behind = page.filter((_, index) => !(decoded[index] instanceof RowUnreadable)).map(cursorOf);
-    return { ...parted(decoded), behind, next };
-  };
-
-  return {
-    list: (query: Parameters<RunTable["list"]>[0]) => {
-      const { tenant, status } = query;
-      return status === null ? turn(query, all, { tenant }) : turn(query, ofStatus, { tenant, status });
-    },
-    alive: (query: Query) => turn(query, alive, {}),
-  };
-}
-
-const cursorOf = ({ since, run }: Position): string =>
-  Buffer.from(JSON.stringify([since, run] satisfies [number, string])).toString("base64url");
-
-/** The position of a cursor. Cursors come from outside, so an unknown one gives an empty page, not an error. */
-function positionOf(cursor: string): Position {
-  const nowhere: Position = { since: Number.MIN_SAFE_INTEGER, run: "" };
-  try {
-    const [since, run] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as readonly unknown[];
-    return typeof since === "number" && typeof run === "string" ? { since, run } : nowhere;
-  } catch {
-    return nowhere;
-  }
 }

@@ -50,11 +50,15 @@ function lackingIn(db: DatabaseSync): readonly string[] {
     `SELECT name FROM sqlite_schema
      UNION ALL SELECT 'executions.' || name FROM pragma_table_info('executions')
      UNION ALL SELECT 'inbox.' || name FROM pragma_table_info('inbox')
-     UNION ALL SELECT 'seen.' || name FROM pragma_table_info('seen')`,
+     UNION ALL SELECT 'seen.' || name FROM pragma_table_info('seen')
+     UNION ALL SELECT 'runs.' || name FROM pragma_table_info('runs')`,
   );
   const found = new Set(names.all().map(({ name }) => name));
   return Object.entries(ADDED).flatMap(([name, sql]) => (found.has(name) ? [] : [sql]));
 }
+
+/** The records of a run's journal are in one range of this length. */
+export const PARTS_OF_A_RUN = 65_536;
 
 /**
  * Added to every opened store that lacks them. An older cairn works with a store that has them. `sum` is the checksum
@@ -73,6 +77,12 @@ const ADDED: { readonly [name: string]: string } = {
   commits: `CREATE TABLE commits (
     one INTEGER PRIMARY KEY CHECK (one = 1), count INTEGER NOT NULL
   ) STRICT`,
+  records: `CREATE TABLE records (
+    kind TEXT NOT NULL, about TEXT NOT NULL, id TEXT NOT NULL, tenant TEXT NOT NULL, at INTEGER NOT NULL,
+    version INTEGER NOT NULL, body TEXT NOT NULL, expiresAtSec INTEGER, sum TEXT NOT NULL, PRIMARY KEY (kind, about, id)
+  ) STRICT`,
+  recordsOfTenant: "CREATE INDEX recordsOfTenant ON records (kind, tenant, at, id)",
+  recordsByExpiry: "CREATE INDEX recordsByExpiry ON records (expiresAtSec) WHERE expiresAtSec IS NOT NULL",
   metaTwice: "CREATE INDEX metaTwice ON meta (value, name)",
   inboxTwice: "CREATE INDEX inboxTwice ON inbox (id)",
   seenTwice: "CREATE INDEX seenTwice ON seen (id)",
@@ -81,15 +91,30 @@ const ADDED: { readonly [name: string]: string } = {
   removedTwice: "CREATE INDEX removedTwice ON removed (removedAt)",
   supervisorTwice: "CREATE INDEX supervisorTwice ON supervisor (pid, startedAt)",
   childrenTwice: "CREATE INDEX childrenTwice ON children (startedAt)",
+  "runs.parts": "ALTER TABLE runs ADD COLUMN parts INTEGER",
+  parts: "CREATE TABLE parts (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL) STRICT",
+  // Column and text name the same range, so a flipped bit in one of them removes no parts of another run.
+  deltas: `CREATE TABLE deltas (
+    run TEXT NOT NULL, born TEXT NOT NULL, epoch INTEGER NOT NULL, version INTEGER NOT NULL, seq INTEGER NOT NULL,
+    at INTEGER NOT NULL, delta TEXT NOT NULL, sum TEXT NOT NULL, PRIMARY KEY (run, born, epoch, version, seq)
+  ) STRICT, WITHOUT ROWID`,
+  deltasByTime: "CREATE INDEX deltasByTime ON deltas (at)",
+  readers: "CREATE TABLE readers (run TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITHOUT ROWID",
+  readersByTime: "CREATE INDEX readersByTime ON readers (until)",
+  partsOfRemoved: `CREATE TRIGGER partsOfRemoved AFTER DELETE ON runs
+    WHEN old.parts = CASE WHEN json_valid(old.row) THEN old.row ->> '$.parts[0]' END
+    BEGIN DELETE FROM parts WHERE id >= old.parts AND id < old.parts + ${PARTS_OF_A_RUN}; END`,
 };
 
 /**
  * The tables.
  *
- * - `runs`: the row as JSON, its journal, and the columns that queries need.
+ * - `runs`: the row as JSON, its journal, and the columns that queries need. `parts` (added): journals beside their rows.
  * - `executions`: the chain.
  * - `removed`: the incarnations whose row is gone, until what they left behind is gone too.
  * - `tombstones` (added): the keys of ended runs. `commits` (added): how many there ever were.
+ * - `records` (added): access tokens, the audit log and rates.
+ * - `deltas`, `readers` (added): what models are saying, and until when a reader is attached to a run.
  * - `supervisor`, `children`: the processes that work on this store, so that the next supervisor can kill what is left.
  */
 export const SCHEMA = `

@@ -36,7 +36,7 @@ export interface DriverOptions {
   readonly onEvent: (event: SupervisorEvent) => void;
   /** Stores what the clocks of this machine show. */
   readonly followClock: () => void;
-  /** Called when a task ended, so that the caller calls `work` soon. */
+  /** Called when there may be work: a task ended, or made room for another one. */
   readonly onProgress: () => void;
 }
 
@@ -109,7 +109,7 @@ export function createDriver(options: DriverOptions): Driver {
     drain: async (graceMs) => {
       isDraining = true;
       await pool.drain(graceMs);
-      // If an outcome cannot be stored now, the next supervisor finds its attempt and counts it as dead.
+      // An outcome that cannot be stored now counts as a death of its attempt for the next supervisor.
       backlog.flush();
     },
   };
@@ -232,12 +232,9 @@ function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
 }
 
 function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool {
-  const { worker, workers, beatsPerWorker, clock, limits, onEvent } = options;
+  const { worker, workers, beatsPerWorker, clock, limits, onEvent, onProgress } = options;
   return createPool({
-    worker,
-    workers,
-    beatsPerWorker,
-    clock,
+    ...{ worker, workers, beatsPerWorker, clock },
     beatMs: limits.beatMs,
     onSpawned: (child) => {
       of.children.add(child);
@@ -247,6 +244,7 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
       of.backlog.keep(() => of.children.remove(child));
       onEvent({ kind: "workerGone", pid: child.pid, how });
     },
+    onRoom: onProgress,
     // The next `work` throws it, after the writes that are kept, and that stops the supervisor.
     onUnbootable: (error) =>
       of.backlog.keep(() => {

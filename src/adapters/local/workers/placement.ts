@@ -16,7 +16,9 @@ export interface Place {
   readonly agent: string | null;
   /** The tasks that it has. */
   readonly tasks: number;
-  /** How many its tasks allow it to have. */
+  /** Those of them that wait for their model, and act in no other way. */
+  readonly waiting: number;
+  /** How many its tasks allow to act at the same time. */
   readonly most: number;
   /** Its memory is short, so it gets no more tasks than `TASKS_IN_SHORT_MEMORY`. */
   readonly isHeavy: boolean;
@@ -65,16 +67,19 @@ export function mostFor(failures: number, { beatsPerWorker }: Pick<Bounds, "beat
   return failures === 1 ? Math.max(1, Math.floor(beatsPerWorker / 8)) : 1;
 }
 
+/**
+ * How many tasks a process may have together with those that wait for their model, if that many may act. A wait costs
+ * memory, and a paid reply if the process ends. A task that shares its process with none does not share it with waits.
+ */
+const ALL_MAX = 1_024;
+const WAITING_PER_PLACE = 15;
+
 /** Decides where the task runs. `places` holds each process that takes up a place. */
 export function placeFor<P extends Place>(places: readonly P[], wish: Wish, bounds: Bounds): Placement<P> {
   const open = places.filter(({ isClosing }) => !isClosing);
   const ofAgent = open.filter(({ agent }) => agent === wish.agent);
   const most = mostFor(wish.failures, bounds);
-  const fit = ofAgent.filter(
-    (each) =>
-      each.tasks === 0 ||
-      (each.most === most && each.tasks < (each.isHeavy ? Math.min(most, TASKS_IN_SHORT_MEMORY) : most)),
-  );
+  const fit = ofAgent.filter((each) => each.tasks === 0 || (each.most === most && hasRoom(each, bounds)));
   const known = fit.find(({ knows }) => wish.execution !== null && knows(wish.execution));
   const idle = fit.find(({ tasks }) => tasks === 0) ?? unused(open, { places, bounds });
   const first = known ?? idle;
@@ -87,6 +92,13 @@ export function placeFor<P extends Place>(places: readonly P[], wish: Wish, boun
   if (replaced !== undefined && (isUnshared || places.length <= bounds.workers)) return { kind: "spawn", replaced };
   if (isUnshared && places.length < placesMax(bounds)) return { kind: "spawn", replaced: null };
   return { kind: "full", closing: isUnshared ? leastBusy(places, bounds) : null };
+}
+
+/** Whether one more task may act in the process, and its memory may hold one more. */
+function hasRoom({ tasks, waiting, most, isHeavy }: Place, { beatsPerWorker }: Bounds): boolean {
+  const isShared = most > 1 && most === beatsPerWorker;
+  const all = isShared ? Math.max(most, Math.min(most * (1 + WAITING_PER_PLACE), ALL_MAX)) : most;
+  return tasks - waiting < most && tasks < (isHeavy ? Math.min(most, TASKS_IN_SHORT_MEMORY) : all);
 }
 
 /**

@@ -18,6 +18,7 @@ import type { RunTask } from "../../../ports/tasks.ts";
 import { sentenceOf, stackOf } from "../../../codec/value.ts";
 import type { Clock } from "../../../ports/world.ts";
 import { systemClock } from "../clock.ts";
+import { type Places, createPlaces } from "./places.ts";
 import { killGroup } from "./process-identity.ts";
 import { fileCode } from "../store/store-errors.ts";
 import type { TaskError } from "../../../ports/supervisor-events.ts";
@@ -44,10 +45,11 @@ export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
   const { clean = (text) => text, clock = systemClock, goOn = null } = options;
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
   const drain = new AbortController();
+  const places = createPlaces(clock);
   const channel = takeChannel((message) => {
     if (message.kind === "drain") drain.abort();
     else if (message.kind === "return") for (const held of inHand) held.mustReturn = true;
-    else void serve(run, { ...message, drain: drain.signal, clean, channel, clock, goOn });
+    else void serve(run, { ...message, drain: drain.signal, clean, channel, clock, goOn, taken: places });
   });
   // A tool may close a stream for the whole process. Later output is lost, and the process goes on.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
@@ -105,6 +107,7 @@ const inHand = new Set<Held>();
 let isSpent = false;
 
 interface Serving {
+  readonly taken: Places;
   readonly drain: AbortSignal;
   readonly clean: (text: string) => string;
   readonly channel: Channel;
@@ -113,7 +116,7 @@ interface Serving {
 }
 
 async function serve(run: RunTask, of: Extract<ToChild, { readonly kind: "task" }> & Serving): Promise<void> {
-  const { secret, task, deadline, clean, channel, clock } = of;
+  const { secret, task, deadline, clean, channel, clock, taken } = of;
   const held: Held = { mustReturn: false };
   let spare = clock.after(deadline - clock.now(), end);
   /** The process must have ended by then, since the supervisor knows that time. */
@@ -124,6 +127,8 @@ async function serve(run: RunTask, of: Extract<ToChild, { readonly kind: "task" 
   };
   try {
     inHand.add(held);
+    taken.allow(of.places);
+    taken.take();
     const done = await runBeats(run, { ...of, held, task, deadline, goOnUntil });
     const result: TaskResult = isSpent && done.kind === "beat" ? { kind: "exit", reply: done.reply } : done;
     inHand.delete(held);
@@ -136,6 +141,8 @@ async function serve(run: RunTask, of: Extract<ToChild, { readonly kind: "task" 
       { kind: "failed", secret, error: { ...told, message: clean(told.message) }, isHeavy: isHeavy() },
       exitIfIdle,
     );
+  } finally {
+    taken.leave();
   }
 }
 
@@ -146,15 +153,39 @@ type Going = Extract<ToChild, { readonly kind: "task" }> &
 async function runBeats(run: RunTask, of: Going): Promise<TaskResult> {
   const { drain, clock, goOn, goOnUntil } = of;
   const returnsFrom = clock.now() + SHARE_MS;
-  let result = await run(of.task, { deadline: of.deadline, drain });
+  const stepAside = asideOf(of);
+  let result = await run(of.task, { deadline: of.deadline, drain, stepAside });
   for (;;) {
     const next = await nextBeat(result, { ...of, returnsFrom });
     if (next === null || goOn === null) return result;
     const deadline = clock.now() + goOn.beatMs;
     goOnUntil(deadline);
-    result = await run(next, { deadline, drain });
+    result = await run(next, { deadline, drain, stepAside });
   }
 }
+
+/**
+ * Gives the place of a beat away while it waits for its model. The supervisor hears of a wait only when it has lasted for a
+ * moment, so that the beats of a fast model send no messages.
+ */
+function asideOf({ secret, channel, clock, drain, taken }: Going): () => (ms: number) => Promise<void> {
+  return () => {
+    let isTold = false;
+    const tell = (isWaiting: boolean): void => {
+      isTold = isWaiting;
+      channel({ kind: "waits", secret, isWaiting, isHeavy: isHeavy() });
+    };
+    taken.leave();
+    const forget = clock.after(MOMENT_MS, () => tell(true));
+    return (ms) => {
+      forget();
+      if (isTold) tell(false);
+      return taken.takeAgain(ms, drain);
+    };
+  };
+}
+
+const MOMENT_MS = 10;
 
 /** How long a run keeps its place in any case, so that a fast model does not make each beat pass through two processes. */
 const SHARE_MS = 100;

@@ -11,6 +11,8 @@ export interface Assigned {
   readonly task: Task;
   /** The attempt of the execution that the task is; null: the process answers after this task. */
   readonly attempt: number | null;
+  /** How many beats may act in the process at the same time, besides those that wait for their model. */
+  readonly places: number;
 }
 
 export type ToChild =
@@ -23,12 +25,14 @@ export type ToChild =
 export type FromChild =
   /** Its module is loaded. The time of a task does not begin before this message. */
   | { readonly kind: "ready" }
+  /** The task begins or ends to wait for its model, so the process has room for another one, or not. */
+  | ({ readonly kind: "waits"; readonly isWaiting: boolean } & FromTask)
   /** The run goes on with its next beat, which has until `deadline`. The beat begins after this message. */
   | { readonly kind: "goesOn"; readonly secret: string; readonly deadline: number }
-  | ({ readonly kind: "answered"; readonly result: TaskResult } & Ended)
-  | ({ readonly kind: "failed"; readonly error: TaskError } & Ended);
+  | ({ readonly kind: "answered"; readonly result: TaskResult } & FromTask)
+  | ({ readonly kind: "failed"; readonly error: TaskError } & FromTask);
 
-interface Ended {
+interface FromTask {
   readonly secret: string;
   /** The process uses more than half of the memory that it may use. */
   readonly isHeavy: boolean;
@@ -41,7 +45,7 @@ interface Ended {
 export function heardFrom(message: unknown): FromChild | null {
   if (typeof message !== "object" || message === null || !("kind" in message)) return null;
   const { kind } = message;
-  const isOfTask = kind === "goesOn" || kind === "answered" || kind === "failed";
+  const isOfTask = kind === "goesOn" || kind === "waits" || kind === "answered" || kind === "failed";
   const isOurs = kind === "ready" || (isOfTask && "secret" in message);
   return isOurs ? (message as FromChild) : null;
 }

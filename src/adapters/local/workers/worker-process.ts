@@ -41,6 +41,8 @@ export interface ProcessOptions {
   /** Stores a new worker. If this throws, the worker is killed and gets no task. */
   readonly onSpawned: (child: ProcessIdentity) => void;
   readonly onGone: (child: ProcessIdentity, how: string) => void;
+  /** A worker has room for another task, since one began to wait for its model. */
+  readonly onRoom: () => void;
 }
 
 /** Why a worker is ending. */
@@ -69,6 +71,8 @@ interface Sent extends Work {
   held: Held | null;
   /** The process was asked to answer instead of going on. */
   isAskedBack: boolean;
+  /** It waits for its model. */
+  isWaiting: boolean;
   /** Cancels the kill at its deadline. */
   spare: () => void;
 }
@@ -149,7 +153,14 @@ export function spawnWorker(options: ProcessOptions): Worker {
 
 /** Gives the worker a task. Its time begins when the worker is ready. */
 export function give(worker: Worker, of: { readonly work: Work; readonly secret: string } & Sending): void {
-  const sent: Sent = { ...of.work, secret: of.secret, held: null, isAskedBack: false, spare: () => {} };
+  const sent: Sent = {
+    ...of.work,
+    secret: of.secret,
+    held: null,
+    isAskedBack: false,
+    isWaiting: false,
+    spare: () => {},
+  };
   worker.tasks.set(of.secret, sent);
   if (worker.isReady) send(worker, { sent, options: of.options });
 }
@@ -164,7 +175,14 @@ function send(worker: Worker, of: { readonly sent: Sent } & Sending): void {
   const { clock, beatMs } = options;
   killLate(worker, { sent, options, ms: beatMs });
   const { secret, task, goesOn } = sent;
-  tell(worker, { kind: "task", secret, task, attempt: goesOn?.attempt ?? null, deadline: clock.now() + beatMs });
+  tell(worker, {
+    kind: "task",
+    secret,
+    task,
+    attempt: goesOn?.attempt ?? null,
+    places: worker.most,
+    deadline: clock.now() + beatMs,
+  });
 }
 
 /** Kills the worker at the deadline of that task. */
@@ -202,6 +220,11 @@ export function hear(worker: Worker, of: { readonly message: FromChild } & Sendi
     return;
   }
   worker.isHeavy = message.isHeavy;
+  if (message.kind === "waits") {
+    sent.isWaiting = message.isWaiting;
+    if (message.isWaiting) options.onRoom();
+    return;
+  }
   if (message.kind === "failed") {
     hold(worker, { sent, held: { kind: "failed", how: "the task threw", error: message.error } });
   } else {

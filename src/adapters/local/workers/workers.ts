@@ -143,6 +143,7 @@ const occupying = (pool: ReadonlySet<Worker>): readonly Worker[] =>
 
 const placeOf = (worker: Worker) => ({
   ...{ worker, agent: worker.agent, tasks: worker.tasks.size + worker.kept, most: worker.most },
+  waiting: [...worker.tasks.values()].filter(({ isWaiting }) => isWaiting).length,
   isHeavy: worker.isHeavy,
   isClosing: worker.closing !== null || worker.leaving !== null,
   knows: (execution: string) => worker.known.has(execution),

@@ -1,7 +1,8 @@
-/** Starts the execution that drives a run, and moves a run to its next execution. */
+/** Starts the execution that drives a run, moves a run to its next execution, and wakes a run that waits. */
 import { executionName } from "../../protocol/ids.ts";
 import type { Payload } from "../../protocol/chain.ts";
-import type { Row } from "../../protocol/row.ts";
+import type { ListedRow } from "../../protocol/row.ts";
+import { isAsleep, isUnbegun } from "../../protocol/row-park.ts";
 import type { HandOver, HandOverOutcome } from "../../protocol/row-hand-over.ts";
 import type { World } from "../../ports/world.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
@@ -11,7 +12,7 @@ import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts"
  * be repeated. If that execution is over and the run is not, its name is used up. Then the run is handed to the next
  * execution (schedule 20). Returns `going` if the execution was started before and has not ended.
  */
-export async function startExecution(world: World, row: Row): Promise<"going" | "begun"> {
+export async function startExecution(world: World, row: ListedRow): Promise<"going" | "begun"> {
   const { run, born, chain, epoch, agent } = row;
   const started = await start(world, { run, born, chain, epoch, agent });
   if (started.kind === "exists" && started.running) return "going";
@@ -26,6 +27,26 @@ export async function startNextExecution(world: World, of: Omit<HandOver, "now">
   if (outcome.kind !== "handed") return;
   const { row } = outcome;
   await start(world, { run, born, chain: row.chain, epoch: row.epoch, agent: row.agent });
+}
+
+/**
+ * Wakes a run that waits: its execution, or by a hand-over and the next execution if its own has ended. Returns whether
+ * an execution goes on with the run.
+ *
+ * Schedule 172: a sender dies between the hand-over and the start. The next sender, or the same one that repeats its
+ * message, starts that execution; without one the sweeper does.
+ *
+ * Schedule 173: two senders read the same row. The condition on the epoch lets one of them hand the run over, and both
+ * start the same execution, which is one start.
+ */
+export async function wakeRun(world: World, row: ListedRow): Promise<boolean> {
+  const { run, born, chain, epoch } = row;
+  if (row.park !== null && !isAsleep(row)) return (await world.chain.wake(row.park.token)).kind === "woken";
+  const moved = isAsleep(row) ? await handOver(world, { run, born, chain, epoch }) : { kind: "lost" as const, row };
+  if ((moved.kind !== "handed" && moved.kind !== "lost") || !isUnbegun(moved.row)) return false;
+  const next = moved.row;
+  await start(world, { run, born, chain: next.chain, epoch: next.epoch, agent: next.agent });
+  return true;
 }
 
 const start = (world: World, payload: Payload): ReturnType<World["chain"]["start"]> =>

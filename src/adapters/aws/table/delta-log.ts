@@ -1,0 +1,84 @@
+/**
+ * The delta log on DynamoDB: an item for each delta, and one for the readers of a run, all beside its row. DynamoDB
+ * deletes them by their expiry, which costs nothing. Reads may lag a moment behind, which costs half.
+ */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { isRunId } from "../../../core/ids.ts";
+import { DELTAS, type Delta, type DeltaLog, isDeltaExpired } from "../../../ports/delta-log.ts";
+import { StoreUnreachable } from "../../../ports/world.ts";
+import type { Incarnation } from "../../../protocol/row.ts";
+import { ATTRIBUTES } from "./attributes.ts";
+import type { Dynamo, Written } from "./dynamo.ts";
+import * as is from "./fragments.ts";
+import { either, fragment, number, set, text } from "./expression.ts";
+import { type Item, itemOf, keyOf } from "./item.ts";
+import { READER_ITEM, deltaItem, itemsOf } from "./keys.ts";
+
+export const dynamoDeltaLog = (dynamo: Dynamo): DeltaLog => ({
+  attach: async ({ run, until }) => {
+    if (!isRunId(run)) return;
+    const condition = either(is.absent, is.leaseLapsed({ now: until }));
+    const changes = [set("leaseUntil", number(until)), set("expiresAtSec", number(expiryOf(until)))];
+    decided(await dynamo.update(keyOf(run, READER_ITEM), { condition, changes }));
+  },
+  attachedUntil: async ({ run, now }) => {
+    if (!isRunId(run)) return null;
+    const item = await dynamo.get(keyOf(run, READER_ITEM), "lagging");
+    const until = Number(item?.[ATTRIBUTES.leaseUntil]?.N ?? 0);
+    return until > now ? until : null;
+  },
+  append: async (of, delta) => {
+    if (isRunId(of.run)) decided(await dynamo.put(itemOfDelta(of, delta), is.absent));
+  },
+  read: async ({ after, limit, now, ...of }) => {
+    if (!isRunId(of.run)) return [];
+    const { epoch, version, seq } = after;
+    const found = await query(dynamo, of, { from: deltaItem(of, { epoch, version, seq: seq + 1 }), limit });
+    return found.flatMap(deltaIn).filter((delta) => !isDeltaExpired(delta, now));
+  },
+  forget: async (of) => {
+    if (!isRunId(of.run)) return;
+    for (let found = await all(dynamo, of); found.length > 0; found = await all(dynamo, of)) {
+      await dynamo.removeAll(found.map((item) => keyOf(of.run, item[ATTRIBUTES.item]?.S ?? "")));
+    }
+    await dynamo.removeAll([keyOf(of.run, READER_ITEM)]);
+  },
+});
+
+const FORGOTTEN_AT_ONCE = 100;
+
+const all = (dynamo: Dynamo, of: Incarnation): Promise<readonly Item[]> =>
+  query(dynamo, of, { from: itemsOf("delta", of), limit: FORGOTTEN_AT_ONCE, isLagging: false });
+
+function query(
+  dynamo: Dynamo,
+  of: Incarnation,
+  { from, limit, isLagging = true }: { readonly from: string; readonly limit: number; readonly isLagging?: boolean },
+): Promise<readonly Item[]> {
+  // `~` sorts after every character of these keys.
+  const where = fragment("#run = :run AND #item BETWEEN :from AND :to", {
+    ...{ ":run": text(of.run), ":from": text(from), ":to": text(`${itemsOf("delta", of)}~`) },
+  });
+  return dynamo.query({ index: null, where, limit, isLagging });
+}
+
+/** A refusal says that it is stored already, or for longer. */
+function decided(written: Written): void {
+  if (written.kind === "ambiguous") throw new StoreUnreachable(written.why, { store: "the table" });
+}
+
+const itemOfDelta = (of: Incarnation, delta: Delta): Record<string, AttributeValue> => ({
+  ...keyOf(of.run, deltaItem(of, delta)),
+  ...itemOf({ body: text(JSON.stringify(delta)), expiresAtSec: number(expiryOf(delta.at + DELTAS.keptMs)) }),
+});
+
+const expiryOf = (moment: number): number => Math.ceil(moment / 1_000);
+
+/** A delta that cannot be read is skipped: nothing depends on it. */
+function deltaIn(item: Item): readonly Delta[] {
+  try {
+    return [JSON.parse(item[ATTRIBUTES.body]?.S ?? "") as Delta];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * Records on DynamoDB: each subject has a partition, whose name no run can have. The index `byStatus` lists those of a
+ * tenant, under a status that no run has.
+ */
+import type { AttributeValue } from "@aws-sdk/client-dynamodb";
+import { Unreadable } from "../../../codec/canonical.ts";
+import type { Json } from "../../../core/json.ts";
+import {
+  type RecordKey,
+  type RecordKind,
+  type Records,
+  type StoredRecord,
+  isRecordExpired,
+} from "../../../ports/records.ts";
+import { ATTRIBUTES, type Attribute } from "./attributes.ts";
+import type { Dynamo } from "./dynamo.ts";
+import * as is from "./fragments.ts";
+import { type Fragment, all, fragment, number, set, setOrRemove, text } from "./expression.ts";
+import { type Item, itemOf, keyOf } from "./item.ts";
+import { recordItem, recordPartition, recordSince, recordsOfTenant } from "./keys.ts";
+
+/** Kinds that are never listed by tenant are in no index. */
+const LISTED: ReadonlySet<RecordKind> = new Set(["audit", "token"]);
+
+export const dynamoRecords = (dynamo: Dynamo): Records => ({
+  add: async (record, now) => {
+    const outcome = await dynamo.put(newItem({ ...record, version: 1 }), is.keyIsFree(now));
+    if (outcome.kind === "ambiguous") return outcome;
+    if (outcome.kind === "written") return { kind: "added" };
+    return { kind: "exists", record: recordIn(outcome.item ?? {}, record.kind) };
+  },
+  replace: async (record, now) => {
+    const { version, body, expiresAtSec } = record;
+    const condition = all(fragment("#version = :seen", { ":seen": number(version) }), is.notExpired({ now }));
+    const changes = [
+      set("version", number(version + 1)),
+      set("body", text(JSON.stringify(body))),
+      ...setOrRemove("expiresAtSec", expiresAtSec === null ? null : number(expiresAtSec)),
+    ];
+    const outcome = await dynamo.update(keyOfRecord(record), { condition, changes });
+    if (outcome.kind === "ambiguous") return outcome;
+    return outcome.kind === "written" ? { kind: "replaced" } : { kind: "changed" };
+  },
+  get: async (key, now) => {
+    const item = await dynamo.get(keyOfRecord(key));
+    const found = item === null ? null : recordIn(item, key.kind);
+    return found === null || isRecordExpired(found, now) ? null : found;
+  },
+  list: async (query) =>
+    "tenant" in query.by ? listTenant(dynamo, query, query.by) : listAbout(dynamo, query, query.by),
+});
+
+type Query = Parameters<Records["list"]>[0];
+type Found = Awaited<ReturnType<Records["list"]>>;
+
+async function listAbout(
+  dynamo: Dynamo,
+  { kind, after, limit, now }: Query,
+  { about }: { readonly about: string },
+): Promise<Found> {
+  const behind = behindOf(after);
+  if (behind === null) return EMPTY;
+  const where = fragment("#run = :run AND #item < :item", {
+    ":run": text(recordPartition({ kind, about })),
+    ":item": text(behind),
+  });
+  const found = await dynamo.query({ index: null, where, limit: limit + 1, newestFirst: true });
+  return pageOf(found, { kind, limit, now, placeOf: (item) => textIn(item, "item") });
+}
+
+/** The index has only the keys, so the records are read afterwards. One that is gone by then is left out. */
+async function listTenant(
+  dynamo: Dynamo,
+  { kind, after, limit, now }: Query,
+  { tenant }: { readonly tenant: string },
+): Promise<Found> {
+  const behind = behindOf(after);
+  if (behind === null) return EMPTY;
+  const where: Fragment = fragment("#tenantStatus = :records AND #since < :since", {
+    ":records": text(recordsOfTenant(tenant, kind)),
+    ":since": text(behind),
+  });
+  const keys = await dynamo.query({ index: "byStatus", where, limit: limit + 1, newestFirst: true });
+  const items = await dynamo.getAll(
+    keys.map((item) => keyOf(textIn(item, "run"), textIn(item, "item"))),
+    null,
+  );
+  const byKey = new Map(items.map((item) => [`${textIn(item, "run")} ${textIn(item, "item")}`, item]));
+  const inOrder = keys.map((key) => byKey.get(`${textIn(key, "run")} ${textIn(key, "item")}`) ?? key);
+  return pageOf(inOrder, { kind, limit, now, placeOf: (item) => textIn(item, "since") });
+}
+
+function pageOf(
+  found: readonly Item[],
+  of: {
+    readonly kind: RecordKind;
+    readonly limit: number;
+    readonly now: number;
+    readonly placeOf: (item: Item) => string;
+  },
+): Found {
+  const page = found.slice(0, of.limit);
+  const last = page.at(-1);
+  const next =
+    found.length > of.limit && last !== undefined ? Buffer.from(of.placeOf(last)).toString("base64url") : null;
+  const whole = page.filter((item) => item[ATTRIBUTES.body] !== undefined).map((item) => recordIn(item, of.kind));
+  return { records: whole.filter((record) => !isRecordExpired(record, of.now)), next };
+}
+
+const EMPTY: Found = { records: [], next: null };
+
+/** Above every key of a record. */
+const LAST = "~";
+/** DynamoDB refuses keys of more than 1,024 bytes, and empty ones. */
+const CURSOR_BYTES_MAX = 512;
+
+/** The place behind which a page begins; null for a cursor that no list gave. */
+function behindOf(after: string | null): string | null {
+  if (after === null) return LAST;
+  const place = Buffer.from(after, "base64url").toString();
+  return place === "" || Buffer.byteLength(place) > CURSOR_BYTES_MAX ? null : place;
+}
+
+const keyOfRecord = (key: RecordKey): Record<string, AttributeValue> => keyOf(recordPartition(key), recordItem(key.id));
+
+function newItem(record: StoredRecord): Record<string, AttributeValue> {
+  const { kind, tenant, id, at, version, body, expiresAtSec } = record;
+  return {
+    ...keyOfRecord(record),
+    ...itemOf({
+      ...{ id: text(id), createdAt: number(at), version: number(version), body: text(JSON.stringify(body)) },
+      expiresAtSec: expiresAtSec === null ? null : number(expiresAtSec),
+      recordTenant: text(tenant),
+      ...(LISTED.has(kind) && {
+        tenantStatus: text(recordsOfTenant(tenant, kind)),
+        since: text(recordSince({ at, id })),
+      }),
+    }),
+  };
+}
+
+function recordIn(item: Item, kind: RecordKind): StoredRecord {
+  const [expires, body] = [item[ATTRIBUTES.expiresAtSec]?.N, item[ATTRIBUTES.body]?.S];
+  const id = textIn(item, "id");
+  if (body === undefined) throw new Unreadable(`the ${kind} record ${id} is damaged: it has no body`, "RecordDamaged");
+  const partition = textIn(item, "run");
+  return {
+    ...{ kind, id, tenant: textIn(item, "recordTenant"), about: partition.slice(partition.indexOf("#") + 1) },
+    ...{ at: numberIn(item, "createdAt"), version: numberIn(item, "version"), body: JSON.parse(body) as Json },
+    expiresAtSec: expires === undefined ? null : Number(expires),
+  };
+}
+
+const textIn = (item: Item, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";
+const numberIn = (item: Item, attribute: Attribute): number => Number(item[ATTRIBUTES[attribute]]?.N);

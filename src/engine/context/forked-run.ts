@@ -1,0 +1,43 @@
+/** The first state of a fork: what the run knew at that version, without anything that it still owes or owns. */
+import { type Value, text } from "../../core/message.ts";
+import type { State } from "../../core/state.ts";
+import type { Agent } from "../../ports/agent.ts";
+import type { Incarnation } from "../../protocol/row.ts";
+import { initialState, partOfAgent } from "./new-run.ts";
+
+/**
+ * Calls that were done before stay in the transcript and are never repeated. The stack of effects to undo stays with the
+ * run that performed them: only one run may take an effect back. Budget, messages, approvals and waits begin anew.
+ */
+export function forkedState(
+  from: State,
+  of: Incarnation & {
+    readonly agent: Agent;
+    readonly version: number;
+    readonly startedBy?: string;
+    /** Another task; absent: the same. */
+    readonly task?: { readonly value: Value; readonly text: string };
+    readonly at: number;
+  },
+): State {
+  const { agent, run, born, version, task, at, startedBy } = of;
+  const fresh = initialState({
+    ...{ run, born, ...partOfAgent(agent), at },
+    ...(startedBy === undefined ? {} : { startedBy }),
+    task: task?.value ?? from.task,
+    taskText: task?.text ?? "",
+  });
+  const { calls, attempt, attemptFrom, window, topology, cracks, signals } = from;
+  const [first, ...others] = from.messages;
+  const opening = task === undefined || first === undefined ? first : { ...first, at, parts: [text(task.text)] };
+  return {
+    ...fresh,
+    ...{ calls, attempt, forked: { run: from.run, born: from.born, version, calls } },
+    ...(attemptFrom === undefined ? {} : { attemptFrom }),
+    ...(window === undefined ? {} : { window }),
+    ...(topology === undefined ? {} : { topology }),
+    ...(cracks === undefined ? {} : { cracks }),
+    ...(signals === undefined ? {} : { signals }),
+    messages: opening === undefined ? fresh.messages : [opening, ...others],
+  };
+}

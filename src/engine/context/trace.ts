@@ -1,0 +1,223 @@
+/**
+ * The trace of a run: one trace over all its invocations, by OpenTelemetry's conventions for generative AI. IDs derive
+ * from the run, so every process continues the same trace without a message from the process before it. A span is made
+ * after the commit that holds its facts; an uncommitted decision may be made again, and would show twice.
+ */
+import type { Event, EventOf } from "../../core/event.ts";
+import type { Hash } from "../../core/ids.ts";
+import type { State } from "../../core/state.ts";
+import { fold } from "../../core/transition.ts";
+import { type Row, hasEnded } from "../../protocol/row.ts";
+import type { ClaimOutcome } from "../../protocol/row-claim.ts";
+import type { Span, SpanLink, Spans } from "../../ports/spans.ts";
+import type { World } from "../../ports/world.ts";
+
+/** The conventions' names. They are not stable yet, so no other file writes them. */
+const NAMES = {
+  operation: "gen_ai.operation.name",
+  provider: "gen_ai.provider.name",
+  conversation: "gen_ai.conversation.id",
+  agent: "gen_ai.agent.name",
+  agentVersion: "gen_ai.agent.version",
+  model: "gen_ai.request.model",
+  finish: "gen_ai.response.finish_reasons",
+  tokensIn: "gen_ai.usage.input_tokens",
+  tokensOut: "gen_ai.usage.output_tokens",
+  tool: "gen_ai.tool.name",
+  toolCall: "gen_ai.tool.call.id",
+} as const;
+
+type Attributes = Span["attributes"];
+/** The span of one event: its name and times, without what all spans of the run share. */
+type Piece = Pick<Span, "name" | "kind" | "from" | "to" | "attributes" | "error">;
+
+/** The trace of a claimed run; null while nobody traces the runs. */
+export function traceOf(
+  { hash, telemetry: { spans } }: Pick<World, "hash" | "telemetry">,
+  { row, overtook }: Extract<ClaimOutcome, { readonly kind: "granted" }>,
+  since: number,
+): InvocationTrace | null {
+  return spans === undefined ? null : new InvocationTrace({ hash, spans }, { row, since, overtook: overtook !== null });
+}
+
+/** The trace of a run, as its invocation of `row.epoch` continues it. */
+export class InvocationTrace {
+  readonly #hash: Hash;
+  readonly #spans: Spans;
+  /** The row as it was claimed. */
+  readonly #row: Row;
+  readonly #since: number;
+  readonly #overtook: boolean;
+  readonly #invokedAt = new Map<string, number>();
+  #error: string | null = null;
+
+  /** `since`: when the invocation began, in epoch milliseconds. `overtook`: it went on after one that did not end. */
+  constructor(
+    { hash, spans }: { readonly hash: Hash; readonly spans: Spans },
+    of: { readonly row: Row; readonly since: number; readonly overtook: boolean },
+  ) {
+    this.#hash = hash;
+    this.#spans = spans;
+    this.#row = of.row;
+    this.#since = of.since;
+    this.#overtook = of.overtook;
+  }
+
+  /** Adds the spans of one applied commit. `before`: the state to which it added the events. */
+  committed(of: { readonly before: State; readonly row: Row; readonly events: readonly Event[] }): void {
+    const { row, events } = of;
+    const made: Span[] = [];
+    let state = of.before;
+    for (const [index, event] of events.entries()) {
+      const piece = this.#pieceOf(event, state);
+      const ownId = this.#id(`${row.version} ${index}`);
+      if (piece !== null) made.push(this.#span({ ...piece, id: ownId, parent: this.#invocation(row.epoch) }));
+      state = fold(state, event);
+    }
+    if (hasEnded(row)) made.push(this.#wholeRun(row, state));
+    this.#spans.add(made);
+  }
+
+  /** An error stopped the invocation. Its name is recorded, and not its text. */
+  stopped(error: unknown): void {
+    this.#error = error instanceof Error ? error.name : "Error";
+  }
+
+  /** Adds the span of the invocation itself, when it has released the run or lost it. `version`: the last it saw. */
+  ended({ at, version }: { readonly at: number; readonly version: number }): void {
+    const { epoch, takeovers } = this.#row;
+    const links: SpanLink[] = this.#overtook ? [{ trace: this.#trace(), id: this.#invocation(epoch - 1) }] : [];
+    const attributes = {
+      ...this.#shared(),
+      "cairn.epoch": epoch,
+      "cairn.takeovers": takeovers,
+      "cairn.version": version,
+    };
+    const name = `cairn.invocation ${this.#row.agent}`;
+    const times = { from: this.#since, to: at };
+    const id = this.#invocation(epoch);
+    const piece: Piece = { name, kind: "internal", ...times, attributes, error: this.#error };
+    this.#spans.add([this.#span({ ...piece, id, parent: this.#root(), links })]);
+  }
+
+  #pieceOf(event: Event, before: State): Piece | null {
+    switch (event.kind) {
+      case "ModelCallCompleted":
+        return this.#modelCall(event);
+      case "ModelCallLost":
+        return this.#instant(event, {
+          name: "chat",
+          error: "ModelCallLost",
+          attributes: { "cairn.calls": event.calls },
+        });
+      case "ToolInvoked":
+        this.#invokedAt.set(event.call, event.at);
+        return null;
+      case "ToolResultRecorded":
+        return this.#toolCall(event, before, event.outcome === "succeeded" ? null : "ToolFailed");
+      case "ToolCompensated":
+        return this.#toolCall(event, before, null);
+      case "ToolOutcomeUnknown":
+        return this.#toolCall(event, before, "ToolOutcomeUnknown");
+      case "RecoveryDecided": {
+        const attributes = { "cairn.rule": event.rule, "cairn.action": event.action.kind };
+        return this.#instant(event, { name: `cairn.recovery ${event.rule}`, error: null, attributes });
+      }
+      default:
+        return null;
+    }
+  }
+
+  #modelCall(event: EventOf<"ModelCallCompleted">): Piece {
+    const { model, at, tookMs, finish, tokensIn, tokensOut } = event;
+    const attributes = {
+      ...this.#shared(),
+      [NAMES.operation]: "chat",
+      [NAMES.model]: model,
+      ...(model.includes(":") ? { [NAMES.provider]: model.slice(0, model.indexOf(":")) } : {}),
+      [NAMES.finish]: [finish],
+      [NAMES.tokensIn]: tokensIn,
+      [NAMES.tokensOut]: tokensOut,
+    };
+    return { name: `chat ${model}`, kind: "client", from: at - tookMs, to: at, attributes, error: null };
+  }
+
+  #toolCall(event: { readonly call: string; readonly at: number }, before: State, error: string | null): Piece {
+    const { call, at } = event;
+    const open = before.open.find((each) => each.call === call);
+    const tool = open?.tool ?? "unknown";
+    const attributes = {
+      ...this.#shared(),
+      [NAMES.operation]: "execute_tool",
+      [NAMES.tool]: tool,
+      [NAMES.toolCall]: call,
+      ...(open?.intent ? { "cairn.effect": open.intent.effect } : {}),
+      ...(open?.undoes === undefined ? {} : { "cairn.undoes": open.undoes }),
+    };
+    const from = Math.min(at, this.#invokedAt.get(call) ?? at);
+    return { name: `execute_tool ${tool}`, kind: "internal", from, to: at, attributes, error };
+  }
+
+  #instant(
+    { at }: Event,
+    of: { readonly name: string; readonly error: string | null; readonly attributes: Attributes },
+  ): Piece {
+    return { ...of, kind: "internal", from: at, to: at, attributes: { ...this.#shared(), ...of.attributes } };
+  }
+
+  #wholeRun(row: Row, { agentVersion, failure, redriven }: State): Span {
+    const attributes = {
+      ...this.#shared(),
+      [NAMES.operation]: "invoke_agent",
+      [NAMES.agentVersion]: agentVersion,
+      [NAMES.tokensIn]: row.spent.tokensIn,
+      [NAMES.tokensOut]: row.spent.tokensOut,
+      "cairn.status": row.status,
+      "cairn.beats": row.spent.beats,
+      "cairn.takeovers": row.takeovers,
+      "cairn.spent_micro_usd": row.spent.microUsd,
+      "cairn.redriven": redriven?.times ?? 0,
+    };
+    const { parent } = row;
+    const links = parent === null ? [] : [{ trace: traceId(this.#hash, parent), id: rootId(this.#hash, parent) }];
+    const error = failure?.code ?? (row.status === "cancelled" ? "Cancelled" : null);
+    const times = { from: row.createdAt, to: row.statusSince };
+    const piece: Piece = { name: `invoke_agent ${row.agent}`, kind: "internal", ...times, attributes, error };
+    return this.#span({ ...piece, id: this.#root(), parent: null, links });
+  }
+
+  #shared(): Attributes {
+    return { [NAMES.conversation]: this.#row.run, [NAMES.agent]: this.#row.agent };
+  }
+
+  #span(
+    of: Piece & { readonly id: string; readonly parent: string | null; readonly links?: readonly SpanLink[] },
+  ): Span {
+    return { links: [], ...of, trace: this.#trace() };
+  }
+
+  #trace(): string {
+    return traceId(this.#hash, this.#row);
+  }
+
+  #root(): string {
+    return rootId(this.#hash, this.#row);
+  }
+
+  #invocation(epoch: number): string {
+    return this.#id(`epoch ${epoch}`);
+  }
+
+  #id(what: string): string {
+    return spanId(this.#hash, this.#row, what);
+  }
+}
+
+type Named = Pick<Row, "run" | "born">;
+
+const traceId = (hash: Hash, { run, born }: Named): string => hash(`trace ${run} ${born}`).slice(0, 32);
+
+const rootId = (hash: Hash, of: Named): string => spanId(hash, of, "run");
+
+const spanId = (hash: Hash, { run, born }: Named, what: string): string =>
+  hash(`span ${run} ${born} ${what}`).slice(0, 16);

@@ -1,0 +1,43 @@
+/**
+ * The files that a request shows to the model: the newest ones that fit together. The choice depends only on the
+ * transcript, so a resumed run shows the same files as the process that died.
+ */
+import { type FileRef } from "../../core/file.ts";
+import { filesOf } from "../../core/files-in.ts";
+import type { Message } from "../../core/message.ts";
+import { SIZES } from "../../codec/limits.ts";
+import { readFile } from "../../history/files.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+
+/** By digest, as base64: an adapter cannot change it, and providers send it so. Throws `Unreadable`. */
+export async function filesToShow(run: ActiveRun, messages: readonly Message[]): Promise<ReadonlyMap<string, string>> {
+  const { world, row } = run;
+  const shown = new Map<string, string>();
+  for (const { file } of newest(filesOf(messages))) {
+    const known = cached.get(file) ?? Buffer.from(await readFile(world.objects, row, file)).toString("base64");
+    remember(file, known);
+    shown.set(file, known);
+  }
+  return shown;
+}
+
+function newest(files: readonly FileRef[]): readonly FileRef[] {
+  let bytes = 0;
+  const first = files.findLastIndex((each) => (bytes += each.bytes) > SIZES.requestFilesBytesMax);
+  return files.slice(first + 1);
+}
+
+/** What the last requests of this process showed, oldest first. The digest is the content, so no run sees another's. */
+const cached = new Map<string, string>();
+const CACHED_CHARACTERS_MAX = 2 * SIZES.requestFilesBytesMax;
+
+function remember(file: string, base64: string): void {
+  cached.delete(file);
+  cached.set(file, base64);
+  let characters = cached.values().reduce((sum, { length }) => sum + length, 0);
+  for (const [oldest, { length }] of cached) {
+    if (characters <= CACHED_CHARACTERS_MAX) return;
+    cached.delete(oldest);
+    characters -= length;
+  }
+}

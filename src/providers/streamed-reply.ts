@@ -1,0 +1,135 @@
+/**
+ * Reads the stream of an AI SDK model: reports each piece as it comes, and puts together the response that the same call
+ * without a stream would have given.
+ */
+import type {
+  LanguageModelV4Content,
+  LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
+} from "@ai-sdk/provider";
+import type { DeltaPart, Piece } from "../ports/delta-log.ts";
+
+/** A stream that ended within its response. Its tokens were used, and nothing says how many. */
+export class BrokenStream extends Error {
+  override readonly name = "BrokenStream";
+}
+
+/** Throws `BrokenStream` if pieces came but no end, and else what the stream throws. */
+export async function readReply(
+  stream: ReadableStream<LanguageModelV4StreamPart>,
+  onPiece: (piece: Piece) => void,
+): Promise<LanguageModelV4GenerateResult> {
+  const reply = new StreamedReply(onPiece);
+  try {
+    for await (const part of stream) reply.add(part);
+  } catch (error) {
+    if (!reply.hasBegun) throw error;
+    const why = error instanceof Error ? error.message : String(error);
+    throw new BrokenStream(`the reply broke off: ${why}`, { cause: error });
+  }
+  return reply.finished();
+}
+
+type Spoken = Extract<LanguageModelV4Content, { readonly type: "text" | "reasoning" }>;
+type Metadata = NonNullable<Spoken["providerMetadata"]>;
+type Finish = Extract<LanguageModelV4StreamPart, { readonly type: "finish" }>;
+
+/** A part of the reply that is being said, and what is told of each of its pieces. */
+interface Open {
+  readonly told: Omit<DeltaPart, "text">;
+  /** Null for the arguments of a call: the call itself follows. */
+  readonly block: Spoken | null;
+}
+
+/** The response so far. */
+class StreamedReply {
+  readonly #onPiece: (piece: Piece) => void;
+  readonly #content: LanguageModelV4Content[] = [];
+  /** By kind and ID. A provider may use an ID again for its next part. */
+  readonly #open = new Map<string, Open>();
+  #parts = 0;
+  #finish: Finish | null = null;
+
+  constructor(onPiece: (piece: Piece) => void) {
+    this.#onPiece = onPiece;
+  }
+
+  /** Whether the model has said anything. */
+  get hasBegun(): boolean {
+    return this.#parts > 0 || this.#content.length > 0;
+  }
+
+  add(part: LanguageModelV4StreamPart): void {
+    switch (part.type) {
+      case "text-start":
+      case "text-delta":
+      case "reasoning-start":
+      case "reasoning-delta":
+        return this.#say(part.type.startsWith("text") ? "text" : "reasoning", part);
+      case "text-end":
+      case "reasoning-end":
+        this.#say(part.type === "text-end" ? "text" : "reasoning", part);
+        return this.#end(part.type === "text-end" ? "text" : "reasoning", part.id);
+      case "tool-input-start":
+        // No tool of the agent is involved in a call that the provider executes itself.
+        if (part.providerExecuted !== true) this.#begin("call", part.id, part.toolName);
+        return;
+      case "tool-input-delta":
+        return this.#tell(this.#open.get(keyOf("call", part.id)), part.delta);
+      case "finish":
+        this.#finish = part;
+        return;
+      case "error":
+        throw part.error;
+      case "tool-input-end":
+        return this.#end("call", part.id);
+      case "stream-start":
+      case "response-metadata":
+      case "ping":
+      case "raw":
+        return;
+      default:
+        this.#content.push(part);
+    }
+  }
+
+  finished(): LanguageModelV4GenerateResult {
+    if (this.#finish === null) throw new BrokenStream("the reply broke off before its end");
+    const { usage, finishReason } = this.#finish;
+    return { content: this.#content, finishReason, usage, warnings: [] };
+  }
+
+  #say(
+    kind: Spoken["type"],
+    { id, delta = "", providerMetadata }: { id: string; delta?: string; providerMetadata?: Metadata },
+  ): void {
+    const open = this.#open.get(keyOf(kind, id)) ?? this.#begin(kind, id);
+    const { block } = open;
+    if (block === null) return;
+    block.text += delta;
+    // The last metadata of a part counts: a signature comes at its end.
+    if (providerMetadata !== undefined) block.providerMetadata = providerMetadata;
+    this.#tell(open, delta);
+  }
+
+  #begin(kind: DeltaPart["kind"], id: string, tool?: string): Open {
+    const block: Spoken | null = kind === "call" ? null : { type: kind, text: "" };
+    if (block !== null) this.#content.push(block);
+    const open = { told: { kind, index: this.#parts, ...(tool === undefined ? {} : { tool }) }, block };
+    this.#parts += 1;
+    this.#open.set(keyOf(kind, id), open);
+    return open;
+  }
+
+  #end(kind: DeltaPart["kind"], id: string): void {
+    const open = this.#open.get(keyOf(kind, id));
+    this.#open.delete(keyOf(kind, id));
+    if (open !== undefined) this.#onPiece({ ...open.told, text: "", isLast: true });
+  }
+
+  #tell(open: Open | undefined, text: string): void {
+    if (open !== undefined && text !== "") this.#onPiece({ ...open.told, text });
+  }
+}
+
+const keyOf = (kind: DeltaPart["kind"], id: string): string => `${kind} ${id}`;
