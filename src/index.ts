@@ -9,6 +9,8 @@ export type {
   Probe,
   ProbeContext,
   ResultOf,
+  RunFile,
+  RunFiles,
   RunView,
   SettledCall,
   Tool,
@@ -40,5 +42,6 @@ export { planExecute } from "./sdk/plan-execute.ts";
 export { judge, pipeline } from "./sdk/pipeline.ts";
 export { react } from "./core/topologies/react.ts";
 export { fromToolLoopAgent, type ToolLoopAgentLike } from "./sdk/tool-loop-agent.ts";
+export { fileSchema, toolFile, type ToolFile } from "./sdk/file.ts";
 export { scriptedModel, type Conversation, type ScriptedReply } from "./sdk/scripted.ts";
 export { recordedModel } from "./sdk/recorded.ts";

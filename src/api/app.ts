@@ -2,18 +2,30 @@
  * The HTTP API: one app, which runs behind API Gateway and in a server of one's own.
  *
  * The server that receives the request identifies the caller (`callerOf`). The app refuses every request without a
- * caller. Only `/healthz` is open, whatever stands in front of the app.
+ * caller, and every operation whose scope the caller lacks. Only `/healthz` is open,
+ * and `/callbacks/{token}`, whose token is a right of its own.
  */
 import { OpenAPIHono, type z } from "@hono/zod-openapi";
+import type { Context } from "hono";
 import { methodNotAllowed as methodsKnown } from "hono/method-not-allowed";
 import type { Agent } from "../ports/agent.ts";
+import type { Json } from "../core/json.ts";
 import { bounded, sentenceOf, stackOf } from "../codec/value.ts";
 import type { World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
+import type { FiringsOf } from "../operations/schedules.ts";
+import type { AnyOperation } from "../operations/operation.ts";
 import { ROWS } from "../operations/table.ts";
-import { type Caller, messageOf, outcomeOf, runOf, startOf } from "./operations.ts";
+import { callbackOf } from "./callback.ts";
+import { exportOf } from "./export.ts";
+import { fileOf, messageOf, outcomeOf, runOf, startOf } from "./operations.ts";
+import type { Caller, Credentials } from "./access/caller.ts";
+import { tooManyRequests } from "./access/limits.ts";
+import { requestCounter } from "./access/rate-limit.ts";
+import { requireScopes } from "./access/scopes.ts";
+import { type AccessOptions, limitsOfTenant } from "../sdk/access.ts";
 import * as problems from "./problem.ts";
 import * as routes from "./routes.ts";
 
@@ -24,12 +36,21 @@ export interface ApiOptions<From extends object> {
   readonly agentOf: (name: string) => Promise<Agent | null>;
   /** The agents that may be started; default: none is listed. */
   readonly agents?: () => Promise<AgentCatalogue>;
+  /** The next times of a schedule; default: none is listed. */
+  readonly firingsOf?: FiringsOf;
   /**
-   * Identifies the caller, from what the server knows about the request; null: unidentified, so the request is refused.
+   * Identifies the caller, from what the server knows about the request and from its credentials; null: unidentified, so
+   * the request is refused. It may throw an `ApiProblem` that says why.
    */
-  readonly callerOf: (from: From) => Caller | null;
+  readonly callerOf: (from: From, credentials: Credentials) => Caller | null | Promise<Caller | null>;
+  /** The most bytes of a gzipped export that does not fit into a response: the process holds all of it. */
+  readonly exportBytesMax?: number;
   /** The operations that have routes here. Default: every operation of the table that has one. */
   readonly rows?: routes.Rows;
+  /** What each tenant may do; default: there are no limits. */
+  readonly limits?: AccessOptions["limits"];
+  /** Whether the server asks this itself, as a part of a request that was counted; default: no. */
+  readonly isCounted?: (from: From) => boolean;
   /** The prefix of every path, such as `/prod`; empty if the server is at the root. */
   readonly baseOf: (from: From) => string;
 }
@@ -55,54 +76,86 @@ export function createApi<From extends object>(options: ApiOptions<From>): Api<F
     await next();
     guarded(c.res);
   });
+  const countRequest = requestsLimited(options);
   app.openapi(routes.healthRoute, (c) => c.json({ status: "ok" as const }, 200));
+  app.openapi(routes.callbackRoute, async (c) => {
+    const { token } = c.req.valid("param");
+    const said = { token, detail: c.req.valid("json") as Json, from: null };
+    const { isNew } = await callbackOf(world, said, countRequest);
+    return c.json({ accepted: true as const }, isNew ? 202 : 200);
+  });
   app.use(async (c, next) => {
-    const caller = callerOf(c.env);
+    const caller = await callerOf(c.env, { authorization: c.req.header("authorization") ?? "" });
     if (caller === null) throw problems.unauthenticated();
     c.set("caller", caller);
+    if (options.isCounted?.(c.env) !== true) await countRequest(caller.tenant);
     await next();
   });
   const onMethodNotAllowed = (_: unknown, methods: string[]): Response =>
     guarded(problems.answerOf(problems.methodNotAllowed(methods), null));
   app.use(methodsKnown({ app, onMethodNotAllowed }));
+  requireScopes(app, rows);
   app.openapi(routes.documentRoute, (c) => c.json(openApiDocument(rows), 200));
   return addPlain(addRuns(app, options), { ...options, rows });
 }
 
-function addRuns<From extends object>(app: Api<From>, { world, agentOf, baseOf }: ApiOptions<From>): Api<From> {
+/** Refuses requests of a tenant beyond what it may send. */
+function requestsLimited<From extends object>({ world, limits }: ApiOptions<From>): (tenant: string) => Promise<void> {
+  if (limits === undefined) return async () => {};
+  const count = requestCounter(world);
+  return async (tenant) => {
+    const own = limitsOfTenant({ limits }, tenant);
+    if (own?.requestsPerSecond === undefined && own?.requestsPerMinute === undefined) return;
+    const retryAt = await count(tenant, own);
+    if (retryAt !== null) throw tooManyRequests(retryAt - world.clock.now());
+  };
+}
+
+const EXPORT_BYTES_MAX = 64 * 1024 * 1024;
+
+function addRuns<From extends object>(app: Api<From>, options: ApiOptions<From>): Api<From> {
+  const { world, agentOf, baseOf, limits, exportBytesMax = EXPORT_BYTES_MAX } = options;
+  const known = { world, agentOf, ...(limits !== undefined && { limits }) };
   app.openapi(routes.startRoute, async (c) => {
     const { "Idempotency-Key": idempotencyKey = null } = c.req.valid("header");
     const wanted = { ...c.req.valid("json"), idempotencyKey };
-    const started = await startOf({ world, agentOf, caller: c.get("caller") }, wanted);
+    const started = await startOf({ ...known, caller: c.get("caller") }, wanted);
     const headers = { location: `${baseOf(c.env)}/runs/${started.run}` };
     return c.json(started, started.started ? 202 : 200, headers);
   });
   app.openapi(routes.runRoute, async (c) => {
     const { "If-None-Match": ifNoneMatch = "" } = c.req.valid("header");
     const { run } = c.req.valid("param");
-    const seen = await runOf({ world, agentOf, caller: c.get("caller") }, { run, ifNoneMatch });
+    const seen = await runOf({ ...known, caller: c.get("caller") }, { run, ifNoneMatch });
     const headers = { etag: seen.etag, "cache-control": "private, no-cache" };
     return seen.kind === "unchanged" ? c.body(null, 304, headers) : c.json(seen.document, 200, headers);
   });
   app.openapi(routes.messageRoute, async (c) => {
     const { "If-Match": ifMatch = "", "Idempotency-Key": key = null } = c.req.valid("header");
-    const { text, id = null } = c.req.valid("json");
-    if (id !== null && key !== null && id !== key) {
-      const detail = "the Idempotency-Key header and the id in the body differ: send only one of them";
-      throw problems.requestInvalid([{ pointer: "#/id", detail }]);
-    }
+    const { text, files, id = null } = c.req.valid("json");
+    if (id !== null && key !== null && id !== key) throw problems.keysDiffer("id");
     const { run } = c.req.valid("param");
-    const asked = { world, agentOf, caller: c.get("caller") };
-    const sent = await messageOf(asked, { run, text, id: id ?? key, ifMatch });
+    const asked = { ...known, caller: c.get("caller") };
+    const sent = await messageOf(asked, { run, text, files, id: id ?? key, ifMatch });
     return c.json(sent, sent.delivered ? 202 : 200);
   });
+  app.openapi(routes.exportRoute, async (c) => {
+    const { run } = c.req.valid("param");
+    return exportOf({ ...known, caller: c.get("caller") }, { run, bytesMax: exportBytesMax });
+  });
+  app.openapi(
+    routes.fileRoute,
+    async (c) =>
+      // The type of the route is that of a document; this is the file itself.
+      fileOf({ ...known, caller: c.get("caller") }, c.req.valid("param")) as Promise<never>,
+  );
   return app;
 }
 
 /** Adds the operations whose rows of the table describe their routes completely. */
 function addPlain<From extends object>(
   app: Api<From>,
-  { world, agentOf, agents, rows }: ApiOptions<From> & { readonly rows: routes.Rows },
+  { rows, ...options }: ApiOptions<From> & { readonly rows: routes.Rows },
 ): Api<From> {
   for (const { operation, route } of routes.plainRoutes(rows)) {
     app.openapi(route, async (c) => {
@@ -111,14 +164,29 @@ function addPlain<From extends object>(
       // one without fields.
       const said: unknown = request?.body === undefined ? {} : c.req.valid("json" as never);
       const asked: unknown = request?.query === undefined ? {} : c.req.valid("query" as never);
-      const given = { ...(said as object), ...(asked as object), ...c.req.param() };
+      const named = routes.fromPath(operation, c.req.param());
+      const given = keyed(operation, { ...(said as object), ...(asked as object), ...named }, c);
       const ifMatch = c.req.header("if-match") ?? "";
-      const context = { world, agentOf, ...(agents && { agents }), caller: c.get("caller") };
+      const context = { ...options, caller: c.get("caller") };
       const { status, outcome } = await outcomeOf(context, operation, { given, ifMatch });
       return Response.json(outcome, { status });
     });
   }
   return app;
+}
+
+/** The input, with the key of the header `Idempotency-Key` if the operation takes one. */
+function keyed(
+  { http }: Pick<AnyOperation, "http">,
+  given: Readonly<Record<string, unknown>>,
+  { req }: Context,
+): Readonly<Record<string, unknown>> {
+  const name = http?.key;
+  const key = req.header("idempotency-key");
+  if (name === undefined || key === undefined) return given;
+  const said = given[name] ?? key;
+  if (said === key) return { ...given, [name]: key };
+  throw problems.keysDiffer(name);
 }
 
 /** Throws a problem that lists each part of the request that violates its schema, with its place. */

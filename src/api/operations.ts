@@ -6,6 +6,7 @@ import type { z } from "@hono/zod-openapi";
 import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
+import { savedAs, servedAs } from "../codec/media-types.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";
 import { isName, isRunId } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
@@ -14,8 +15,13 @@ import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { World } from "../ports/world.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
-import { type AnyOperation, type OperationContext, performOperation } from "../operations/operation.ts";
+import type { AnyOperation, OperationContext } from "../operations/operation.ts";
+import { performAny, performOperation } from "../operations/perform.ts";
+import type { FiringsOf } from "../operations/schedules.ts";
+import type { SentFile } from "../codec/file.ts";
+import type { FileInvalid } from "../operations/files.ts";
 import { OPERATIONS } from "../operations/table.ts";
+import type { AccessOptions } from "../sdk/access.ts";
 import { type Shown, summaryOf } from "../operations/views.ts";
 import {
   ApiProblem,
@@ -28,15 +34,11 @@ import {
   tooLarge,
   wrongIn,
 } from "./problem.ts";
+import type { Caller } from "./access/caller.ts";
+import { countedIn, isLimitReached, limitReached } from "./access/limits.ts";
+import { spendCapped } from "./spend-cap.ts";
 import { entityTag, isOfEpoch, isUnchanged, resumeToken } from "./resume.ts";
 import type * as schemas from "./schemas.ts";
-
-/** The identified caller of a request. */
-export interface Caller {
-  readonly tenant: string;
-  /** Who sends or starts, for the run's history. */
-  readonly actor: string;
-}
 
 /** What a handler may use besides the request. */
 export interface Asked {
@@ -44,11 +46,20 @@ export interface Asked {
   readonly caller: Caller;
   readonly agentOf: (name: string) => Promise<Agent | null>;
   readonly agents?: () => Promise<AgentCatalogue>;
+  readonly firingsOf?: FiringsOf;
+  /** What each tenant may do. */
+  readonly limits?: AccessOptions["limits"];
 }
 
-const contextOf = ({ world, caller, agentOf, agents }: Asked, row: Row | null): OperationContext => ({
+export const contextOf = (
+  { world, caller, agentOf, agents, firingsOf, limits }: Asked,
+  row: Row | null,
+): OperationContext => ({
+  ...countedIn(limits, caller),
+  ...(firingsOf !== undefined && { firingsOf }),
   ...(agents !== undefined && { agents: () => agents().catch(asInvalid) }),
   ...{ world, by: caller.actor, tenant: caller.tenant },
+  origin: { from: caller.address ?? null, token: caller.token ?? null },
   agentOf: async (name) => (isName(name) ? agentOf(name).catch(asInvalid) : null),
   ...(row !== null && { row }),
 });
@@ -56,6 +67,7 @@ const contextOf = ({ world, caller, agentOf, agents }: Asked, row: Row | null): 
 interface Wanted {
   readonly agent: string;
   readonly input: Json;
+  readonly files: readonly SentFile[];
   /** The idempotency key; null starts a new run each time. */
   readonly idempotencyKey: string | null;
 }
@@ -63,13 +75,23 @@ interface Wanted {
 /** `POST /runs`: starts a run, or returns the run that the same idempotency key started before. */
 export async function startOf(
   asked: Asked,
-  { agent, input, idempotencyKey: key }: Wanted,
+  { agent, input, files, idempotencyKey: key }: Wanted,
 ): Promise<z.output<typeof schemas.startedDocument>> {
-  const started = await performOperation(OPERATIONS.start, contextOf(asked, null), { agent, input, key });
+  const started = await performOperation(OPERATIONS.start, contextOf(asked, null), {
+    agent,
+    input,
+    files: [...files],
+    key,
+  });
   if (started.kind === "agentUnknown") throw agentUnknown();
   if (started.kind === "invalid") throw inputInvalid(agent, wrongIn(started.issues, "#/input"));
+  if (started.kind === "fileInvalid") throw fileInvalid(started);
   if (started.kind === "conflict") throw keyConflict(started.run);
   if (started.kind === "ended") throw keyEnded(started.tombstone);
+  if (started.kind === "limitReached") throw limitReached(asked.world, OPERATIONS.start, started);
+  if (started.kind === "budgetMissing")
+    throw problemAs(OPERATIONS.start, started.kind, { detail: OPERATIONS.start.outcomes[started.kind].says });
+  if (started.kind === "spendCapReached") throw spendCapped(started);
   const { row } = started;
   const token = resumeToken(row, asked.world.clock.now());
   const isFirst = started.kind === "started";
@@ -81,9 +103,12 @@ function asInvalid(cause: unknown): never {
   throw new AgentInvalid(sentenceOf(cause), { cause });
 }
 
+const fileInvalid = ({ why }: FileInvalid): ApiProblem =>
+  problemAs(OPERATIONS.start, "fileInvalid", { detail: `a file is not accepted: ${why}` });
+
 const keyConflict = (run: string): ApiProblem =>
   problemAs(OPERATIONS.start, "conflict", {
-    detail: `the key belongs to run ${run}, which was started with another input: send that input to get that run, or use another key for a new run`,
+    detail: `the key belongs to run ${run}, which was started with another input or other files: send those to get that run, or use another key for a new run`,
     facts: { run },
   });
 
@@ -118,8 +143,15 @@ export async function runOf(asked: Asked, of: { readonly run: string; readonly i
  * would get an error instead.
  */
 export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
-  const { unknown, gates, waits, children } = shown;
-  const document = { ...shown, unknown: [...unknown], gates: [...gates], waits: [...waits], children: [...children] };
+  const { unknown, gates, waits, children, files } = shown;
+  const document = {
+    ...shown,
+    unknown: [...unknown],
+    gates: [...gates],
+    waits: [...waits],
+    children: [...children],
+    files: [...files],
+  };
   const omitted: string[] = [];
   for (const [pointer, without] of Object.entries(LARGE)) {
     if (Buffer.byteLength(JSON.stringify(document)) <= SIZES.httpBodyBytesMax) break;
@@ -144,18 +176,24 @@ export async function messageOf(
   of: {
     readonly run: string;
     readonly text: string;
+    readonly files: readonly SentFile[];
     /** The ID of the message; null: each request sends a new message. */
     readonly id: string | null;
     /** The `If-Match` header; empty: no precondition. */
     readonly ifMatch: string;
   },
 ): Promise<z.output<typeof schemas.messageDocument>> {
-  const { text, id, ifMatch } = of;
+  const { text, files, id, ifMatch } = of;
   const row = await find(asked, of.run);
   // A finished run takes no message, whatever version the caller saw. A message that it took before is still a
   // duplicate, not an error.
   if (ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row)) throw stale(asked.world, row);
-  const sent = await performOperation(OPERATIONS.send, contextOf(asked, row), { run: row.run, text, id });
+  const sent = await performOperation(OPERATIONS.send, contextOf(asked, row), {
+    run: row.run,
+    text,
+    files: [...files],
+    id,
+  });
   switch (sent.kind) {
     case "delivered":
     case "duplicate":
@@ -166,6 +204,8 @@ export async function messageOf(
       throw late(row);
     case "missing":
       throw runUnknown();
+    case "fileInvalid":
+      throw fileInvalid(sent);
     case "tooLarge":
       throw tooLarge("the text", SIZES.messageBytesMax);
     case "unreadable":
@@ -198,6 +238,31 @@ function stale(world: World, row: Row): ApiProblem {
   });
 }
 
+/** `GET /runs/{run}/files/{file}`: the bytes of a file, or where the store hands them out. */
+export async function fileOf(asked: Asked, of: { readonly run: string; readonly file: string }): Promise<Response> {
+  const row = await find(asked, of.run);
+  const found = await performOperation(OPERATIONS.file, contextOf(asked, row), { run: row.run, file: of.file });
+  if (found.kind === "missing") throw runUnknown();
+  if (found.kind === "fileUnknown") {
+    const detail = `run ${row.run} has no such file: GET /runs/${row.run} lists its files`;
+    throw problemAs(OPERATIONS.file, "fileUnknown", { detail, facts: { run: row.run } });
+  }
+  const link = await found.link();
+  if (link !== null)
+    return new Response(null, { status: 303, headers: { location: link, "cache-control": "no-store" } });
+  const { name, mediaType, file, bytes } = found.file;
+  return new Response(Buffer.from(await found.read()), {
+    headers: {
+      "content-type": servedAs(mediaType),
+      "content-disposition": savedAs(name),
+      "content-length": String(bytes),
+      "content-security-policy": "default-src 'none'; sandbox",
+      "cache-control": "private, max-age=31536000, immutable",
+      etag: `"${file}"`,
+    },
+  });
+}
+
 /** Performs an operation without a handler of its own. The response is its outcome. */
 export async function outcomeOf(
   asked: Asked,
@@ -205,14 +270,16 @@ export async function outcomeOf(
   { given, ifMatch }: { readonly given: Readonly<Record<string, unknown>>; readonly ifMatch: string },
 ): Promise<{ readonly status: number; readonly outcome: ToldOutcome }> {
   const { run } = given;
-  const row = run === undefined ? null : await find(asked, typeof run === "string" ? run : "");
+  const isOfRun = operation.http?.path.includes("{run}") === true;
+  const row = isOfRun ? await find(asked, typeof run === "string" ? run : "") : null;
   const input = operation.input.safeParse(given);
   if (!input.success) throw requestInvalid(wrongIn(input.error.issues, "#"));
   const isStale = operation.writes && row !== null && ifMatch !== "" && !hasEnded(row) && !isOfEpoch(ifMatch, row);
   if (isStale) throw stale(asked.world, row);
-  const outcome = told(await operation.run(contextOf(asked, row), input.data as never), asked.world);
+  const outcome = told(await performAny(operation, contextOf(asked, row), input.data), asked.world);
   const { status, says } = operation.outcomes[outcome.kind] ?? { status: 500, says: outcome.kind };
   if (status < 400) return { status, outcome };
+  if (isLimitReached(outcome)) throw limitReached(asked.world, operation, outcome);
   const why = "why" in outcome && typeof outcome.why === "string" ? ` ${bounded(outcome.why)}` : "";
   throw problemAs(operation, outcome.kind, { detail: `${says}${why}`, facts: { outcome } });
 }
@@ -224,7 +291,7 @@ function told(outcome: ToldOutcome & { readonly row?: Row }, world: World): Told
 }
 
 /** The row of a run, if it exists and belongs to the caller's tenant. */
-async function find({ world, caller }: Asked, run: string): Promise<Row> {
+export async function find({ world, caller }: Asked, run: string): Promise<Row> {
   const isTheirs = isRunId(run) && run.slice(0, run.indexOf("-")) === caller.tenant;
   const row = isTheirs ? await world.table.read(run, world.clock.now()) : null;
   if (row === null) throw runUnknown();

@@ -29,7 +29,9 @@ const TITLES = {
   413: "Content Too Large",
   415: "Unsupported Media Type",
   422: "Unprocessable Content",
+  429: "Too Many Requests",
   500: "Internal Server Error",
+  501: "Not Implemented",
   503: "Service Unavailable",
 } as const satisfies { readonly [S in ContentfulStatusCode]?: string };
 
@@ -88,6 +90,8 @@ export function problemAs(
   return new ApiProblem({ status, code: told.code, ...words });
 }
 
+export const notJson = (): ApiProblem => new ApiProblem(NOT_JSON);
+
 const PROBLEM_STATUSES = Object.keys(TITLES).map(Number) as readonly ProblemStatus[];
 
 /** Turns any thrown value into the problem that the caller gets. */
@@ -98,7 +102,7 @@ export function asProblem(error: unknown): ApiProblem {
 
 function troubleOf(error: unknown): Trouble {
   if (error instanceof HTTPException) {
-    if (error.status === 415) return { status: 415, code: "MediaTypeUnsupported", detail: MEDIA_TYPE };
+    if (error.status === 415) return NOT_JSON;
     if (error.status === 400) return { status: 400, code: "BadJson", detail: BAD_JSON };
   }
   if (error instanceof SecretUnread) return { status: 503, code: error.code, detail: error.message };
@@ -116,7 +120,10 @@ function troubleOf(error: unknown): Trouble {
 
 const RETRY_AFTER_SECONDS = "2";
 
-const MEDIA_TYPE = "the content type is not JSON: send the body with Content-Type: application/json";
+const NOT_JSON: Trouble = {
+  ...{ status: 415, code: "MediaTypeUnsupported" },
+  detail: "the content type is not JSON: send the body with Content-Type: application/json",
+};
 const BAD_JSON = "the body is not JSON: send one JSON document, in UTF-8";
 const UNREACHABLE =
   "the store cannot be used now, so it is not known whether the request was applied: send it again with the same Idempotency-Key";
@@ -178,6 +185,45 @@ export const unauthenticated = (): ApiProblem =>
     headers: { "www-authenticate": "AWS4-HMAC-SHA256" },
   });
 
+const TOKEN_REFUSALS = {
+  absent: { code: "Unauthenticated", why: "the request has no access token" },
+  unknown: { code: "TokenUnknown", why: "the access token is not known here" },
+  expired: { code: "TokenExpired", why: "the access token has expired" },
+  revoked: { code: "TokenRevoked", why: "the access token was revoked" },
+  invalid: { code: "TokenInvalid", why: "the signature, issuer, audience or claims of the token do not count here" },
+} as const;
+
+/** The token of a request does not identify a caller. */
+export function tokenRefused(kind: keyof typeof TOKEN_REFUSALS): ApiProblem {
+  const { code, why } = TOKEN_REFUSALS[kind];
+  const error = kind === "absent" ? "" : ' error="invalid_token"';
+  return new ApiProblem({
+    ...{ status: 401, code },
+    detail: `${why}: nothing was done; send Authorization: Bearer TOKEN, with a token that the operator gave you`,
+    headers: { "www-authenticate": `Bearer realm="cairn"${error}` },
+  });
+}
+
+/** The keys of the issuer of tokens cannot be fetched, so it is not known who asks. */
+export const issuerUnreachable = (cause: unknown): ApiProblem =>
+  new ApiProblem(
+    {
+      ...{ status: 503, code: "IssuerUnreachable", headers: { "retry-after": RETRY_AFTER_SECONDS } },
+      detail: "the keys of the token's issuer cannot be fetched now: nothing was done; send the request again",
+    },
+    { cause },
+  );
+
+/** The caller is known, and may not do this. */
+export const scopeMissing = (scope: string): ApiProblem =>
+  new ApiProblem({
+    status: 403,
+    code: "ScopeMissing",
+    detail: `this needs the scope ${scope}, which the caller does not have: nothing was done; use a token with that scope`,
+    facts: { scope },
+    headers: { "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}"` },
+  });
+
 export const tooLarge = (what: string, bytesMax: number): ApiProblem =>
   new ApiProblem({
     status: 413,
@@ -198,6 +244,14 @@ export const bodyCutOff = (cause: unknown): ApiProblem =>
     },
     { cause },
   );
+
+/** A request with two keys: it is not known which of them its caller means. */
+export const keysDiffer = (field: string): ApiProblem =>
+  new ApiProblem({
+    status: 409,
+    code: "KeysDiffer",
+    detail: `the Idempotency-Key header and \`${field}\` in the body differ: nothing was done; send only one of them`,
+  });
 
 /** The request violates its schema; each violation has its place. */
 export const requestInvalid = (errors: readonly Wrong[]): ApiProblem =>

@@ -8,49 +8,11 @@ import { type RouteConfig, createRoute, z } from "@hono/zod-openapi";
 import { ensure } from "../core/ensure.ts";
 import type { AnyOperation, Http } from "../operations/operation.ts";
 import { OPERATIONS, type OperationName } from "../operations/table.ts";
+import { fileHeaders, fileParams } from "./file-schemas.ts";
 import { boundedBody } from "./body.ts";
+import * as headers from "./header-schemas.ts";
+import { type ProblemStatus, answer, body, etag, every, location, ofBody, problem, retryAfter } from "./route-parts.ts";
 import * as schemas from "./schemas.ts";
-
-const PROBLEMS = {
-  400: "The body is not JSON, or not complete.",
-  401: "The caller is not known, since the request is not signed.",
-  404: "There is no such run, or it belongs to another tenant.",
-  409: "It cannot be done any more, or the key was used for another request.",
-  412: "The epoch of the run is not the one that the tag names.",
-  413: "It is too large.",
-  415: "The content type of the body is not JSON.",
-  422: "It is JSON, but does not match the schema. `errors` lists what is wrong and where.",
-  500: "The stored data cannot be read, or cairn has a bug. Nothing was changed.",
-  503: "The store cannot be used now. The same request may be sent again.",
-} as const;
-
-type ProblemStatus = keyof typeof PROBLEMS;
-
-const problem = (status: ProblemStatus) => ({
-  description: PROBLEMS[status],
-  content: { "application/problem+json": { schema: schemas.problemDocument } },
-});
-
-const every = { 401: problem(401), 500: problem(500), 503: problem(503) };
-const ofBody = { 400: problem(400), 413: problem(413), 415: problem(415), 422: problem(422) };
-
-const answer = <Schema extends z.ZodType>(description: string, schema: Schema) => ({
-  description,
-  content: { "application/json": { schema } },
-});
-
-const body = <Schema extends z.ZodType>(schema: Schema) => ({
-  required: true,
-  content: { "application/json": { schema } },
-});
-
-const location = {
-  Location: { description: "The path that shows the run.", schema: { type: "string" as const } },
-};
-
-const etag = {
-  ETag: { description: "The resume token of the run.", schema: { type: "string" as const } },
-};
 
 /** The method and path of an operation. */
 function at({ http }: Pick<AnyOperation, "http">): Http {
@@ -63,7 +25,7 @@ export const startRoute = createRoute({
   operationId: "startRun",
   summary: "Starts a run",
   middleware: boundedBody,
-  request: { headers: schemas.startHeaders, body: body(schemas.startBody) },
+  request: { headers: headers.startHeaders, body: body(schemas.startBody) },
   responses: {
     200: { ...answer("An earlier request of that key started it.", schemas.startedDocument), headers: location },
     202: { ...answer("It is started.", schemas.startedDocument), headers: location },
@@ -71,7 +33,7 @@ export const startRoute = createRoute({
     409: {
       ...problem(409),
       description:
-        "The key belongs to a run with another input (`KeyConflict`), or to an ended run whose data is removed (`Ended`).",
+        "The key belongs to a run with another input or other files (`KeyConflict`), or to an ended run whose data is removed (`Ended`).",
     },
     ...ofBody,
     ...every,
@@ -82,7 +44,7 @@ export const runRoute = createRoute({
   ...at(OPERATIONS.show),
   operationId: "showRun",
   summary: "Shows a run, as `cairn show` does",
-  request: { params: schemas.runParams, headers: schemas.runHeaders },
+  request: { params: schemas.runParams, headers: headers.runHeaders },
   responses: {
     200: { ...answer("The run.", schemas.runDocument), headers: etag },
     304: { description: "The run still has the state that the tag names.", headers: etag },
@@ -96,7 +58,7 @@ export const messageRoute = createRoute({
   operationId: "sendMessage",
   summary: "Sends a message to the model of a run",
   middleware: boundedBody,
-  request: { params: schemas.runParams, headers: schemas.messageHeaders, body: body(schemas.messageBody) },
+  request: { params: schemas.runParams, headers: headers.messageHeaders, body: body(schemas.messageBody) },
   responses: {
     200: answer("It was delivered before.", schemas.messageDocument),
     202: answer("It is delivered: the run will read it.", schemas.messageDocument),
@@ -111,6 +73,30 @@ export const messageRoute = createRoute({
   },
 });
 
+export const fileRoute = createRoute({
+  ...at(OPERATIONS.file),
+  operationId: "file",
+  summary: "The bytes of a file of a run",
+  request: { params: fileParams },
+  responses: {
+    200: {
+      description: "The file. Its type is `application/octet-stream`, unless it is one that a browser does not run.",
+      headers: fileHeaders,
+      content: { "application/octet-stream": { schema: z.string().openapi({ format: "binary" }) } },
+    },
+    303: {
+      description:
+        "The store hands it out, at an address that works for a few minutes (on AWS). Send no credentials there.",
+      headers: { Location: { description: "The address.", schema: { type: "string" as const } } },
+    },
+    404: {
+      ...problem(404),
+      description: "There is no such run (`RunUnknown`), or it has no such file (`FileUnknown`).",
+    },
+    ...every,
+  },
+});
+
 export const documentRoute = createRoute({
   method: "get",
   path: "/openapi.json",
@@ -119,6 +105,7 @@ export const documentRoute = createRoute({
   responses: {
     200: answer("OpenAPI 3.1.", z.object({}).loose()),
     401: problem(401),
+    429: { ...problem(429), headers: retryAfter },
   },
 });
 
@@ -131,11 +118,45 @@ export const healthRoute = createRoute({
   responses: { 200: answer("The API answers.", schemas.healthDocument) },
 });
 
+export const callbackRoute = createRoute({
+  ...{ method: "post", path: "/callbacks/{token}", operationId: "callback", security: [], middleware: boundedBody },
+  summary: "Reports an event to one run: for an outside service that a tool gave this link; needs no other right",
+  request: { params: z.object({ token: z.string() }), body: { ...body(schemas.callbackBody), required: true } },
+  responses: {
+    202: answer("The event is durable.", schemas.callbackDocument),
+    200: answer("It was reported before.", schemas.callbackDocument),
+    ...{ 404: problem(404), 409: problem(409), 500: problem(500), 503: problem(503) },
+    ...{ 400: problem(400), 413: problem(413), 415: problem(415), 429: { ...problem(429), headers: retryAfter } },
+  },
+});
+
+export const exportRoute = createRoute({
+  ...at(OPERATIONS.export),
+  operationId: "exportRun",
+  summary: "Exports a run, as `cairn export --out -` does: JSON lines, the last of which has the digest of all others",
+  request: { params: schemas.runParams },
+  responses: {
+    200: {
+      description: "The export. Without its last line it is not complete.",
+      content: { "application/jsonl": { schema: z.string() } },
+    },
+    303: {
+      description: "The export is large: it is gzipped at `Location`, for a few minutes.",
+      headers: { Location: { description: "A signed URL.", schema: { type: "string" as const } } },
+    },
+    404: problem(404),
+    413: { ...problem(413), description: "The export is too large for this API: use `cairn export`." },
+    ...every,
+  },
+});
+
 /** Operations whose routes are written out above. */
 const DESIGNED: { readonly [N in OperationName]?: RouteConfig } = {
   start: startRoute,
   show: runRoute,
   send: messageRoute,
+  export: exportRoute,
+  file: fileRoute,
 };
 
 /** Operations by name. Each with `http` has a route. */
@@ -149,13 +170,14 @@ export const plainRoutes = (rows: Rows): readonly { readonly operation: AnyOpera
       : [{ operation, route: plainRoute(name, operation) }],
   );
 
-/** All routes, in the order of the table. */
+/** All routes, in the order of the table, each with the scope that its caller needs. */
 export const routesOf = (rows: Rows): readonly RouteConfig[] => [
-  ...Object.entries(rows).flatMap(([name, operation]) =>
-    operation.http === undefined ? [] : [DESIGNED[name as OperationName] ?? plainRoute(name, operation)],
-  ),
-  documentRoute,
-  healthRoute,
+  ...Object.entries(rows).flatMap(([name, operation]) => {
+    if (operation.http === undefined) return [];
+    const route = DESIGNED[name as OperationName] ?? plainRoute(name, operation);
+    return [{ ...route, security: [{ token: [operation.scope] }, { jwt: [operation.scope] }, { iam: [] }] }];
+  }),
+  ...[documentRoute, healthRoute, callbackRoute],
 ];
 
 /**
@@ -163,9 +185,11 @@ export const routesOf = (rows: Rows): readonly RouteConfig[] => [
  * its response is the outcome. A write to a run takes a resume token as its precondition.
  */
 function plainRoute(name: string, operation: AnyOperation): RouteConfig {
-  const { method, path, bounds = {} } = at(operation);
+  const { method, path, key, bounds = {} } = at(operation);
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, key]) => String(key));
-  const fields = Object.entries({ ...operation.input.shape, ...bounds }).filter(([key]) => !inPath.includes(key));
+  const fields = Object.entries({ ...operation.input.shape, ...bounds }).filter(([name]) => !inPath.includes(name));
+  const params = inPath.map((name) => [name, operation.input.shape[name] ?? z.string()] as const);
+  const isTyped = params.some(([, field]) => !field.safeParse("text").success);
   const own = z.strictObject(Object.fromEntries(fields));
   const hasBody = method === "post" && fields.length > 0;
   const hasQuery = method !== "post" && fields.length > 0;
@@ -174,20 +198,36 @@ function plainRoute(name: string, operation: AnyOperation): RouteConfig {
     ...{ method, path, operationId: name, summary: operation.help },
     ...(hasBody && { middleware: boundedBody }),
     request: {
-      ...(inPath.length > 0 && { params: z.object(Object.fromEntries(inPath.map((key) => [key, z.string()]))) }),
+      ...(inPath.length > 0 && { params: z.object(Object.fromEntries(params.map(inPathAs))) }),
       ...(hasBody && { body: body(own) }),
       ...(hasQuery && { query: inQuery(fields) }),
-      ...(isSteering && { headers: schemas.steeringHeaders }),
+      ...(isSteering && { headers: headers.steeringHeaders }),
+      ...(key !== undefined && { headers: isSteering ? headers.keyedSteeringHeaders : headers.keyHeaders }),
     },
     responses: {
       ...answersOf(operation),
       ...(hasBody ? ofBody : {}),
-      ...(hasQuery ? { 422: problem(422) } : {}),
+      ...(hasQuery || isTyped ? { 422: problem(422) } : {}),
       ...(isSteering ? { 412: { ...problem(412), headers: etag } } : {}),
       ...every,
     },
   });
 }
+
+/**
+ * A parameter of the path: any text, since a wrong one is refused after the run is known to be the caller's. The document
+ * says what fits.
+ */
+const inPathAs = ([name, field]: readonly [string, z.ZodType]): [string, z.ZodString] => {
+  const isText = field.safeParse("text").success;
+  return [name, isText ? z.string() : z.string().openapi({ type: "integer", minimum: 0 })];
+};
+
+/** The text of a path parameter as the operation's field takes it. */
+export const fromPath = ({ input }: AnyOperation, named: Readonly<Record<string, string>>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(named).map(([name, text]) => [name, literalFor(input.shape[name] ?? z.string())(text)]),
+  );
 
 /** The fields as query parameters. */
 const inQuery = (fields: readonly (readonly [string, z.ZodType])[]) =>
@@ -198,7 +238,7 @@ const literalFor =
   (field: z.ZodType) =>
   (text: unknown): unknown => {
     if (typeof text !== "string" || field.safeParse(text).success) return text;
-    if (/^\d{1,15}$/.test(text)) return Number(text);
+    if (/^\d{1,16}$/.test(text)) return Number(text);
     return text === "true" || (text === "false" ? false : text);
   };
 

@@ -5,12 +5,13 @@
  */
 import { CRACK_NAMES } from "../core/crack.ts";
 import { z } from "@hono/zod-openapi";
-import { BOUNDS } from "../core/limits.ts";
 import type { Json } from "../core/json.ts";
+import { key } from "./header-schemas.ts";
 import { SIZES } from "../codec/limits.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
+import { files, shownFile } from "./file-schemas.ts";
 import type { EndedRun } from "./problem.ts";
 import { hasText } from "../core/message.ts";
 import type { OpenGate, Shown, UnknownCall, WaitsFor } from "../operations/views.ts";
@@ -32,20 +33,9 @@ const resumeToken = z.string().openapi({
     "The state of the run when this was answered; opaque. It is the entity tag of `GET /runs/{run}`. As `If-Match` it names the epoch that the caller has seen.",
 });
 
-/** An idempotency key: requests with the same key have one effect. */
-const key = z.string().min(1).max(BOUNDS.idempotencyKeyCharactersMax);
-
-const idempotencyKey = (description: string) => key.optional().openapi({ description });
-
 export const runParams = z.object({
   // The handler checks the ID before any read. An invalid ID is answered like an unknown run: not found.
   run: z.string().openapi({ description: "The id of the run, as `POST /runs` answered it." }),
-});
-
-export const startHeaders = z.object({
-  "Idempotency-Key": idempotencyKey(
-    "The same key with the same agent and input gives the same run, however often it is sent. When the data of that run is removed (a day after its end), the answer is 409 `Ended` for as long as the key is kept (30 days). Without a key each request starts a run of its own, so a request that is sent again after a lost answer starts a second run.",
-  ),
 });
 
 export const startBody = z
@@ -55,6 +45,7 @@ export const startBody = z
       .refine((input) => !isTooDeep(input), TOO_DEEP)
       .default({})
       .openapi({ description: "The task of the agent, which matches the agent's task schema." }),
+    files,
   })
   .openapi("Start");
 
@@ -68,23 +59,13 @@ export const startedDocument = z
   })
   .openapi("Started");
 
-export const steeringHeaders = z.object({
-  "If-Match": z.string().optional().openapi({
-    description:
-      "A resume token: the request is refused if the run has another epoch. The check comes before the write, so a change in between is not noticed. An ended run is not checked.",
-  }),
-});
-
-export const messageHeaders = steeringHeaders.extend({
-  "Idempotency-Key": idempotencyKey("The id of the message, unless the body has one."),
-});
-
 export const messageBody = z
   .strictObject({
     text: z
       .string()
       .refine(hasText, "it has no text")
-      .openapi({ description: `The message for the model, ${SIZES.messageBytesMax} bytes at most.` }),
+      .openapi({ description: `The message for the model, ${SIZES.messageBytesMax} bytes at most.`, pattern: "\\S" }),
+    files,
     id: key.optional().openapi({
       description:
         "The same id twice is one message; with another text it is refused (409 `MessageConflict`). Without an id each request is a message of its own.",
@@ -99,10 +80,6 @@ export const messageDocument = z
     delivered: z.boolean().openapi({ description: "False where it was delivered before." }),
   })
   .openapi("Delivered");
-
-export const runHeaders = z.object({
-  "If-None-Match": z.string().optional().openapi({ description: "An entity tag of an earlier answer, or `*`." }),
-});
 
 const unknownCall: z.ZodType<UnknownCall> = z.object({
   ...{ call: z.string(), tool: z.string(), key: z.string(), args: json, askFrom: at, answered: z.boolean() },
@@ -201,6 +178,10 @@ const shown = {
   attempt: count.openapi({ description: "Counts up each time that the run begins again from its task." }),
   children: z.array(child).openapi({ description: "The child runs that it waits for." }),
   parent: run.nullable().openapi({ description: "The run that dispatched it; null if no run did." }),
+  forkedFrom: z
+    .object({ run, version: count })
+    .nullable()
+    .openapi({ description: "The run and version that it was forked from; null for a run that was started." }),
   unknown: z.array(unknownCall).openapi({ description: "Calls with an unknown outcome." }),
   gates: z
     .array(openGate)
@@ -227,6 +208,9 @@ const shown = {
     .nullable()
     .openapi({ description: "The operator to whom it is assigned, and who assigned it." }),
   result: json,
+  files: z
+    .array(shownFile)
+    .openapi({ description: "The files of the run; `GET /runs/{run}/files/{file}` has the bytes." }),
   failure: z.object({ code: z.string(), message: z.string() }).nullable(),
   redrivable: z
     .boolean()
@@ -285,6 +269,7 @@ export const problemDocument = z
     epoch: count.optional().openapi({ description: "The epoch that the run has now." }),
     resumeToken: resumeToken.optional(),
     bytesMax: count.optional(),
+    scope: z.string().optional().openapi({ description: "The scope that the caller lacks." }),
     ended: endedRun.optional(),
     outcome: z
       .object({ kind: z.string() })
@@ -295,3 +280,7 @@ export const problemDocument = z
   .openapi("Problem");
 
 export const healthDocument = z.object({ status: z.literal("ok") }).openapi("Health");
+
+/** Whatever the outside service sends. */
+export const callbackBody = z.unknown();
+export const callbackDocument = z.strictObject({ accepted: z.literal(true) });

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import type { Chaos, OutsideEffect } from "../sdk/chaos.ts";
 import type { Agent } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
-import { asJson } from "../codec/value.ts";
+import { asJson, bounded } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { cairnPass } from "./cairn.ts";
@@ -49,6 +49,8 @@ export interface Failure {
   /** The moment at which its process was killed, or null. */
   readonly killed: string | null;
   readonly what: string;
+  /** The uninterrupted run that it is compared with, if their results differ. */
+  readonly reference?: { readonly run: string; readonly store: string };
 }
 
 /** The result of a comparison: one column of figures for each strategy. */
@@ -108,7 +110,7 @@ export async function compareAll(trial: Trial): Promise<Report> {
     notDuring: notDuring(trial),
     figures: columns.map(({ figures }) => figures),
     leftOut: trial.leftOut,
-    failures: own === undefined ? [] : failuresIn(own),
+    failures: own === undefined ? [] : failuresIn(own, { reference, dir }),
   };
 }
 
@@ -228,7 +230,10 @@ async function effectsOf(
 const effectsAtCalls = (outcomes: readonly Outcome[]): readonly OutsideEffect[] =>
   outcomes.flatMap(({ task, lines }) => effectsIn(lines, task));
 
-function failuresIn({ figures, outcomes, kills }: Column): readonly Failure[] {
+function failuresIn(
+  { figures, outcomes, kills }: Column,
+  uninterrupted: { readonly reference: ReadonlyMap<number, Outcome>; readonly dir: string },
+): readonly Failure[] {
   const failed = (task: number, what: string): Failure => {
     const kill = kills.get(task);
     const run = outcomes.find((outcome) => outcome.task === task)?.run ?? null;
@@ -238,9 +243,13 @@ function failuresIn({ figures, outcomes, kills }: Column): readonly Failure[] {
     const { end = null, why = null } = outcomes.find((outcome) => outcome.task === task) ?? {};
     return failed(task, end === null ? `lost: ${why ?? ""}` : `it ${end.status}: ${JSON.stringify(end.result)}`);
   });
-  const differ = figures.divergent.map((task) =>
-    failed(task, "its result differs from that of the uninterrupted task"),
-  );
+  const differ = figures.divergent.map((task): Failure => {
+    const expected = uninterrupted.reference.get(task);
+    const seen = outcomes.find((outcome) => outcome.task === task);
+    const what = `its result differs from that of the uninterrupted task: ${shown(seen)} instead of ${shown(expected)}`;
+    const { dir: store } = uninterrupted;
+    return { ...failed(task, what), ...(expected?.run != null && { reference: { run: expected.run, store } }) };
+  });
   const more = (figures.duplicates ?? []).map(({ tool, of, times, ids }): Failure => {
     return { ...NO_TASK, what: `duplicate effects of ${tool} for ${of}: ${times} (${ids.join(", ")})` };
   });
@@ -249,5 +258,11 @@ function failuresIn({ figures, outcomes, kills }: Column): readonly Failure[] {
   });
   return [...lost, ...differ, ...more, ...less];
 }
+
+/** The results come from the store, which keeps no secrets. */
+const shown = (outcome: Outcome | undefined): string =>
+  bounded(JSON.stringify(outcome?.end?.result ?? null), RESULT_CHARACTERS_MAX);
+
+const RESULT_CHARACTERS_MAX = 300;
 
 const NO_TASK = { task: null, run: null, killed: null } as const;

@@ -9,7 +9,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { BOUNDS } from "../core/limits.ts";
-import type { Agent, Check, RunView, SettledCall, ToolSecrets } from "../ports/agent.ts";
+import type { Agent, Check, RunFiles, RunView, SettledCall, ToolSecrets } from "../ports/agent.ts";
 import type { Model, RepliedPart } from "../ports/model.ts";
 import { readResult } from "../engine/tools/tool-result.ts";
 import { responseFormatOf } from "../engine/model/response-format.ts";
@@ -101,8 +101,14 @@ async function ask({ agent, model }: PlainLoop, { messages }: LoopState): Promis
 function spoken(part: RepliedPart, call: string): Part {
   if (part.kind === "call") return { ...part, call, args: inline(part.args) };
   if (part.kind === "badCall") return { kind: "call", call, tool: part.tool, args: inline(part.raw), provider: null };
-  return part;
+  return part.kind === "file" ? part.content.ref : part;
 }
+
+/** A plain loop keeps no files: its messages name them only. */
+const NO_FILES: RunFiles = {
+  list: () => [],
+  read: () => Promise.reject(new Error("a plain loop keeps no files")),
+};
 
 async function act({ agent, secrets, task }: PlainLoop, part: Extract<Part, { kind: "call" }>): Promise<SettledCall> {
   const { call, tool: name, args: value } = part;
@@ -125,6 +131,8 @@ async function act({ agent, secrets, task }: PlainLoop, part: Extract<Part, { ki
       deadline,
       log,
       secrets,
+      files: NO_FILES,
+      callback: () => Promise.reject(new Error("a plain loop has no callbacks")),
     });
     const read = readResult(tool, given);
     return read.ok ? { call, tool: name, args, outcome: "succeeded", result: read.json } : failed(read.why);

@@ -7,14 +7,25 @@ import type { messageDocument, runDocument, startedDocument } from "../api/schem
 import type { Json } from "../core/json.ts";
 import type { Operation, SuccessOf } from "../operations/operation.ts";
 import type { OPERATIONS, OperationName } from "../operations/table.ts";
+import type { EventPage } from "../operations/event-page.ts";
+import { cursorText } from "../operations/live-cursor.ts";
+import type { Live, Reset } from "../operations/live-page.ts";
+import type { Delta } from "../ports/delta-log.ts";
 import type { LedgerEntry, TimelineEntry } from "../operations/views.ts";
 import type { Agent } from "../ports/agent.ts";
 import { type Asked, type Given, type Place, type Steering, performAt } from "./perform.ts";
+import { type ClientFile, sent } from "./files.ts";
 import type { Endpoint } from "./request.ts";
 
 /** Agents by their names, as a module exports them. */
 export type Agents = Readonly<Record<string, Agent>>;
 
+/** The agents of a module or an object. What else it exports is left out, such as `chaos`. */
+export type AgentsOf<Known extends object> = {
+  readonly [Name in keyof Known as Known[Name] extends Agent ? Name : never]: Known[Name];
+};
+
+type NameIn<Known extends object> = keyof AgentsOf<Known> & string;
 type InputOf<A> = A extends Agent<infer Task> ? z.input<Task> : Json;
 type ResultOf<A> = A extends Agent<z.ZodType, infer Output> ? z.output<Output> : Json;
 
@@ -30,36 +41,65 @@ export type SentMessage = z.output<typeof messageDocument>;
 /** An event of a run. `cursor` continues after it: pass it as `after`. */
 export type RunEvent = TimelineEntry & { readonly cursor: number };
 
+/**
+ * What a follower with deltas gets. `delta`: the model said more. `reset`: the text of that step belongs to no reply. The
+ * next `ModelCallCompleted` replaces the text of the open step. `cursor` continues after it: pass it as `cursor`.
+ */
+export type LiveItem =
+  | { readonly kind: "event"; readonly event: TimelineEntry; readonly cursor: string }
+  | { readonly kind: "delta"; readonly delta: Delta; readonly cursor: string }
+  | { readonly kind: "reset"; readonly reset: Reset; readonly cursor: string };
+
 type Rows = typeof OPERATIONS;
-type InputTo<N extends OperationName> = Rows[N] extends Operation<infer Input, infer _> ? z.input<Input> : never;
+type InputTo<N extends OperationName> =
+  Rows[N] extends Operation<infer Input, infer _, infer _Checked> ? z.input<Input> : never;
 type Options<N extends OperationName, Named extends string> = Omit<InputTo<N>, Named> & Asked;
 
 /** Each method throws a `CairnError` with the code that the operation table gives the outcome. */
-export interface Client<Known extends Agents = Agents> {
+export interface Client<Known extends object = Agents> {
   /**
    * Starts a run. The same `key` gives the same run. Without one the client makes a key, so a request that it sends
    * again starts no second run.
    */
-  start<Name extends keyof Known & string>(
+  start<Name extends NameIn<Known>>(
     agent: Name,
-    input: InputOf<Known[Name]>,
-    options?: Asked & { readonly key?: string },
+    input: InputOf<AgentsOf<Known>[Name]>,
+    options?: Asked & { readonly key?: string; readonly files?: readonly ClientFile[] },
   ): Promise<StartedRun>;
-  get<Name extends keyof Known & string>(run: string, options?: Asked): Promise<RunDocument<ResultOf<Known[Name]>>>;
+  get<Name extends NameIn<Known>>(run: string, options?: Asked): Promise<RunDocument<ResultOf<AgentsOf<Known>[Name]>>>;
   list(options?: InputTo<"list"> & Asked): Promise<SuccessOf<Rows["list"]>>;
   /** The events of the run, those to come included, until it has ended. It survives lost connections. */
   events(run: string, options?: Asked & { readonly after?: number }): AsyncGenerator<RunEvent, void, undefined>;
+  /**
+   * The same with what the model is saying. A model call streams if a reader follows the run when the call begins, so
+   * follow a run before you send it a message.
+   */
+  follow(run: string, options?: Asked & { readonly cursor?: string }): AsyncGenerator<LiveItem, void, undefined>;
   /** Waits until the run has ended or needs a person: an approval, an answer, an outcome, an upgrade, a resume. */
-  wait<Name extends keyof Known & string>(run: string, options?: Asked): Promise<RunDocument<ResultOf<Known[Name]>>>;
+  wait<Name extends NameIn<Known>>(run: string, options?: Asked): Promise<RunDocument<ResultOf<AgentsOf<Known>[Name]>>>;
   ledger(run: string, options?: Asked): Promise<readonly LedgerEntry[]>;
   cost(run: string, options?: Asked): Promise<SuccessOf<Rows["cost"]>>;
   diagnose(run: string, options?: Asked): Promise<SuccessOf<Rows["diagnose"]>>;
   verify(run: string, options?: Asked): Promise<SuccessOf<Rows["verify"]>>;
+  /** The whole state of the run at one of its versions. */
+  snapshot(run: string, version: number, options?: Asked): Promise<SuccessOf<Rows["snapshot"]>>;
+  /** Folds the run again from its events. `against`: an agent whose requests to the model are compared. */
+  replay(run: string, options?: Options<"replay", "run">): Promise<SuccessOf<Rows["replay"]>>;
+  /** The export of the run, perhaps gzipped: a file of these bytes is what `cairn replay` and `cairn verify` take. */
+  export(run: string, options?: Asked): Promise<Uint8Array>;
   /** The calls that wait for an approval, page by page. */
   approvals(options?: InputTo<"approvals"> & Asked): Promise<SuccessOf<Rows["approvals"]>>;
   agents(options?: Asked): Promise<SuccessOf<Rows["agents"]>>;
+  /** Who did what, newest first, page by page. */
+  auditLog(options?: InputTo<"auditLog"> & Asked): Promise<SuccessOf<Rows["auditLog"]>>;
   /** Sends the model a message. The same `id` is one message; without one the client makes an ID. */
-  send(run: string, text: string, options?: Steering & { readonly id?: string }): Promise<SentMessage>;
+  send(
+    run: string,
+    text: string,
+    options?: Steering & { readonly id?: string; readonly files?: readonly ClientFile[] },
+  ): Promise<SentMessage>;
+  /** The bytes of a file of the run. `file`: its digest, 8 characters of it, or its name. */
+  file(run: string, file: string, options?: Asked): Promise<Uint8Array>;
   approve(run: string, gate: string, options?: Decision): Promise<SuccessOf<Rows["decide"]>>;
   deny(run: string, gate: string, options?: Decision): Promise<SuccessOf<Rows["decide"]>>;
   /** Answers a call that asks a human (`askHuman`). The first answer counts. */
@@ -81,9 +121,21 @@ export interface Client<Known extends Agents = Agents> {
   pause(run: string, options?: Steering): Promise<SuccessOf<Rows["pause"]>>;
   resume(run: string, options?: Steering): Promise<SuccessOf<Rows["resume"]>>;
   cancel(run: string, options?: Options<"cancel", "run"> & Steering): Promise<SuccessOf<Rows["cancel"]>>;
+  /** Asks every live run of an agent to end. Without `confirmed` it fails with `NotConfirmed`, which names them. */
+  cancelAll(agent: string, options?: Options<"cancelAll", "agent">): Promise<SuccessOf<Rows["cancelAll"]>>;
   restart(run: string, options?: Options<"restart", "run"> & Steering): Promise<SuccessOf<Rows["restart"]>>;
+  /**
+   * Begins a new run with the state of this one at version `at`. The same `key` is one fork; without one the client makes a
+   * key. Past effects that the two do not share it fails with `NotConfirmed`, unless `confirmed`.
+   */
+  fork(run: string, options: Options<"fork", "run"> & Steering): Promise<SuccessOf<Rows["fork"]>>;
   redrive(run: string, options?: Options<"redrive", "run"> & Steering): Promise<SuccessOf<Rows["redrive"]>>;
   purge(run: string, options?: Options<"purge", "run"> & Steering): Promise<SuccessOf<Rows["purge"]>>;
+  schedules(options?: Asked): Promise<SuccessOf<Rows["schedules"]>>;
+  pauseSchedule(agent: string, options?: Asked): Promise<SuccessOf<Rows["pauseSchedule"]>>;
+  resumeSchedule(agent: string, options?: Asked): Promise<SuccessOf<Rows["resumeSchedule"]>>;
+  /** Starts a run of a scheduled agent now. The same `key` is one run; without one the client makes a key. */
+  runSchedule(agent: string, options?: Options<"runSchedule", "agent">): Promise<SuccessOf<Rows["runSchedule"]>>;
   /** Closes a store that the client opened. */
   close(): Promise<void>;
 }
@@ -94,7 +146,7 @@ export type Decision = Partial<Omit<InputTo<"decide">, "run" | "gate" | "as">> &
 /** How long one request waits for events, in seconds. */
 const POLL_SECONDS = 20;
 
-export function createClient<Known extends Agents>(
+export function createClient<Known extends object>(
   endpoint: Endpoint,
   close: () => Promise<void> = async () => {},
 ): Client<Known> {
@@ -108,17 +160,18 @@ export function createClient<Known extends Agents>(
     (as: "approve" | "deny") =>
     (run: string, gate: string, options: Decision = {}) =>
       steer("decide")(run, { gate, as: as === "approve" && options.args !== undefined ? "edit" : as, ...options });
-  const { get, events, wait } = readersOf(perform);
+  const { get, events, follow, wait } = readersOf(perform);
   return {
-    start: async (agent, input, { key = crypto.randomUUID(), ...options } = {}) =>
+    start: async (agent, input, { key = crypto.randomUUID(), files = [], ...options } = {}) =>
       (await perform(
         "start",
-        { agent, input, ...options },
+        { agent, input, ...sent(files), ...options },
         { headers: { "idempotency-key": key }, repeatable: true },
       )) as StartedRun,
     get,
     list: async (options = {}) => (await perform("list", { ...options })) as SuccessOf<Rows["list"]>,
     events,
+    follow,
     wait,
     ledger: async (run, options = {}) => {
       const all: LedgerEntry[] = [];
@@ -129,13 +182,17 @@ export function createClient<Known extends Agents>(
       }
       return all;
     },
-    cost: steer("cost"),
-    diagnose: steer("diagnose"),
-    verify: steer("verify"),
+    ...{ cost: steer("cost"), diagnose: steer("diagnose"), verify: steer("verify") },
+    snapshot: (run, version, options = {}) => steer("snapshot")(run, { version, ...options }),
+    replay: (run, options = {}) => steer("replay")(run, { ...options }),
+    export: async (run, options = {}) => (await perform("export", { run, ...options }, { bytes: true })) as Uint8Array,
     approvals: async (options = {}) => (await perform("approvals", { ...options })) as SuccessOf<Rows["approvals"]>,
     agents: async (options = {}) => (await perform("agents", { ...options })) as SuccessOf<Rows["agents"]>,
-    send: async (run, text, { id = crypto.randomUUID(), ...options } = {}) =>
-      (await perform("send", { run, text, id, ...options }, { repeatable: true })) as SentMessage,
+    auditLog: async (options = {}) => (await perform("auditLog", { ...options })) as SuccessOf<Rows["auditLog"]>,
+    send: async (run, text, { id = crypto.randomUUID(), files = [], ...options } = {}) =>
+      (await perform("send", { run, text, id, ...sent(files), ...options }, { repeatable: true })) as SentMessage,
+    file: async (run, file, options = {}) =>
+      (await perform("file", { run, file, ...options }, { bytes: true })) as Uint8Array,
     approve: decide("approve"),
     deny: decide("deny"),
     answer: (run, call, result, options = {}) => steer("answer")(run, { call, result, ...options }),
@@ -144,20 +201,40 @@ export function createClient<Known extends Agents>(
     reconcile: (run, call, options) => steer("reconcile")(run, { call, ...options }),
     assign: (run, to, options = {}) => steer("assign")(run, { to, ...options }),
     upgrade: steer("upgrade"),
-    pause: steer("pause"),
-    resume: steer("resume"),
-    cancel: steer("cancel"),
+    ...{ pause: steer("pause"), resume: steer("resume"), cancel: steer("cancel") },
+    cancelAll: async (agent, options = {}) =>
+      (await perform("cancelAll", { agent, ...options }, { repeatable: true })) as SuccessOf<Rows["cancelAll"]>,
     restart: steer("restart"),
+    fork: async (run, { key = crypto.randomUUID(), ...options }) =>
+      (await perform("fork", { run, key, ...options }, { repeatable: true })) as SuccessOf<Rows["fork"]>,
     redrive: steer("redrive"),
     purge: steer("purge"),
+    ...schedulesOf(perform),
     close,
   };
 }
 
 type Perform = ReturnType<typeof performAt>;
 
+/** The methods for schedules. */
+function schedulesOf(perform: Perform): Pick<Client, "schedules" | "pauseSchedule" | "resumeSchedule" | "runSchedule"> {
+  const pause =
+    <N extends "pauseSchedule" | "resumeSchedule">(name: N) =>
+    async (agent: string, options: Asked = {}) =>
+      (await perform(name, { agent, ...options }, { repeatable: true })) as SuccessOf<Rows[N]>;
+  return {
+    schedules: async (options = {}) => (await perform("schedules", { ...options })) as SuccessOf<Rows["schedules"]>,
+    pauseSchedule: pause("pauseSchedule"),
+    resumeSchedule: pause("resumeSchedule"),
+    runSchedule: async (agent, { key = crypto.randomUUID(), ...options } = {}) =>
+      (await perform("runSchedule", { agent, key, ...options }, { repeatable: true })) as SuccessOf<
+        Rows["runSchedule"]
+      >,
+  };
+}
+
 /** The methods that follow a run. */
-function readersOf(perform: Perform): Pick<Client, "events"> & {
+function readersOf(perform: Perform): Pick<Client, "events" | "follow"> & {
   readonly get: (run: string, options?: Asked) => Promise<RunDocument<never>>;
   readonly wait: (run: string, options?: Asked) => Promise<RunDocument<never>>;
 } {
@@ -179,6 +256,15 @@ function readersOf(perform: Perform): Pick<Client, "events"> & {
         if (!inProgress && !more) return;
       }
     },
+    async *follow(run, { cursor: from = "0", ...options } = {}) {
+      for (let cursor = from; ;) {
+        const { live, entries, next, more, inProgress } = await page(run, { deltas: true, cursor, ...options });
+        if (live === undefined) throw new Error("the API answers without deltas: it is older than this client");
+        yield* itemsOf({ live, entries, next });
+        cursor = live.cursor;
+        if (!inProgress && !more) return;
+      }
+    },
     wait: async (run, options = {}) => {
       for (;;) {
         const document = await get(run, options);
@@ -187,6 +273,19 @@ function readersOf(perform: Perform): Pick<Client, "events"> & {
       }
     },
   };
+}
+
+/** The items of a page, in the order in which they apply. An event in the middle of a commit continues with that commit. */
+function* itemsOf({ live, entries, next }: Pick<EventPage, "entries" | "next"> & { readonly live: Live }) {
+  const versionBefore = (entries[0]?.version ?? next + 1) - 1;
+  if (live.reset !== null)
+    yield { kind: "reset", reset: live.reset, cursor: cursorText({ version: versionBefore, step: null }) } as const;
+  for (const [index, event] of entries.entries()) {
+    const isLast = entries[index + 1]?.version !== event.version;
+    yield { kind: "event", event, cursor: `${isLast ? event.version : event.version - 1}` } as const;
+  }
+  for (const delta of live.deltas)
+    yield { kind: "delta", delta, cursor: cursorText({ version: next, step: delta }) } as const;
 }
 
 /** Nothing but a person or another program continues the run. */

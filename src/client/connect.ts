@@ -10,7 +10,7 @@ import type { ApiTarget, StoreTarget } from "./targets.ts";
  *
  * @throws CairnError with the code of the world's error if the store cannot be opened
  */
-export async function connect<Known extends Agents = Agents>(
+export async function connect<Known extends object = Agents>(
   target: ApiTarget | StoreTarget<Known>,
 ): Promise<Client<Known>> {
   if ("api" in target) return createClient<Known>(endpointOf(target));

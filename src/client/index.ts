@@ -9,6 +9,7 @@
  */
 export { connect } from "./connect.ts";
 export type { ApiTarget, StoreTarget } from "./targets.ts";
-export type { Agents, Client, Decision, RunDocument, RunEvent, SentMessage, StartedRun } from "./client.ts";
+export type { Agents, Client, Decision, LiveItem, RunDocument, RunEvent, SentMessage, StartedRun } from "./client.ts";
+export type { ClientFile } from "./files.ts";
 export type { Asked, Steering } from "./perform.ts";
 export { CairnError } from "./errors.ts";

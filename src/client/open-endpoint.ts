@@ -2,15 +2,17 @@
 import { hostname, userInfo } from "node:os";
 import { createApi } from "../api/app.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
-import type { Agents } from "./client.ts";
+import { SCOPES } from "../operations/operation.ts";
+import { isAgent } from "../ports/is-agent.ts";
 import type { StoreTarget } from "./targets.ts";
 import { openStore } from "./open-store.ts";
 import type { Endpoint } from "./request.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /** No request leaves the process. */
 const URL_HERE = "http://cairn.local";
 
-export async function openEndpoint<Known extends Agents>({
+export async function openEndpoint<Known extends object>({
   store,
   world: name,
   agents,
@@ -19,24 +21,13 @@ export async function openEndpoint<Known extends Agents>({
 }: StoreTarget<Known>): Promise<{ readonly endpoint: Endpoint; readonly close: () => Promise<void> }> {
   const opened = await openStore({ store, world: name });
   const { world } = opened;
-  const known = Object.values(agents ?? {});
+  const known = Object.values(agents ?? {}).filter(isAgent);
   const api = createApi<object>({
     world,
     agentOf: async (wanted) => known.find((agent) => agent.name === wanted) ?? null,
-    callerOf: () => ({ tenant, actor: by }),
+    callerOf: () => ({ tenant, actor: by, scopes: SCOPES }),
     baseOf: () => "",
   });
   const send = (request: Request) => unlessAborted(request.signal, async () => api.fetch(request, {}));
   return { endpoint: { url: URL_HERE, headers: () => ({}), send }, close: async () => opened.close() };
-}
-
-/** The API does not look at the signal of a request. What it was asked for goes on, and nobody waits for it. */
-function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  work()
-    .then(resolve, reject)
-    .finally(() => signal.removeEventListener("abort", onAbort));
-  return promise;
 }

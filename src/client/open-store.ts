@@ -1,23 +1,44 @@
 /** Opens the stores of a world for a program, as the command line does, and turns its errors into `CairnError`. */
+import { resolve } from "node:path";
 import { CliError } from "../cli/errors.ts";
 import { openSettled } from "../cli/open.ts";
 import { settingsOf } from "../cli/settings.ts";
-import type { StoreFlags } from "../cli/shell.ts";
+import type { StoreFlags, Surroundings } from "../cli/shell.ts";
 import { WORLDS } from "../cli/worlds.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { OpenedWorld } from "../ports/world-provider.ts";
 import { CairnError } from "./errors.ts";
 
+/** Where the settings of a program come from: the folder of its config and its environment. */
+export const surroundingsOf = (cwd = process.cwd()): Surroundings => ({
+  argv: [],
+  env: process.env,
+  cwd: resolve(cwd),
+  worlds: WORLDS,
+});
+
 /** Creates a missing store. Settings that are not given come from the environment and the config. */
-export async function openStore(of: {
+export const openStore = (of: {
   readonly store?: string | undefined;
   readonly world?: string | undefined;
-}): Promise<OpenedWorld> {
-  const { store, world } = of;
-  const shell = { argv: [], env: process.env, cwd: process.cwd(), worlds: WORLDS };
-  const flags: StoreFlags = { ...(store !== undefined && { store }), ...(world !== undefined && { world }) };
+}): Promise<OpenedWorld> => {
+  const shell = surroundingsOf();
+  return asClientErrors(async () => openSettled(shell, await settingsOf(shell, storeFlags(of)), { create: true }));
+};
+
+/** The options of a command that name the store. */
+export const storeFlags = ({
+  store,
+  world,
+}: {
+  readonly store?: string | undefined;
+  readonly world?: string | undefined;
+}): StoreFlags => ({ ...(store !== undefined && { store }), ...(world !== undefined && { world }) });
+
+/** @throws CairnError instead of the errors of the command line and of the stores */
+export async function asClientErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await openSettled(shell, await settingsOf(shell, flags), { create: true });
+    return await work();
   } catch (cause) {
     if (cause instanceof CliError) {
       const { code, what, why, facts = {} } = cause.trouble;

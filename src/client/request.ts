@@ -22,6 +22,8 @@ export interface Asking {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
+  /** The answer is taken as bytes, and a redirect to them is followed. */
+  readonly bytes?: true;
   /** Whether the same request twice has the effect of one: it is then sent again if no answer comes. */
   readonly repeatable: boolean;
 }
@@ -32,7 +34,7 @@ const PAUSE_MS_MAX = 5_000;
 /** The answers of a server, or of what stands before it, that could not handle the request. */
 const BUSY = new Set([429, 502, 503, 504]);
 
-/** The document of the answer. Throws a `CairnError` for an answer that is a problem, and where no answer comes. */
+/** The document of the answer, or its bytes. Throws a `CairnError` for an answer that is a problem, and where no answer comes. */
 export async function ask(endpoint: Endpoint, asking: Asking): Promise<unknown> {
   for (let tried = 1; ; tried += 1) {
     const answer = await sentOnce(endpoint, asking);
@@ -71,11 +73,15 @@ async function sentOnce({ url, send, headers }: Endpoint, asking: Asking): Promi
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal && { signal }),
+    ...(asking.bytes === true && { redirect: "manual" }),
   });
   try {
-    const response = await send(request);
-    const text = await response.text();
+    const response = await followed(await send(request), { request, send, asking });
     const { ok, status } = response;
+    if (ok && asking.bytes) {
+      return { ok, status, retryAfterMs: 0, document: new Uint8Array(await response.arrayBuffer()) };
+    }
+    const text = await response.text();
     return {
       ok,
       status,
@@ -88,6 +94,17 @@ async function sentOnce({ url, send, headers }: Endpoint, asking: Asking): Promi
       ...{ code: "Unreachable", status: null, cause },
     });
   }
+}
+
+/** The answer at the address that an answer names. The credentials of this request are not for that server. */
+async function followed(
+  response: Response,
+  { request, send, asking: { signal } }: { readonly request: Request; readonly send: Send; readonly asking: Asking },
+): Promise<Response> {
+  // A browser shows no address, and follows without credentials itself.
+  if (response.type === "opaqueredirect") return send(new Request(request, { redirect: "follow" }));
+  const location = response.status === 303 ? response.headers.get("location") : null;
+  return location === null ? response : fetch(location, signal ? { signal } : {});
 }
 
 function jsonIn(text: string): unknown {

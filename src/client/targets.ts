@@ -1,5 +1,4 @@
 /** What a client connects to. */
-import type { Agents } from "./client.ts";
 
 /** An API: that of `cairn serve` or `cairn dev`, or of a deployment. */
 export interface ApiTarget {
@@ -12,12 +11,12 @@ export interface ApiTarget {
 }
 
 /** The store of a world: by default the local one in `.cairn`. The process needs the rights of an operator. */
-export interface StoreTarget<Known extends Agents> {
+export interface StoreTarget<Known extends object> {
   /** The directory of the local store. */
   readonly store?: string;
   /** The name of a world; its settings come from the environment, as for the command line. */
   readonly world?: string;
-  /** The agents that this client may start, by name. Their tasks are checked here. */
+  /** The agents that this client may start. Their tasks are checked here. What is no agent is left out. */
   readonly agents?: Known;
   /** The tenant whose runs are started and listed; default `local`. */
   readonly tenant?: string;

@@ -24,11 +24,14 @@ export interface Audit {
   readonly missing: readonly Missing[];
 }
 
-/** How much a death may cost: what becomes durable as one unit, and how many beats lie between two snapshots. */
+/**
+ * How much a death may cost: what becomes durable as one unit, and how many beats lie between two checkpoints. Whether a
+ * checkpoint is a snapshot or an entry of the journal depends on the world.
+ */
 export interface CheckpointAudit {
   readonly kind: "checkpoint";
   readonly unit: string;
-  /** Null: a snapshot follows each unit. */
+  /** Null: a checkpoint follows each unit. */
   readonly beats: number | null;
   readonly inWords: string;
 }
@@ -51,9 +54,9 @@ export function audit(agent: Agent, limits: Limits): Audit {
 function checkpointAudit({ topology, checkpoint }: Agent, { beatsPerInvocation }: Limits): CheckpointAudit {
   const unit = moduleOf(topology).checkpoint;
   const beats = checkpoint === "unit" ? null : (checkpoint ?? beatsPerInvocation);
-  const snapshot = beats === null ? `each ${unit}` : beats === 1 ? "each beat" : `at most ${beats} beats`;
+  const every = beats === null ? `each ${unit}` : beats === 1 ? "each beat" : `at most ${beats} beats`;
   const durable = unit === "beat" ? "" : `each ${unit} is committed before the next one begins; `;
-  return { kind: "checkpoint", unit, beats, inWords: `${durable}a snapshot follows ${snapshot}` };
+  return { kind: "checkpoint", unit, beats, inWords: `${durable}a checkpoint follows ${every}` };
 }
 
 /** What an agent must declare for a crack to be seen in its runs, whatever their topology is. */

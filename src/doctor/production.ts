@@ -11,7 +11,7 @@ interface Point {
   readonly shownBy: readonly string[];
   /** Checks that the point rests on. A world may lack some of them. */
   readonly restsOn: readonly string[];
-  /** A command that the operator must run to verify the point. The doctor does not run it. */
+  /** A command that verifies the point for an agent of the operator. The doctor does not run it. */
   readonly tried?: string;
 }
 
@@ -88,7 +88,7 @@ export const POINTS: readonly Point[] = [
     says: "runs of these agents were killed and continued in time, and no effect happened twice",
     shownBy: ["test/slow/storm/storm.test.ts"],
     restsOn: [],
-    tried: "npm run storm -- --runs 200 --kills 10",
+    tried: "npx cairn chaos AGENT",
   },
 ];
 
@@ -97,7 +97,7 @@ export const judgePoints = (judged: readonly Judged[]): readonly Judged[] =>
   POINTS.map((point) => ({ id: point.id, says: point.says, ...judgePoint(point, judged) }));
 
 function judgePoint({ shownBy, restsOn, tried }: Point, judged: readonly Judged[]): Verdict {
-  const shown = `shown by ${shownBy.join(" and ")}`;
+  const shown = `shown in the repository of cairn by ${shownBy.join(" and ")}`;
   if (tried !== undefined) return unknown(`${shown} for cairn's own agents; it was not tried with your agents`, tried);
   const found = judged.filter(({ id }) => restsOn.includes(id));
   const status: Status = worstOf(found.map(({ status }) => status));

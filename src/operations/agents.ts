@@ -3,6 +3,7 @@ import * as z from "zod";
 import type { Effect } from "../core/calls/effects.ts";
 import type { Json } from "../core/json.ts";
 import type { Agent } from "../ports/agent.ts";
+import type { World } from "../ports/world.ts";
 
 /** The agents of a deployment or a project. */
 export interface AgentCatalogue {
@@ -41,4 +42,13 @@ function described({ name, version, topology, task, tools, schedule }: Agent): D
     tools: Object.entries(tools).map(([tool, { effect }]) => ({ tool, effect })),
     schedule: schedule === null ? null : { every: schedule.every, timezone: schedule.timezone },
   };
+}
+
+/** The code of the agent of a run; null if there is no such run, or no such agent. */
+export async function agentOfRun(
+  { world, agentOf }: { readonly world: World; readonly agentOf: (name: string) => Promise<Agent | null> },
+  run: string,
+): Promise<Agent | null> {
+  const row = await world.table.read(run, world.clock.now());
+  return row === null ? null : agentOf(row.agent);
 }

@@ -2,7 +2,7 @@
 import { Unreadable } from "../codec/canonical.ts";
 import { sentenceOf } from "../codec/value.ts";
 import type { Status } from "../core/phases.ts";
-import type { Row } from "../protocol/row.ts";
+import type { ListedRow } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type OpenGate, type Shown, showRow } from "./views.ts";
 import type { OpenWait } from "./wait-views.ts";
@@ -75,9 +75,14 @@ type Waiting = Pick<WaitingPage, "gates" | "questions">;
 
 const NOTHING: Waiting = { gates: [], questions: [] };
 
-async function waitingOf(world: World, row: Row): Promise<Waiting | { readonly run: string; readonly why: string }> {
+/** A list leaves out the commits since the last snapshot, so the row is read again with them. */
+async function waitingOf(
+  world: World,
+  listed: ListedRow,
+): Promise<Waiting | { readonly run: string; readonly why: string }> {
   try {
-    const shown = await showRow(world, row);
+    const row = await world.table.read(listed.run, world.clock.now());
+    const shown = row === null ? null : await showRow(world, row);
     if (shown === null) return NOTHING;
     const { run, agent, assigned, gates, waits } = shown;
     const questions = waits.filter((wait) => wait.for === "answer" && !wait.answered);
@@ -87,7 +92,7 @@ async function waitingOf(world: World, row: Row): Promise<Waiting | { readonly r
     };
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error;
-    return { run: row.run, why: `${error.code}: ${sentenceOf(error)}` };
+    return { run: listed.run, why: `${error.code}: ${sentenceOf(error)}` };
   }
 }
 

@@ -95,7 +95,10 @@ export async function explainClosed(world: World, of: About & { readonly state: 
   // The decision is in the inbox, or a run absorbed it that is about to end: it has no effect.
   if (isTaken || (await sentTo(world, of)) !== null)
     return noEffect(row, { state, why: why ?? whyGateClosed(state, gate) });
-  return { kind: "stale", gates: openGates(row, state).map((each) => each.gate), why };
+  const gates = openGates(row, state).map((each) => each.gate);
+  const own = gates.find((each) => callOf(each) === gate);
+  const whole = own === undefined ? null : `${gate} is a call, and a decision names its whole gate: ${own}`;
+  return { kind: "stale", gates, why: why ?? whole };
 }
 
 const LOOK_MS = 200;

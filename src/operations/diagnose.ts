@@ -5,6 +5,7 @@
  */
 import { EFFECTS } from "../core/calls/effects.ts";
 import type { LedgerEntry } from "../codec/archive.ts";
+import { proposedCalls } from "../core/calls/proposed-calls.ts";
 import type { Crack } from "../core/crack.ts";
 import { ALL_CRACKS } from "../core/topologies/cracks.ts";
 import { hasEnded } from "../protocol/row.ts";
@@ -64,7 +65,10 @@ const REPEATED_MIN = 5;
 
 /** Calls with the same arguments, by tool. */
 function repeated(events: readonly TimelineEntry[]): readonly string[] {
-  const [tools, groups] = [toolsIn(events), new Map<string, readonly string[]>()];
+  const [tools, groups] = [
+    new Map(proposedCalls(events).map(({ call, tool }) => [call, tool])),
+    new Map<string, readonly string[]>(),
+  ];
   for (const event of events) {
     if (event.kind !== "ToolIntended" || event.call.startsWith("undo-")) continue;
     const group = `${tools.get(event.call) ?? ""} ${event.argsDigest}`;
@@ -79,13 +83,6 @@ function repeated(events: readonly TimelineEntry[]): readonly string[] {
           `${group.split(" ")[0] ?? ""} was called ${calls.length} times with the same arguments (${calls[0] ?? ""} to ${calls.at(-1) ?? ""})${carried}`,
         ],
   );
-}
-
-/** The tool of each call. Call IDs are numbered in the order of the proposals. */
-function toolsIn(events: readonly TimelineEntry[]): ReadonlyMap<string, string> {
-  const parts = events.flatMap((event) => (event.kind === "ModelCallCompleted" ? event.parts : []));
-  const calls = parts.filter((part) => part.kind === "call");
-  return new Map(calls.map(({ tool }, index) => [`c${index + 1}`, tool]));
 }
 
 /** Effects that may have happened twice: the same arguments under two keys, or a call without a key that ran again. */

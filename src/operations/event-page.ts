@@ -6,7 +6,10 @@ import { SIZES } from "../codec/limits.ts";
 import type { Status } from "../core/phases.ts";
 import { hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
-import { type TimelineEntry, timeline } from "./views.ts";
+import { attachReader } from "./attach.ts";
+import type { LiveCursor } from "./live-cursor.ts";
+import { type Live, cursorBehind, liveOf } from "./live-page.ts";
+import { type TimelineEntry, timelineWithRow } from "./views.ts";
 
 /** Events of a run, and where the next page begins. */
 export interface EventPage {
@@ -19,6 +22,8 @@ export interface EventPage {
   readonly status: Status;
   /** False if the run has ended. It has no further events then, unless it is redriven. */
   readonly inProgress: boolean;
+  /** Only if the reader asks for deltas. */
+  readonly live?: Live;
 }
 
 /** API Gateway ends a request after 29 seconds. */
@@ -29,39 +34,79 @@ export const EVENT_BYTES_MAX = SIZES.httpBodyBytesMax - 64 * 1024;
 
 const POLL_MS = 500;
 
+/** What a reader asks for. */
+export interface EventQuery {
+  readonly run: string;
+  readonly after: number;
+  readonly wait: number;
+  /** Leaves out the events before this one, counted from 0 over the whole run; null: none. */
+  readonly startIndex?: number | null;
+  /** The most bytes of `entries`, except that a page has at least one commit; null: all events. */
+  readonly bytesMax: number | null;
+}
+
 /** Waits at most `wait` seconds for events after version `after`. Null if there is no such run, or no longer. */
-export async function pollEvents(
+export const pollEvents = (world: World, of: EventQuery): Promise<EventPage | null> => poll(world, of, null);
+
+/**
+ * The same with what the model is saying. The reader is attached to the run while it reads and for a while afterwards: a
+ * model call that leaves meanwhile streams.
+ */
+export async function pollLive(
   world: World,
-  of: {
-    readonly run: string;
-    readonly after: number;
-    readonly wait: number;
-    /** The most bytes of `entries`, except that a page has at least one commit; null: all events. */
-    readonly bytesMax: number | null;
-  },
+  of: Omit<EventQuery, "after"> & { readonly cursor: LiveCursor },
 ): Promise<EventPage | null> {
+  const { cursor, run } = of;
+  await attachReader(world, run);
+  // A reader in the middle of a step goes on, so the index is only for its first page.
+  const startIndex = cursor.step === null ? (of.startIndex ?? null) : null;
+  return poll(world, { ...of, startIndex, after: cursor.version }, cursor);
+}
+
+async function poll(world: World, of: EventQuery, cursor: LiveCursor | null): Promise<EventPage | null> {
   const { clock, table } = world;
   const until = clock.now() + of.wait * 1_000;
   for (;;) {
     const row = await table.read(of.run, clock.now());
     if (row === null) return null;
     const leftMs = until - clock.now();
-    if (row.version > of.after || hasEnded(row) || leftMs <= 0) {
-      const entries = row.version > of.after ? await timeline(world, of) : [];
-      return entries === null ? null : pageOf(entries, { ...of, status: row.status, inProgress: !hasEnded(row) });
+    const hasNews = row.version > of.after || hasEnded(row) || leftMs <= 0;
+    if (hasNews || cursor !== null) {
+      const found = row.version > of.after ? await entriesAfter(world, of) : { row, entries: [] };
+      if (found === null) return null;
+      const page = pageOf(found, of);
+      if (cursor === null) return page;
+      const live = await liveOf(world, { row: found.row, cursor, entries: page.entries, more: page.more });
+      const isQuiet = live.reset === null && live.deltas.length === 0;
+      if (hasNews || !isQuiet) return { ...page, live: { ...live, cursor: cursorBehind(cursor, { ...page, live }) } };
     }
     await new Promise<void>((resolve) => void clock.after(Math.min(leftMs, POLL_MS), resolve));
   }
 }
 
+/** Events, and the row from which they were read: another one could be of a later commit. */
+type Found = NonNullable<Awaited<ReturnType<typeof timelineWithRow>>>;
+
+/** The events after version `after`, and from `startIndex` on: the index counts over the whole run, so all is read. */
+async function entriesAfter(
+  world: World,
+  of: { readonly run: string; readonly after: number; readonly startIndex?: number | null },
+): Promise<Found | null> {
+  const { startIndex = null } = of;
+  if (startIndex === null) return timelineWithRow(world, of);
+  const all = await timelineWithRow(world, { run: of.run, after: 0 });
+  return all && { ...all, entries: all.entries.slice(startIndex).filter(({ version }) => version > of.after) };
+}
+
+/** The page continues behind the row: its last commits may have no events, and a reader that waits waits for newer ones. */
 function pageOf(
-  all: readonly TimelineEntry[],
-  of: { readonly after: number; readonly bytesMax: number | null } & Pick<EventPage, "status" | "inProgress">,
+  { row, entries: all }: Found,
+  { after, bytesMax }: { readonly after: number; readonly bytesMax: number | null },
 ): EventPage {
-  const { status, inProgress, bytesMax } = of;
   const entries = bytesMax === null ? all : fitting(all, bytesMax);
-  const next = entries.at(-1)?.version ?? of.after;
-  return { kind: "shown", entries, next, more: entries.length < all.length, status, inProgress };
+  const more = entries.length < all.length;
+  const next = more ? (entries.at(-1)?.version ?? after) : Math.max(after, row.version);
+  return { kind: "shown", entries, next, more, status: row.status, inProgress: !hasEnded(row) };
 }
 
 /** The events of the first commits that fit, and of one commit at least. */

@@ -8,29 +8,44 @@ import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import type { Row } from "../protocol/row.ts";
 import type { OnStep } from "../history/reader.ts";
+import type { CountedBy } from "../history/spend-counters.ts";
 import type { AgentCatalogue } from "./agents.ts";
+import type { FiringsOf } from "./schedules.ts";
 
 /**
- * The permission that a caller needs. `read`: views. `operate`: start and steer runs, and send them messages.
- * `approve`: decide for a run (approvals, budgets, unknown outcomes, upgrades). `admin`: remove and fence runs.
+ * The permission that a caller needs. `runs:read`: views. `runs:write`: start and steer runs, and send them messages.
+ * `approve`: decide for a run (approvals, budgets, unknown outcomes, upgrades). `admin`: remove and fence runs, and read
+ * who did what. No scope includes another one.
  */
-export type Scope = "read" | "operate" | "approve" | "admin";
+export type Scope = (typeof SCOPES)[number];
 
-export const SCOPES: readonly Scope[] = ["read", "operate", "approve", "admin"];
+export const SCOPES = ["runs:read", "runs:write", "approve", "admin"] as const;
+
+/** Where a caller comes from: a network address or a machine, and the ID of its access token, never the secret. */
+export interface Origin {
+  readonly from: string | null;
+  readonly token: string | null;
+}
 
 /** What an operation receives in addition to its input. */
 export interface OperationContext {
   readonly world: World;
   /** The caller's identity as the CLI or API knows it, for the record. */
   readonly by: string;
+  /** Where the caller comes from, for the audit log. */
+  readonly origin?: Origin;
   /** The tenant whose runs are started and listed. The API lets a caller name no run of another tenant. */
   readonly tenant: string;
   /** Loads the code of the agent with this name; null where it is not available. */
   readonly agentOf: (name: string) => Promise<Agent | null>;
   /** The agents that may be started; absent: none is known. */
   readonly agents?: () => Promise<AgentCatalogue>;
+  /** What limits the starts of the caller; absent: nothing. */
+  readonly counted?: CountedBy;
   /** The row of the run, if the caller has just read it. */
   readonly row?: Row;
+  /** The next times of a schedule; absent: they are not known here. */
+  readonly firingsOf?: FiringsOf;
   /** Reports the progress of a long read. */
   readonly onStep?: OnStep;
   /** Receives the lines of an export. */
@@ -44,7 +59,7 @@ export type Exit = "done" | "failed" | "usage" | "notFound" | "refused" | "store
 export interface OutcomeReport {
   readonly exit: Exit;
   /** The status of the HTTP response. */
-  readonly status: 200 | 202 | 404 | 409 | 413 | 422 | 500;
+  readonly status: 200 | 202 | 404 | 409 | 413 | 422 | 429 | 500;
   /** The stable code of the error or problem; null if the outcome is neither. */
   readonly code: string | null;
   /** One sentence, used where the CLI or API has no text of its own. */
@@ -56,6 +71,8 @@ export interface Http {
   readonly method: "get" | "post" | "delete";
   /** For example `/runs/{run}/messages`. Each name in braces is a field of the input. */
   readonly path: string;
+  /** The field of the input that the header `Idempotency-Key` fills. */
+  readonly key?: string;
   /** Fields of the input that the route bounds more tightly: a response has a maximum size, and a request a time. */
   readonly bounds?: Readonly<Record<string, z.ZodType>>;
 }
@@ -68,22 +85,43 @@ export interface Typed {
   readonly help?: string;
 }
 
-export interface Operation<Input extends z.ZodObject, Outcome extends { readonly kind: string }> {
+/** `Checked`: what its check hands to its action. */
+export interface Operation<Input extends z.ZodObject, Outcome extends { readonly kind: string }, Checked = undefined> {
   readonly scope: Scope;
   /** False if the operation only reads. */
   readonly writes: boolean;
   readonly help: string;
   readonly typed: readonly Typed[];
   readonly input: Input;
-  readonly run: (context: OperationContext, input: z.output<Input>) => Promise<Outcome>;
+  /** Refuses by the input and the agent alone. It changes nothing, so no record tells of a refusal. */
+  readonly check?: (context: OperationContext, input: z.output<Input>) => Promise<CheckOutcome<Outcome, Checked>>;
+  /** Names the run that the operation is about, before it acts; by default the field `run` of its input. */
+  readonly settle?: (
+    context: OperationContext,
+    input: z.output<Input>,
+  ) => { readonly run: string; readonly input: z.output<Input> };
+  readonly run: (context: OperationContext, input: z.output<Input>, checked: Checked) => Promise<Outcome>;
   readonly outcomes: { readonly [K in Outcome["kind"]]: OutcomeReport };
   /** Absent: the operation has no route. */
   readonly http?: Http;
 }
 
+/** `passed` has what the action would otherwise do again. */
+export type CheckOutcome<Outcome, Checked> =
+  | { readonly kind: "passed"; readonly checked: Checked }
+  | { readonly kind: "refused"; readonly outcome: Outcome };
+
 /** A row with a uniform type, for code that treats all rows alike. */
-export interface AnyOperation extends Omit<Operation<z.ZodObject, { readonly kind: string }>, "run" | "outcomes"> {
-  readonly run: (context: OperationContext, input: never) => Promise<{ readonly kind: string }>;
+export interface AnyOperation extends Omit<
+  Operation<z.ZodObject, { readonly kind: string }>,
+  "run" | "check" | "settle" | "outcomes"
+> {
+  readonly check?: (
+    context: OperationContext,
+    input: never,
+  ) => Promise<CheckOutcome<{ readonly kind: string }, unknown>>;
+  readonly settle?: (context: OperationContext, input: never) => { readonly run: string; readonly input: object };
+  readonly run: (context: OperationContext, input: never, checked: never) => Promise<{ readonly kind: string }>;
   readonly outcomes: Readonly<Record<string, OutcomeReport>>;
 }
 
@@ -95,13 +133,14 @@ export const operation = <
   Input extends z.ZodObject,
   Outcome extends { readonly kind: string },
   Outcomes extends Operation<Input, Outcome>["outcomes"],
+  Checked = undefined,
 >(
-  row: Operation<Input, Outcome> & { readonly outcomes: Outcomes },
-): Operation<Input, Outcome> & { readonly outcomes: Outcomes } => row;
+  row: Operation<Input, Outcome, Checked> & { readonly outcomes: Outcomes },
+): Operation<Input, Outcome, Checked> & { readonly outcomes: Outcomes } => row;
 
 /** The outcomes of an operation that are no errors. */
 export type SuccessOf<Row> =
-  Row extends Operation<infer _, infer Outcome>
+  Row extends Operation<infer _, infer Outcome, infer _Checked>
     ? Row extends { readonly outcomes: infer Outcomes }
       ? Extract<
           Outcome,
@@ -110,21 +149,16 @@ export type SuccessOf<Row> =
       : never
     : never;
 
-/** Runs the operation. Throws if `given` does not fit the input: the CLI and the API check their input before. */
-export const performOperation = <Input extends z.ZodObject, Outcome extends { readonly kind: string }>(
-  { input, run }: Pick<Operation<Input, Outcome>, "input" | "run">,
-  context: OperationContext,
-  given: z.input<Input>,
-): Promise<Outcome> => run(context, input.parse(given));
-
 /** The input of an operation on one run. Operations that need more extend it. */
 export const runInput = z.strictObject({ run: z.string() });
 
 const done = (says: string, status: 200 | 202 = 200): Done => ({ exit: "done", status, code: null, says });
 const refused = (code: string, says: string): OutcomeReport => ({ exit: "refused", status: 409, code, says });
 const invalid = (code: string, says: string): OutcomeReport => ({ exit: "usage", status: 422, code, says });
+/** What was typed lacks a confirmation. Over HTTP it is a conflict, since the request itself has the right form. */
+const unconfirmed = (says: string): OutcomeReport => ({ exit: "usage", status: 409, code: "NotConfirmed", says });
 
-export const respond = { done, refused, invalid };
+export const respond = { done, refused, invalid, unconfirmed };
 
 /** Reports that many operations share. */
 export const RESPONSES = {

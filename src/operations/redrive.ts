@@ -15,7 +15,7 @@ import { FORMAT, type Row } from "../protocol/row.ts";
 import type { RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { World } from "../ports/world.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
-import { startExecution } from "../engine/loop/executions.ts";
+import { startExecution } from "../engine/context/executions.ts";
 import { senderOf } from "../engine/context/inbox.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";

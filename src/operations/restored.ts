@@ -11,8 +11,8 @@
  */
 import type { Damaged } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
-import { type Row, hasEnded } from "../protocol/row.ts";
-import { handOver } from "../engine/loop/executions.ts";
+import { type ListedRow, hasEnded } from "../protocol/row.ts";
+import { handOver } from "../engine/context/executions.ts";
 import { sendRequest } from "../engine/loop/request.ts";
 
 /** The outcome for every live run. */
@@ -32,7 +32,7 @@ const PAGE = 100;
 export async function fenceRestored(world: World): Promise<Restored> {
   const found = { runs: [] as string[], held: [] as { run: string; until: number }[], damaged: [] as Damaged[] };
   // All pages are read before the first write, since a paused run may move between pages.
-  const rows: Row[] = [];
+  const rows: ListedRow[] = [];
   let after: string | null = null;
   do {
     const page = await world.table.alive({ limit: PAGE, after, now: world.clock.now() });

@@ -1,13 +1,15 @@
 /** The operations that send one message to a run, as rows of the operation table. */
 import { hasText } from "../core/message.ts";
 import * as z from "zod";
-import { METERS } from "../core/policy/budget.ts";
+import type { Meter } from "../core/policy/budget.ts";
+import { agentOfRun } from "./agents.ts";
+import { FILE_INVALID, type FileInvalid, contentsOf, sentFiles } from "./files.ts";
 import { HELP } from "./help.ts";
 import { answer } from "./answer.ts";
 import { assign } from "./assign.ts";
 import { decide } from "./decide.ts";
 import type { Decided } from "./decision-fate.ts";
-import { type OperationContext, RESPONSES, runInput, operation, respond } from "./operation.ts";
+import { RESPONSES, runInput, operation, respond } from "./operation.ts";
 import { reconcile } from "./reconcile.ts";
 import { type Sent, send } from "./steer.ts";
 import { signal } from "./signal.ts";
@@ -16,7 +18,10 @@ import { json } from "./values.ts";
 
 const note = z.string().nullable().default(null);
 /** What a run may spend beyond its budget, per meter. */
-const more = z.partialRecord(z.enum(METERS), z.number().positive());
+const amount = z.number().positive().exactOptional();
+const more = z.strictObject({
+  ...{ beats: amount, microUsd: amount, tokens: amount, wallMs: amount, toolCalls: amount },
+} satisfies Record<Meter, z.ZodType>);
 /** How long to wait until the run has absorbed the decision, in milliseconds. */
 const waitMs = z.int().nonnegative().default(0);
 /** API Gateway ends a request after 29 seconds. */
@@ -33,24 +38,24 @@ const DECIDED = {
   missing: RESPONSES.missing,
 } as const;
 
-/** The agent's code, which checks arguments that a human edited. */
-async function agentOfRun({ world, agentOf }: OperationContext, of: string) {
-  const row = await world.table.read(of, world.clock.now());
-  return row === null ? null : agentOf(row.agent);
-}
-
 export const MESSAGE_ROWS = {
   send: operation({
-    ...{ scope: "operate", writes: true, typed: [{ command: "send" }] },
+    ...{ scope: "runs:write", writes: true, typed: [{ command: "send" }] },
     help: HELP.send,
     // Without an ID each message is a new one.
     input: runInput.extend({
       text: z.string().refine(hasText, "it has no text"),
+      files: sentFiles,
       id: z.string().nullable().default(null),
     }),
-    run: async (context, { run: to, text, id }): Promise<Sent & { readonly message: string }> => {
+    run: async (
+      context,
+      { run: to, text, files, id },
+    ): Promise<(Sent | FileInvalid) & { readonly message: string }> => {
       const message = id ?? context.world.random.hex().slice(0, 32);
-      const said = { run: to, text, by: context.by, id: message };
+      const sent = contentsOf(files);
+      if (!sent.ok) return { kind: "fileInvalid", why: sent.why, message };
+      const said = { run: to, text, files: sent.contents, by: context.by, id: message };
       return { ...(await send(context.world, { ...said, ...(context.row && { row: context.row }) })), message };
     },
     outcomes: {
@@ -58,6 +63,7 @@ export const MESSAGE_ROWS = {
       duplicate: respond.done("It was delivered before."),
       conflict: respond.refused("MessageConflict", "The ID belongs to a message with another text."),
       tooLarge: { exit: "usage", status: 413, code: "TooLarge", says: "The text is too large." },
+      fileInvalid: FILE_INVALID,
       late: RESPONSES.late,
       missing: RESPONSES.missing,
       unreadable: RESPONSES.unreadable,
@@ -144,7 +150,7 @@ export const MESSAGE_ROWS = {
     http: { method: "post", path: "/runs/{run}/answers/{call}" },
   }),
   signal: operation({
-    ...{ scope: "operate", writes: true, typed: [{ command: "signal" }] },
+    ...{ scope: "runs:write", writes: true, typed: [{ command: "signal" }] },
     help: HELP.signal,
     // Without an ID each event is a new one.
     input: runInput.extend({
@@ -171,9 +177,9 @@ export const MESSAGE_ROWS = {
     http: { method: "post", path: "/runs/{run}/signals/{event}" },
   }),
   assign: operation({
-    ...{ scope: "operate", writes: true, typed: [{ command: "assign" }] },
+    ...{ scope: "runs:write", writes: true, typed: [{ command: "assign" }] },
     help: HELP.assign,
-    input: runInput.extend({ to: z.string() }),
+    input: runInput.extend({ to: z.string().regex(/\S/u, "it has no text") }),
     run: ({ world, by }, of) => assign(world, { ...of, by }),
     outcomes: {
       accepted: RESPONSES.accepted,

@@ -3,19 +3,23 @@
  * start that crashed is repeated with the same idempotency key.
  */
 import type { Agent } from "../ports/agent.ts";
-import { Unreadable, digestOf } from "../codec/canonical.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import type { FileContent } from "../core/file.ts";
+import { inputDigestOf } from "../codec/file.ts";
 import { RowNewer } from "../codec/row.ts";
 import { secretNamesOf } from "../ports/secrets.ts";
 import { runId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
-import type { Incarnation, Row } from "../protocol/row.ts";
+import type { Creation, Incarnation, Row } from "../protocol/row.ts";
 import type { Tombstone } from "../protocol/tombstone.ts";
 import type { CreateOutcome } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { type Issue, prepareCreation, taskOf } from "../engine/context/creation.ts";
-import { startExecution } from "../engine/loop/executions.ts";
+import { startExecution } from "../engine/context/executions.ts";
 import { learnSecretsOfInput } from "../history/secrets.ts";
+import type { CountedBy } from "../history/spend-counters.ts";
+import { type StartLimited, limitStart } from "./access/start-limits.ts";
 
 /** The outcome of a start. */
 export type Started =
@@ -27,41 +31,80 @@ export type Started =
   /** The same key and input as a run that has ended and whose data is gone. */
   | { readonly kind: "ended"; readonly tombstone: Tombstone }
   /** The agent does not accept the input; `why` names each path. */
-  | { readonly kind: "invalid"; readonly why: string; readonly issues: readonly Issue[] };
+  | { readonly kind: "invalid"; readonly why: string; readonly issues: readonly Issue[] }
+  | StartLimited;
+
+/** A run to start. */
+interface RunToStart {
+  readonly agent: Agent;
+  readonly tenant: string;
+  /** Null: every start creates a new run. */
+  readonly idempotencyKey: string | null;
+  /** The run that starts this one as its child and waits for its end. */
+  readonly parent?: Incarnation;
+  /** Who starts the run, as the API or CLI knows them. The first start with a key decides. */
+  readonly by?: string;
+  /** The files of the task, checked. */
+  readonly files?: readonly FileContent[];
+  /** What limits the starts of the caller; absent: nothing. */
+  readonly counted?: CountedBy | undefined;
+}
 
 /** Throws `RowNewer` if a newer version of cairn wrote the run, and `Unreadable` if its row is damaged. */
-export async function startRun(
-  world: World,
-  of: {
-    readonly agent: Agent;
-    readonly input: Json;
-    readonly tenant: string;
-    /** Null: every start creates a new run. */
-    readonly idempotencyKey: string | null;
-    /** The run that starts this one as its child and waits for its end. */
-    readonly parent?: Incarnation;
-    /** Who starts the run, as the API or CLI knows them. The first start with a key decides. */
-    readonly by?: string;
-  },
-): Promise<Started> {
-  const { agent, tenant } = of;
-  await learnSecretsOfInput(world, secretNamesOf(agent));
-  const task = taskOf(world, agent, of.input);
+export async function startRun(world: World, of: RunToStart & { readonly input: Json }): Promise<Started> {
+  const task = await taskToStart(world, of);
   if (!task.ok) return { kind: "invalid", why: task.why, issues: task.issues };
-  const inputDigest = digestOf(task.json);
+  return startTask(world, { ...of, task: task.json });
+}
+
+/** The same for an input that `taskToStart` has accepted. */
+export async function startTask(world: World, of: RunToStart & { readonly task: Json }): Promise<Started> {
+  const { agent, tenant, task, files = [] } = of;
+  const inputDigest = inputDigestOf(
+    task,
+    files.map(({ ref }) => ref),
+  );
   const idempotencyKey = of.idempotencyKey ?? world.random.hex();
   const run = runId(world.hash, { tenant, agent: agent.name, idempotencyKey });
-  const now = world.clock.earliest();
-  // Avoids the PUTs of a late retry. The creation itself makes the decision.
-  const [found, tombstone] = await Promise.all([world.table.read(run, now), world.table.readKey(run, now)]);
-  if (found !== null) return resumeStart(world, { row: found, inputDigest });
-  if (tombstone !== null) return endedBefore(tombstone, inputDigest);
+  const before = await earlierStart(world, { run, inputDigest });
+  if (before !== null) return before;
+  const limited = await limitStart(world, { run, agent, counted: of.counted });
+  if (limited !== null) return limited;
   const creation = await prepareCreation(world, {
-    ...{ agent, tenant, run },
-    task: task.json,
+    ...{ agent, tenant, run, task, files },
     parent: of.parent ?? null,
     by: of.by ?? null,
   });
+  return createOnce(world, creation);
+}
+
+/** The task of an input, or why the agent does not take it. */
+export async function taskToStart(
+  world: World,
+  { agent, input }: { readonly agent: Agent; readonly input: Json },
+): Promise<ReturnType<typeof taskOf>> {
+  await learnSecretsOfInput(world, secretNamesOf(agent));
+  return taskOf(world, agent, input);
+}
+
+/**
+ * What an earlier start of the same run left; null if nothing. It avoids the PUTs of a late retry. The creation itself
+ * makes the decision.
+ */
+export async function earlierStart(
+  world: World,
+  of: { readonly run: string; readonly inputDigest: string },
+): Promise<Started | null> {
+  const { run, inputDigest } = of;
+  const now = world.clock.earliest();
+  const [found, tombstone] = await Promise.all([world.table.read(run, now), world.table.readKey(run, now)]);
+  if (found !== null) return resumeStart(world, { row: found, inputDigest });
+  return tombstone === null ? null : endedBefore(tombstone, inputDigest);
+}
+
+/** Creates the row, unless an earlier start did, and starts the execution. */
+export async function createOnce(world: World, creation: Creation): Promise<Started> {
+  const { run, inputDigest } = creation;
   const outcome = await resolveAmbiguousWrite<Exclude<CreateOutcome, { kind: "ambiguous" }>>(
     () => world.table.create(creation),
     (row) => (row.born === creation.born ? { kind: "created", row } : null),

@@ -1,31 +1,46 @@
 /** Sends a message to the model of a run. */
+import type { FileContent } from "../core/file.ts";
 import { SIZES } from "../codec/limits.ts";
-import type { Incarnation, Row } from "../protocol/row.ts";
+import type { MessageBody } from "../core/event.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { type Delivered, deliver, senderOf } from "../engine/context/inbox.ts";
+import { putFiles } from "../history/files.ts";
 import { learnSecrets, redactionIn } from "../history/secrets.ts";
+import { type FileInvalid, noRoomFor } from "./files.ts";
 
-export type Sent = { readonly kind: Delivered } | { readonly kind: "tooLarge"; readonly bytes: number };
+export type Sent =
+  | { readonly kind: Delivered }
+  | { readonly kind: "tooLarge"; readonly bytes: number }
+  /** The run has no room for the files. */
+  | FileInvalid;
+
+interface Message {
+  readonly text: string;
+  readonly files?: readonly FileContent[];
+  readonly by: string;
+  readonly id: string;
+}
 
 /** Sends a text to the model. The same `id` twice is one message. `row`: the incarnation that the sender saw. */
-export async function send(
-  world: World,
-  of: { readonly run: string; readonly text: string; readonly by: string; readonly id: string; readonly row?: Row },
-): Promise<Sent> {
+export async function send(world: World, of: Message & { readonly run: string; readonly row?: Row }): Promise<Sent> {
   const row = of.row ?? (await world.table.read(of.run, world.clock.now()));
   return row === null ? { kind: "missing" } : sendTo(world, row, of);
 }
 
-async function sendTo(
-  world: World,
-  { run, born }: Incarnation,
-  of: { readonly text: string; readonly by: string; readonly id: string },
-): Promise<Sent> {
+async function sendTo(world: World, row: Row, of: Message): Promise<Sent> {
+  const { run, born } = row;
+  const { files = [] } = of;
   const bytes = Buffer.byteLength(of.text, "utf8");
   if (bytes > SIZES.messageBytesMax) return { kind: "tooLarge", bytes };
-  const by = senderOf(of.by);
-  const body = { kind: "user", text: of.text.toWellFormed(), by } as const;
+  const why = files.length === 0 || hasEnded(row) ? null : await noRoomFor(world, row, files);
+  if (why !== null) return { kind: "fileInvalid", why };
+  const said = { text: of.text.toWellFormed(), by: senderOf(of.by) };
+  const body: MessageBody =
+    files.length === 0 ? { kind: "user", ...said } : { kind: "userFiles", ...said, files: files.map(({ ref }) => ref) };
   await learnSecrets(world);
+  // Schedule 167: the files are durable before the message that names them.
+  if (!hasEnded(row)) await putFiles(world.objects, { run, born }, files);
   const message = { id: `user#${messageIdOf(world, of.id)}`, sentAt: world.clock.now(), body };
   return { kind: await deliver(world, { run, born, message }) };
 }

@@ -15,7 +15,7 @@ import type { Phase, Status } from "../core/phases.ts";
 import { redriveRefusal } from "../core/policy/redrive.ts";
 import type { BudgetGate, State, TopologyState } from "../core/state.ts";
 import { upgradesOf } from "../core/policy/upgrades.ts";
-import { type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
+import { type ListedRow, type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { stateAfterRedrive } from "../history/after-redrive.ts";
@@ -25,6 +25,7 @@ import { assignedIn } from "./assign.ts";
 import { type ShownChild, shownChildren } from "./child-views.ts";
 import { type WaitsFor, waitsFor } from "./code-views.ts";
 import { type OpenWait, openWaits } from "./wait-views.ts";
+import { type ShownFile, shownFiles } from "./file-views.ts";
 import { ledgerOf } from "../history/call-ledger.ts";
 import { unlessGone } from "../history/damage.ts";
 import { type Loaded, SegmentCache, jsonOf } from "../history/load.ts";
@@ -37,6 +38,8 @@ export type { LedgerEntry, WaitsFor };
 export interface Summary {
   readonly run: string;
   readonly agent: string;
+  /** The run that dispatched it; null if no run did. */
+  readonly parent: string | null;
   readonly status: Status;
   readonly phase: Phase;
   /** The run has not ended. Every view derives this anew, so it cannot be stale (seed 0). */
@@ -111,8 +114,8 @@ export interface Shown extends Summary {
   readonly outage: ModelOutage | null;
   /** The child runs that it waits for. */
   readonly children: readonly ShownChild[];
-  /** The run that dispatched it; null if no run did. */
-  readonly parent: string | null;
+  /** The run and version that it was forked from; null for a run that was started. */
+  readonly forkedFrom: { readonly run: string; readonly version: number } | null;
   readonly unknown: readonly UnknownCall[];
   readonly gates: readonly OpenGate[];
   /** The calls that wait for an answer, an event or a time. */
@@ -128,6 +131,8 @@ export interface Shown extends Summary {
   /** The responsible operator, also if the assignment is still in the inbox; null if there is none. */
   readonly assigned: { readonly to: string; readonly by: string } | null;
   readonly result: Json;
+  /** The files of the run, in the order of the transcript. */
+  readonly files: readonly ShownFile[];
   readonly failure: { readonly code: string; readonly message: string } | null;
   /** The run failed for a reason of infrastructure, and may go on from its last checkpoint. */
   readonly redrivable: boolean;
@@ -141,7 +146,7 @@ export interface Shown extends Summary {
 export type TimelineEntry = { readonly version: number; readonly epoch: number } & Event;
 
 /** `now`: epoch milliseconds, to judge the lease. */
-export function summaryOf(row: Row, now: number): Summary {
+export function summaryOf(row: ListedRow, now: number): Summary {
   const { run, agent, status, phase, version, epoch, takeovers, createdAt, statusSince, lastCheckpointAt } = row;
   const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
   const held = row.owner !== null && now < (row.leaseUntil ?? 0);
@@ -149,6 +154,7 @@ export function summaryOf(row: Row, now: number): Summary {
   const inProgress = !hasEnded(row);
   return {
     ...{ run, agent, status, phase, inProgress, resumable: inProgress && !held, version, epoch, beats, takeovers },
+    parent: row.parent?.run ?? null,
     ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },
     ...(newerBy(run, row) === null ? {} : { needsNewer: true }),
   };
@@ -227,7 +233,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
     outage: outageIn(state),
     children: shownChildren(state),
-    parent: row.parent?.run ?? null,
+    forkedFrom: state.forked === undefined ? null : { run: state.forked.run, version: state.forked.version },
     unknown,
     gates,
     waits: await openWaits({ ...state, open }, { json, isSent }),
@@ -236,6 +242,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     granted: Object.keys(granted).length === 0 ? null : granted,
     assigned: assignedIn(state, sent),
     result: state.result === null ? null : await json(state.result),
+    files: shownFiles(state),
     failure: hasEnded(row) ? state.failure : null,
     redrivable: row.status === "failed" && row.parent === null && redriveRefusal(state) === null,
     keptUntil: row.expiresAtSec === null ? null : row.expiresAtSec * 1_000,
@@ -257,13 +264,19 @@ export async function transcript(world: World, run: string): Promise<readonly Me
 }
 
 /** Every committed event after version `after`, in order; null if there is no such run. Reads no further back. */
-export async function timeline(
+export const timeline = async (
   world: World,
   of: { readonly run: string; readonly after: number },
-): Promise<readonly TimelineEntry[] | null> {
+): Promise<readonly TimelineEntry[] | null> => (await timelineWithRow(world, of))?.entries ?? null;
+
+/** The same with the row from which it was read. Its version is the last one, also if that commit has no events. */
+export async function timelineWithRow(
+  world: World,
+  of: { readonly run: string; readonly after: number },
+): Promise<{ readonly row: Row; readonly entries: readonly TimelineEntry[] } | null> {
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return null;
-  return entriesOf(await commitsAfter({ objects: world.objects, row }, of.after));
+  return { row, entries: entriesOf(await commitsAfter({ objects: world.objects, row }, of.after)) };
 }
 
 /** The same for `row`, from its newest commit back to the first unreadable one. `lost`: why it stops there, or null. */

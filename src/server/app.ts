@@ -1,28 +1,39 @@
 /**
- * The server on this machine: the HTTP API, events as a stream, and a status page. Its caller is always the operator at
+ * The server on this machine: the HTTP API, events as a stream, and the console. Its caller is always the operator at
  * this machine, so it accepts only local requests (`local-requests.ts`).
  */
 import { Hono } from "hono";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
-import { createApi } from "../api/app.ts";
-import type { Caller } from "../api/operations.ts";
+import { type ApiOptions, createApi } from "../api/app.ts";
+import type { Authenticate, Caller, Credentials } from "../api/access/caller.ts";
+import { openApiDocument } from "../api/document.ts";
 import * as problems from "../api/problem.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
-import { listGates } from "../operations/approvals.ts";
-import { listRuns } from "../operations/list.ts";
-import { OpenStreams, streamEvents } from "./event-stream.ts";
+import type { FiringsOf } from "../operations/schedules.ts";
+import { runId } from "../protocol/ids.ts";
+import { addAgUiRoute } from "./ag-ui-route.ts";
+import type { ChatRoutes } from "./chat-run.ts";
+import { addConsole } from "./console-files.ts";
+import { addEventStreams, credentialsOf } from "./event-route.ts";
+import { OpenStreams } from "./event-stream.ts";
 import { onlyLocal } from "./local-requests.ts";
-import { PAGE_POLICY, statusPage } from "./status-page.ts";
+import { addMcp } from "./mcp-route.ts";
+import { credentialsIn } from "./protocol-calls.ts";
+import { REFERENCE_HEADERS, referencePage } from "./reference-page.ts";
+import { addUiRoutes } from "./ui-route.ts";
 
 export interface LocalServerOptions {
   readonly world: World;
   readonly agentOf: (name: string) => Promise<Agent | null>;
   readonly agents: () => Promise<AgentCatalogue>;
-  /** The operator of this machine. */
+  readonly firingsOf: FiringsOf;
+  /** The operator of this machine, who is the caller of every request where no token is required. */
   readonly caller: Caller;
-  /** Where the runs are stored, for the status page. */
-  readonly place: string;
+  /** Identifies the caller where a login is required; null: the server is open to this machine. */
+  readonly login: () => Promise<Authenticate | null>;
+  /** What each tenant may do. */
+  readonly limits?: ApiOptions<object>["limits"];
 }
 
 export interface LocalServer {
@@ -31,46 +42,43 @@ export interface LocalServer {
   readonly streams: OpenStreams;
 }
 
-const STREAMS_MAX = 256;
-const RUNS_SHOWN = 100;
-/** The most bytes of open gates on the status page. */
-const GATES_BYTES = 64 * 1024;
+interface From {
+  /** False: a later page of a stream. */
+  readonly isFirst?: boolean;
+}
 
-export function createLocalServer({ world, agentOf, agents, caller, place }: LocalServerOptions): LocalServer {
-  const api = createApi<object>({ world, agentOf, agents, callerOf: () => caller, baseOf: () => "" });
-  const streams = new OpenStreams(STREAMS_MAX);
+export function createLocalServer(options: LocalServerOptions): LocalServer {
+  const { world } = options;
+  const identify = async (credentials: Credentials): Promise<Caller> =>
+    (await (await options.login())?.(credentials)) ?? options.caller;
+  const callerOf = (_: object, credentials: Credentials): Promise<Caller> => identify(credentials);
+  const isCounted = ({ isFirst = true }: From): boolean => !isFirst;
+  const api = createApi<From>({ ...options, callerOf, isCounted, baseOf: () => "" });
+  const streams = new OpenStreams();
   const app = new Hono();
   app.onError((error) => problems.answerOf(problems.asProblem(error), null));
   app.use(onlyLocal);
-  app.get("/", async (c) => {
-    const filters = { tenant: caller.tenant, status: null, agent: null, limit: RUNS_SHOWN, after: null };
-    const { gates, questions } = await listGates(world, { tenant: caller.tenant, after: null, bytesMax: GATES_BYTES });
-    const page = statusPage(await listRuns(world, filters), { place, now: world.clock.now(), gates, questions });
-    return c.html(page, 200, {
-      "content-security-policy": PAGE_POLICY,
-      "referrer-policy": "no-referrer",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-    });
+  addConsole(app);
+  app.get("/reference", async (c) => {
+    await identify(credentialsOf(c.req));
+    return c.html(referencePage(openApiDocument()), 200, REFERENCE_HEADERS);
   });
-  app.get("/runs/:run/events", async (c, next) => {
-    if (!/\btext\/event-stream\b/i.test(c.req.header("accept") ?? "")) return next();
-    if (streams.isFull) throw tooManyStreams();
-    const { pathname } = new URL(c.req.url);
-    const given = c.req.header("last-event-id") ?? c.req.query("after") ?? "0";
-    const after = /^\d{1,15}$/.test(given) ? Number(given) : 0;
-    const pageOf = async (query: string): Promise<Response> =>
-      api.fetch(new Request(new URL(`${pathname}${query}`, c.req.url)), {});
-    return streamEvents(pageOf, { after, streams });
-  });
+  const ask = (asked: Request, { isFirst }: { readonly isFirst: boolean }) => api.fetch(asked, { isFirst });
+  addEventStreams(app, { streams, ask });
+  const chat: ChatRoutes = {
+    ...{ streams, ask },
+    runOf: async ({ headers }, { agent, key: idempotencyKey }) => {
+      const { tenant } = await identify(credentialsIn(headers));
+      return runId(world.hash, { tenant, agent, idempotencyKey });
+    },
+  };
+  addUiRoutes(app, chat);
+  addAgUiRoute(app, chat);
+  const calls = {
+    ask: (request: Request) => api.fetch(request, {}),
+    identify: async ({ headers }: Request) => identify(credentialsIn(headers)),
+  };
+  addMcp(app, { streams, calls });
   app.all("*", (c) => api.fetch(c.req.raw, {}));
   return { fetch: (request) => app.fetch(request), streams };
 }
-
-const tooManyStreams = (): problems.ApiProblem =>
-  new problems.ApiProblem({
-    status: 503,
-    code: "TooManyStreams",
-    detail: `${STREAMS_MAX} readers follow events already: close one, or ask for events with \`wait\``,
-    headers: { "retry-after": "5" },
-  });

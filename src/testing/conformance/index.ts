@@ -27,5 +27,7 @@ export const runTableCases: readonly Case<RunTableWorld>[] = [
   ...[...levelCases, ...childCases],
 ];
 export { chainCases, type ChainWorld } from "./chain.ts";
+export { deltaCases, type DeltasWorld } from "./deltas.ts";
+export { recordCases, type RecordsWorld } from "./records.ts";
 export { objectStoreCases, type ObjectStoreWorld } from "./object-store.ts";
 export type { Case, RunTableWorld };

@@ -34,7 +34,13 @@ export const redriveCases: readonly Case<RunTableWorld>[] = [
         {
           ...mine.row,
           ...{ status: "running", statusSince: NOW + 5, epoch: mine.row.epoch + 1, chain: mine.row.chain + 1 },
-          ...{ chainClaims: 0, endNotified: false, expiresAtSec: null, deadline: NOW + 9 * HOUR_MS },
+          ...{
+            chainClaims: 0,
+            claimedAt: NOW + 5,
+            endNotified: false,
+            expiresAtSec: null,
+            deadline: NOW + 9 * HOUR_MS,
+          },
         },
         "the redriven row",
       );

@@ -5,12 +5,11 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
 import type * as z from "zod";
-import { EFFECTS } from "../../core/calls/effects.ts";
 import type { Json } from "../../core/json.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { wrongEffects } from "./expect-effects-once.ts";
 import type { KillPoint } from "./kill-points.ts";
-import { type AgentRun, type RunAgentOptions, runAgent } from "./run-agent.ts";
+import { type AgentRun, type RunAgentOptions, actingTools, runAgent } from "./run-agent.ts";
 
 type OneRun<Task extends z.ZodType> = Omit<RunAgentOptions<Task>, "killAt">;
 
@@ -51,7 +50,7 @@ export interface FaultPointsKilled {
  * at which this does not hold; `killAt` repeats one.
  *
  * Only the services of `tools` and `services` can show a second effect. So an agent whose tools act outside needs one of
- * them.
+ * them, and each succeeded call must have an effect there.
  *
  * @example
  *   await everyFaultPoint(clerk, { input: { to: "Ada" }, tools: { send: post } });
@@ -76,11 +75,11 @@ export async function everyFaultPoint<Task extends z.ZodType>(
 }
 
 function requireServices(agent: Pick<Agent, "name" | "tools">, { tools = {}, services = [] }: OneRun<z.ZodType>): void {
-  const acting = Object.entries(agent.tools).filter(([, { effect, child }]) => EFFECTS[effect].actsOutside && !child);
-  const unseen = services.length > 0 ? [] : acting.filter(([name]) => !Object.hasOwn(tools, name));
+  const unseen = services.length > 0 ? [] : actingTools(agent).filter((name) => !Object.hasOwn(tools, name));
   if (unseen.length === 0) return;
-  const names = unseen.map(([name]) => name).join(", ");
-  throw new Error(`the effects of ${names} would not be seen: pass tools: { ${unseen[0]?.[0]}: fakeService(...) }`);
+  throw new Error(
+    `the effects of ${unseen.join(", ")} would not be seen: pass tools: { ${unseen[0]}: fakeService(...) }`,
+  );
 }
 
 function differences(expected: AgentRun, run: AgentRun, normalise: (result: Json) => unknown): readonly string[] {
@@ -89,6 +88,8 @@ function differences(expected: AgentRun, run: AgentRun, normalise: (result: Json
   if (ended(run) !== ended(expected)) wrong.push(`it ended as ${ended(run)} instead of ${ended(expected)}`);
   const [one, other] = [normalise(run.result), normalise(expected.result)];
   if (!isDeepStrictEqual(one, other)) wrong.push(`its result is ${inWords(one)} instead of ${inWords(other)}`);
+  const [made, expectedFiles] = [digestsOf(run), digestsOf(expected)];
+  if (made !== expectedFiles) wrong.push(`its files are ${made} instead of ${expectedFiles}`);
   const [seen, due] = [subjectsOf(run), subjectsOf(expected)];
   const missing = [...due].filter((subject) => !seen.has(subject));
   const others = [...seen].filter((subject) => !due.has(subject));
@@ -96,6 +97,9 @@ function differences(expected: AgentRun, run: AgentRun, normalise: (result: Json
   if (others.length > 0) wrong.push(`other effects: ${others.join(", ")}`);
   return wrong;
 }
+
+const digestsOf = ({ files }: AgentRun): string =>
+  files.map(({ name, file }) => `${name} ${file}`).join(", ") || "none";
 
 /** Which effects remain. How often each happened is the concern of `wrongEffects`. */
 const subjectsOf = ({ effects }: AgentRun): ReadonlySet<string> =>

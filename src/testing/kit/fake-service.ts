@@ -78,6 +78,8 @@ export function fakeService<Input, Result>(options: FakeServiceOptions<Input, Re
     requests,
     effects,
     call: async ({ input, key }) => {
+      if (typeof key !== "string" || key === "")
+        throw new TypeError(`${name} got no key: call it with { input, key }, with the key that the tool was given`);
       requests.push({ input, key });
       const befalls = fault({ input, key, nth: requests.length });
       if (befalls === "fails") throw new Error(`${name} failed`);

@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { type Archive, type LedgerEntry, readArchive } from "../../codec/archive.ts";
 import { Unreadable, canonical } from "../../codec/canonical.ts";
 import { asJson } from "../../codec/value.ts";
+import { proposedCalls } from "../../core/calls/proposed-calls.ts";
 import type { Event } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { jsonIn, recordedModel } from "../../sdk/recorded.ts";
@@ -41,7 +42,7 @@ export function expectPinned({ status, result, calls }: AgentRun, pinned: Pinned
  * The run in `exported`, the bytes of a file from `cairn export`.
  *
  * @throws Unreadable if the file is no complete export, or if the run cannot be repeated: it has not completed or
- * failed, dispatched child runs, or had a call that a human edited or whose outcome stayed unknown
+ * failed, is a fork with a part of its run's transcript, dispatched child runs, or had a call that a human edited or whose outcome stayed unknown
  */
 export function recordedRun(exported: Uint8Array): RecordedRun {
   const archive = readArchive(exported);
@@ -72,7 +73,10 @@ export function recordedRun(exported: Uint8Array): RecordedRun {
 
 const SETTLED: ReadonlySet<string> = new Set(["succeeded", "failed", "reconciled", "compensated"]);
 
-function whyNotRepeatable({ run, calls }: Archive, events: readonly Event[]): string | null {
+function whyNotRepeatable({ run, calls, begun }: Archive, events: readonly Event[]): string | null {
+  const { forked, messages = [] } = begun?.state ?? {};
+  if (forked !== undefined && messages.length > 1)
+    return `it is a fork of ${forked.run}, and its transcript begins there`;
   if (run.status !== "completed" && run.status !== "failed") return `it is ${run.status}`;
   const open = calls.find(({ status }) => !SETTLED.has(status));
   if (open !== undefined) return `call ${open.call} of ${open.tool} is ${open.status}`;
@@ -139,15 +143,12 @@ function callsIn(
   archive: Archive,
   { events, results }: { readonly events: readonly Event[]; readonly results: ReadonlyMap<string, Json> },
 ): readonly RecordedCall[] {
-  const args = events
-    .filter((event) => event.kind === "ModelCallCompleted")
-    .flatMap(({ parts }) => parts.filter((part) => part.kind === "call"))
-    .map((part) => canonical(jsonIn(archive, part.args)));
+  const args = new Map(proposedCalls(events).map((part) => [part.call, canonical(jsonIn(archive, part.args))]));
   return archive.calls.flatMap(({ call, tool, attempts, undoes }): RecordedCall[] => {
     if (attempts === 0 || undoes !== undefined) return [];
     const result = results.get(call);
     const outcome = result === undefined ? ({ kind: "failed" } as const) : ({ kind: "succeeded", result } as const);
-    return [{ tool, args: args[Number(call.slice(1)) - 1] ?? "", outcome }];
+    return [{ tool, args: args.get(call) ?? "", outcome }];
   });
 }
 

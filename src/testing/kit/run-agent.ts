@@ -2,23 +2,26 @@
  * Runs an agent in memory from start to end, with the real engine and protocol. Processes die where the test says; the
  * next one goes on from the last checkpoint, as in production.
  */
-import assert from "node:assert/strict";
 import type * as z from "zod";
 import { seededRandom, virtualClock } from "../../adapters/memory/clock.ts";
 import { memorySecrets } from "../../adapters/memory/secrets.ts";
 import { type MemoryWorld, memoryWorld } from "../../adapters/memory/world.ts";
 import type { LedgerEntry } from "../../codec/archive.ts";
+import type { GivenFile } from "../../codec/file.ts";
 import { asJson, sentenceOf } from "../../codec/value.ts";
 import type { LoadedAgent } from "../../engine/context/runner.ts";
-import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import type { Status } from "../../core/phases.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
+import type { ShownFile } from "../../operations/file-views.ts";
+import { checkedFiles } from "../../operations/files.ts";
 import { startRun } from "../../operations/start.ts";
 import { type OpenGate, type TimelineEntry, type UnknownCall, ledger, show, timeline } from "../../operations/views.ts";
 import type { OpenWait } from "../../operations/wait-views.ts";
 import type { Agent, ModelChoice, Tool } from "../../ports/agent.ts";
+import { readFile } from "../../history/files.ts";
 import { limitsFor } from "../../protocol/limits.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import { modelsOf } from "../../providers/model.ts";
@@ -27,15 +30,21 @@ import type { FakeService, ServiceEffect } from "./fake-service.ts";
 import { type KillPoint, PassedPoints, checkedKillPoint } from "./kill-points.ts";
 import { type Decided, type Operator, type Truth, answer } from "./operator.ts";
 import { TestProcess } from "./test-process.ts";
+import { noInput, noTruth } from "./unanswered.ts";
 
 export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
   /** The input of the run. */
   readonly input: z.input<Task>;
+  /** The files of the task. */
+  readonly files?: readonly GivenFile[];
   /** Replaces the model of the agent, for example by a scripted or a recorded one. */
   readonly model?: ModelChoice;
   /** Replaces what these tools do: their `run`, `probe` and `undo` call the service instead. */
   readonly tools?: Readonly<Record<string, FakeService>>;
-  /** Services that the agent's own tools call. They are reset first, and their effects are part of the result. */
+  /**
+   * Services that the agent's own tools call. They are reset first, and their effects are part of the result. If there
+   * is one, each call of a tool that acts outside must leave an effect under its key in one of them.
+   */
   readonly services?: readonly FakeService[];
   /** The agents of its child runs. */
   readonly agents?: readonly Agent[];
@@ -60,6 +69,8 @@ export interface AgentRun {
   readonly agent: string;
   readonly status: Status;
   readonly result: Json;
+  /** The files of the run with their bytes: of its task, and those that calls and the model made. */
+  readonly files: readonly (ShownFile & { readonly content: Uint8Array })[];
   readonly failure: { readonly code: string; readonly message: string } | null;
   /** The ledger: one entry per call that a model proposed. */
   readonly calls: readonly LedgerEntry[];
@@ -69,6 +80,8 @@ export interface AgentRun {
   readonly effects: readonly ServiceEffect[];
   /** The tools that `tools` replaced, with the name of their service; only those that act outside. */
   readonly replaced: Readonly<Record<string, string>>;
+  /** The agent's own tools that act outside, and the names of `services`, of which one must show each effect. */
+  readonly watched: { readonly tools: readonly string[]; readonly services: readonly string[] };
   /** The kill points that the run passed, in order. */
   readonly points: readonly KillPoint[];
   /** The moments at which its process died. */
@@ -149,8 +162,10 @@ class Course {
   async #start(): Promise<Row> {
     const input = asJson(this.#options.input);
     if (!input.ok) throw new Error(`the input of agent ${this.#agent.name} is not JSON: ${input.why}`);
-    const of = { agent: this.#agent, input: input.json, tenant: DEFAULT_TENANT, idempotencyKey: "test" };
-    const started = await startRun(this.#world, of);
+    const files = checkedFiles(this.#options.files ?? []);
+    if (!files.ok) throw new Error(`the files of the task are not accepted: ${files.why}`);
+    const of = { agent: this.#agent, input: input.json, files: files.contents };
+    const started = await startRun(this.#world, { ...of, tenant: DEFAULT_TENANT, idempotencyKey: "test" });
     if (started.kind === "started") return started.row;
     const why = started.kind === "invalid" ? started.why : started.kind;
     throw new Error(`agent ${this.#agent.name} was not started: ${why}`);
@@ -223,19 +238,25 @@ class Course {
   }
 
   async #outcome(run: string): Promise<AgentRun> {
-    const shown = await show(this.#world, run);
-    if (shown === null) throw new Error(`run ${run} is gone`);
+    const [shown, row] = [await show(this.#world, run), await this.#world.table.read(run, this.#clock.now())];
+    if (shown === null || row === null) throw new Error(`run ${run} is gone`);
+    const files = shown.files.map(async (each) => ({
+      ...each,
+      content: await readFile(this.#world.objects, row, each.file),
+    }));
     const { agent, status, result, failure, spent } = shown;
-    const { tools = {} } = this.#options;
-    const acting = Object.entries(tools).filter(
-      ([name]) => EFFECTS[this.#agent.tools[name]?.effect ?? STRICTEST].actsOutside,
-    );
+    const { tools = {}, services = [] } = this.#options;
+    const acting = actingTools(this.#agent);
+    const own = acting.filter((name) => !Object.hasOwn(tools, name));
     return {
-      ...{ run, agent, status, result, failure, spent },
+      ...{ run, agent, status, result, failure, spent, files: await Promise.all(files) },
       calls: (await ledger(this.#world, run)) ?? [],
       timeline: (await timeline(this.#world, { run, after: 0 })) ?? [],
       effects: this.#services.flatMap(({ effects }) => [...effects]),
-      replaced: Object.fromEntries(acting.map(([tool, { name }]) => [tool, name])),
+      replaced: Object.fromEntries(
+        Object.entries(tools).flatMap(([tool, { name }]) => (acting.includes(tool) ? [[tool, name]] : [])),
+      ),
+      watched: { tools: own, services: services.map(({ name }) => name) },
       points: this.#points.passed,
       ...{ killed: this.#killed, decided: this.#decided },
     };
@@ -245,20 +266,9 @@ class Course {
 const needsOperator = ({ status, wakeCount, wakeCountSeen, owner }: Row): boolean =>
   (status === "blocked" || status === "waiting") && wakeCount === wakeCountSeen && owner === null;
 
-function noTruth({ call, tool, key }: UnknownCall): assert.AssertionError {
-  const message =
-    `the outcome of call ${call} of ${tool} is unknown, and the run waits for an operator: ` +
-    `pass the service that it calls, or reconcile: (call) => ({ kind: "happened", result }). Its key is ${key}`;
-  return new assert.AssertionError({ message });
-}
-
-function noInput({ call, tool, for: what, event }: OpenWait): assert.AssertionError {
-  const waits = what === "answer" ? "for a human's answer" : `for event ${event ?? ""}`;
-  const message =
-    `call ${call} of ${tool} waits ${waits} without a limit: ` +
-    `pass answer: ({ tool, args }) => (tool === "${tool}" ? VALUE : undefined)`;
-  return new assert.AssertionError({ message });
-}
+/** The tools whose calls change something outside. The effects of a child run are its own. */
+export const actingTools = ({ tools }: Pick<Agent, "tools">): readonly string[] =>
+  Object.entries(tools).flatMap(([name, { effect, child }]) => (EFFECTS[effect].actsOutside && !child ? [name] : []));
 
 function replacedTools(agent: Agent, services: Readonly<Record<string, FakeService>>): Agent["tools"] {
   const replaced = Object.entries(services).map(([name, service]): [string, Tool] => {

@@ -104,7 +104,10 @@ export class TestProcess {
   /** A call of a dead process does nothing and never returns. */
   #mortal(world: World): World {
     const ports = Object.fromEntries(
-      (["table", "inbox", "leases", "objects", "chain"] as const).map((name) => [name, this.#mortalPort(world[name])]),
+      (["table", "inbox", "leases", "records", "objects", "chain"] as const).map((name) => [
+        name,
+        this.#mortalPort(world[name]),
+      ]),
     );
     const clock: World["clock"] = {
       now: () => world.clock.now(),

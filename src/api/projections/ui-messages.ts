@@ -1,0 +1,246 @@
+/**
+ * The events of a run as the AI SDK's UI message stream, so that `useChat` shows a run (ADR 0094). A pure fold of the
+ * log: the same events give the same chunks at the same indices, for each reader and each reconnect.
+ *
+ * A *segment* is what one request of the page streams: from a message, a start or a decision to the point where the run
+ * waits for a human or has ended. The segments of one answer form a *turn*, one message of the assistant.
+ */
+import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
+import { type ProposedCall, countAfter, proposedBy } from "../../core/calls/proposed-calls.ts";
+import type { Event } from "../../core/event.ts";
+import type { Json } from "../../core/json.ts";
+import { BUDGET } from "../../core/policy/extension.ts";
+import type { TimelineEntry } from "../../operations/views.ts";
+import { type UiChunk, replyChunks, shownJson, shownText } from "./ui-chunks.ts";
+
+export interface Segment {
+  /** From 1. The segments of one turn continue one message. */
+  readonly turn: number;
+  /** What began it: `task`, the ID of a message, a gate, or an answer. More of them may come while it is open. */
+  readonly entries: string[];
+  readonly chunks: UiChunk[];
+  /** Its last chunk is `finish`. */
+  isDone: boolean;
+}
+
+/** A call that is open, and whether it waits for a human. */
+interface OpenCall extends Pick<ProposedCall, "tool"> {
+  readonly waits: boolean;
+}
+
+/** What is known of a run after some of its events. */
+export interface UiFold {
+  readonly run: string;
+  readonly segments: Segment[];
+  readonly open: Map<string, OpenCall>;
+  calls: number;
+  /** A gate asks for more budget. */
+  asksBudget: boolean;
+  hasStep: boolean;
+  ended: Extract<Event, { kind: "RunEnded" }> | null;
+}
+
+/** The fold of a run without events. */
+export const uiFold = (run: string): UiFold => ({
+  ...{ run, segments: [], open: new Map(), calls: 0, asksBudget: false, hasStep: false, ended: null },
+});
+
+/** Adds the next events. They have to be whole commits. */
+export function addEntries(fold: UiFold, entries: readonly TimelineEntry[]): void {
+  for (const [index, entry] of entries.entries()) {
+    apply(fold, entry);
+    // Decisions of one commit belong together, so a segment ends with a commit.
+    if (entries[index + 1]?.version !== entry.version) finishIfIdle(fold);
+  }
+}
+
+function apply(fold: UiFold, entry: TimelineEntry): void {
+  if (entry.kind === "RunStarted") begin(fold, { entry: "task", isTurn: true });
+  reply(fold, entry);
+  settle(fold, entry);
+  switch (entry.kind) {
+    case "MessageAbsorbed":
+      if (entry.stage === "taken" && "text" in entry.body) tookMessage(fold, entry.message);
+      return;
+    case "ApprovalRequested":
+      return askApproval(fold, entry);
+    case "HumanApprovalReceived":
+      return tookDecision(fold, entry);
+    case "WaitBegun":
+      return waits(fold, entry.call, entry.wait.for === "answer" || isNextMessage(fold, entry.call));
+    case "ToolOutcomeUnknown":
+      return waits(fold, entry.call, (entry.otherwise ?? "ask") === "ask");
+    case "RunRedriven":
+      fold.ended = null;
+      begin(fold, { entry: "redrive", isTurn: false });
+      return;
+    case "RunEnded":
+      fold.ended = entry;
+      begin(fold, { entry: "end", isTurn: false });
+      return;
+    default:
+      return;
+  }
+}
+
+const isNextMessage = ({ open }: UiFold, call: string): boolean => open.get(call)?.tool === NEXT_MESSAGE;
+
+function waits({ open }: UiFold, call: string, isHuman: boolean): void {
+  const found = open.get(call);
+  if (found !== undefined) open.set(call, { ...found, waits: isHuman });
+}
+
+/** Begins a segment, unless one is open: that one goes on. */
+function begin({ segments }: UiFold, { entry, isTurn }: { readonly entry: string; readonly isTurn: boolean }): Segment {
+  const last = segments.at(-1);
+  if (last?.isDone === false) {
+    last.entries.push(entry);
+    return last;
+  }
+  const turn = (last?.turn ?? 0) + (isTurn || last === undefined ? 1 : 0);
+  const begun: Segment = {
+    turn,
+    entries: [entry],
+    chunks: [{ type: "start", messageId: `turn-${turn}` }],
+    isDone: false,
+  };
+  segments.push(begun);
+  return begun;
+}
+
+/** Adds chunks. What happens after a segment has ended (a human answered elsewhere) begins the next one of its turn. */
+const add = (fold: UiFold, ...chunks: readonly UiChunk[]): void =>
+  void begin(fold, { entry: "", isTurn: false }).chunks.push(...chunks);
+
+function tookMessage(fold: UiFold, id: string): void {
+  begin(fold, { entry: id.replace(/^user#/, ""), isTurn: true });
+}
+
+function reply(fold: UiFold, entry: TimelineEntry): void {
+  const calls = proposedBy(entry, fold.calls);
+  fold.calls = countAfter(entry, fold.calls);
+  for (const { call, tool } of calls) fold.open.set(call, { tool, waits: false });
+  if (entry.kind !== "ModelCallCompleted" || entry.finish === "idle") return;
+  if (fold.hasStep) add(fold, { type: "finish-step" });
+  fold.hasStep = true;
+  add(fold, ...replyChunks(entry, { run: fold.run, version: entry.version, calls }));
+}
+
+function askApproval(fold: UiFold, { gate, call, reason }: Extract<Event, { kind: "ApprovalRequested" }>): void {
+  fold.asksBudget ||= call === BUDGET;
+  if (!fold.open.has(call)) return;
+  waits(fold, call, true);
+  add(fold, { type: "tool-approval-request", approvalId: gate, toolCallId: call, reason });
+}
+
+function tookDecision(fold: UiFold, entry: Extract<Event, { kind: "HumanApprovalReceived" }>): void {
+  const { gate, call, decision } = entry;
+  begin(fold, { entry: gate, isTurn: false });
+  if (call === BUDGET) fold.asksBudget = false;
+  if (!fold.open.has(call)) return;
+  const approved = decision.as !== "deny";
+  const reason = decision.note === null ? {} : { reason: decision.note };
+  add(fold, { type: "tool-approval-response", approvalId: gate, approved, ...reason });
+  waits(fold, call, false);
+  if (approved) return;
+  add(fold, { type: "tool-output-denied", toolCallId: call });
+  fold.open.delete(call);
+}
+
+/** The entry that a human's answer to this call makes. No message has an ID like it. */
+export const answerEntry = (call: string): string => `answer:${call}`;
+
+/** The calls that the event settles, each with its result. */
+function settle(fold: UiFold, entry: TimelineEntry): void {
+  const result = resultIn(entry);
+  if (result === null) return;
+  const { call, ...shown } = result;
+  const known = fold.open.get(call);
+  fold.open.delete(call);
+  if (known === undefined || known.tool === NEXT_MESSAGE) return;
+  if (known.waits) begin(fold, { entry: answerEntry(call), isTurn: false });
+  add(fold, { toolCallId: call, ...shown });
+}
+
+function resultIn(
+  entry: TimelineEntry,
+): { readonly type: string; readonly call: string; readonly [name: string]: Json } | null {
+  const failed = (call: string, errorText: string) => ({ type: "tool-output-error", call, errorText });
+  switch (entry.kind) {
+    case "ToolResultRecorded": {
+      const { call, outcome, value } = entry;
+      return outcome === "succeeded"
+        ? { type: "tool-output-available", call, output: shownJson(value) }
+        : failed(call, shownText(value));
+    }
+    case "ToolResultReconciled": {
+      const { call, answer } = entry;
+      if (answer.as === "retry") return null;
+      if (answer.as !== "succeeded") return failed(call, answer.note ?? "an operator says that it failed");
+      return { type: "tool-output-available", call, output: answer.value === null ? null : shownJson(answer.value) };
+    }
+    case "ToolOutcomeUnknown":
+      return entry.askFrom === null ? failed(entry.call, `its outcome is unknown: ${entry.why}`) : null;
+    case "RecoveryDecided":
+      return entry.action.kind === "tell" ? failed(entry.action.call, `its outcome is unknown: ${entry.why}`) : null;
+    default:
+      return null;
+  }
+}
+
+/** Ends the segment if nothing goes on without a human. */
+function finishIfIdle(fold: UiFold): void {
+  const { segments, open, ended, asksBudget } = fold;
+  const segment = segments.at(-1);
+  if (segment === undefined || segment.isDone) return;
+  const isWaiting = (open.size > 0 || asksBudget) && [...open.values()].every(({ waits: isHuman }) => isHuman);
+  if (ended === null && !isWaiting) return;
+  const step: readonly UiChunk[] = fold.hasStep ? [{ type: "finish-step" }] : [];
+  fold.hasStep = false;
+  segment.chunks.push(...step, ...endOf(ended), finish(fold));
+  segment.isDone = true;
+}
+
+function endOf(ended: UiFold["ended"]): readonly UiChunk[] {
+  if (ended?.status === "failed")
+    return [{ type: "error", errorText: `${ended.failure.code}: ${ended.failure.message}` }];
+  return ended?.status === "cancelled" ? [{ type: "abort", reason: "the run was cancelled" }] : [];
+}
+
+function finish({ run, ended, open, asksBudget }: UiFold): UiChunk {
+  const isConversation = [...open.values()].some(({ tool }) => tool === NEXT_MESSAGE);
+  const status = ended?.status ?? (isConversation ? "open" : asksBudget ? "budget" : "waiting");
+  const finishReason = ended?.status === "failed" ? "error" : ended === null && !isConversation ? "tool-calls" : "stop";
+  return { type: "finish", finishReason, messageMetadata: { run, status } };
+}
+
+/** What a request follows: the segment that this entry is in, or the whole last turn. Null: it is not in the log yet. */
+export function streamOf(segments: readonly Segment[], entry: string | null): Segment | null {
+  if (entry !== null) return segments.find(({ entries }) => entries.includes(entry)) ?? null;
+  const last = segments.at(-1);
+  if (last === undefined) return null;
+  const own = segments.filter(({ turn }) => turn === last.turn);
+  const chunks = own.flatMap((segment, index) => {
+    const from = index === 0 ? 0 : 1;
+    return index === own.length - 1 ? segment.chunks.slice(from) : segment.chunks.slice(from, -1);
+  });
+  return { ...last, chunks };
+}
+
+/**
+ * The same for a reader who follows live. A run begins with its first commit, which has its first reply too, so what its
+ * model says before belongs to the segment that this commit will begin.
+ */
+export function liveStreamOf(segments: readonly Segment[], entry: string | null): Segment | null {
+  if (segments.length > 0 || (entry !== null && entry !== "task")) return streamOf(segments, entry);
+  return { turn: 1, entries: ["task"], chunks: [{ type: "start", messageId: "turn-1" }], isDone: false };
+}
+
+/** Forgets the chunks that this reader never gets, so that a long conversation takes no memory. */
+export function dropChunks({ segments }: UiFold, entry: string | null): void {
+  const last = segments.at(-1)?.turn;
+  for (const { turn, entries, chunks, isDone } of segments) {
+    const isWanted = entry === null ? turn === last : entries.includes(entry);
+    if (isDone && !isWanted) chunks.length = 0;
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * The ledger as operators see it: a failed call shows the message of its tool as evidence. The stored ledger has no
+ * messages, because exports are checked against the fold of their events, also those of older versions.
+ */
+import type { LedgerEntry } from "../codec/archive.ts";
+import { bounded } from "../codec/value.ts";
+import type { Event } from "../core/event.ts";
+import type { World } from "../ports/world.ts";
+import { ledgerOf } from "../history/call-ledger.ts";
+import { timeline } from "./views.ts";
+
+/** Null if there is no such run. */
+export async function shownLedger(world: World, run: string): Promise<readonly LedgerEntry[] | null> {
+  const events = await timeline(world, { run, after: 0 });
+  return events === null ? null : withMessages(ledgerOf(events), events);
+}
+
+const MESSAGE_CHARACTERS_MAX = 300;
+
+function withMessages(calls: readonly LedgerEntry[], events: readonly Event[]): readonly LedgerEntry[] {
+  const said = new Map<string, string>();
+  for (const event of events) {
+    if (event.kind !== "ToolResultRecorded" || event.outcome !== "failed" || event.value.kind !== "inline") continue;
+    const { json } = event.value;
+    if (typeof json === "string" && !event.evidence.includes(json)) said.set(event.call, json);
+  }
+  return calls.map((entry) => {
+    const message = entry.status === "failed" ? said.get(entry.call) : undefined;
+    if (message === undefined) return entry;
+    return { ...entry, evidence: `${entry.evidence}: ${bounded(message, MESSAGE_CHARACTERS_MAX)}` };
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * The route for clients of AG-UI 1.0, such as `HttpAgent`: one run of the protocol, as server-sent events. It does what
+ * the API's own routes do, by asking them. A request that is repeated has one effect, and gets the same events again.
+ */
+import type { Context, Hono } from "hono";
+import { boundedBody } from "../api/body.ts";
+import { addCommits, agUiFold } from "../api/projections/ag-ui-fold.ts";
+import { type AgUiEvent, AgUiReader } from "../api/projections/ag-ui-reader.ts";
+import { dropChunks, liveStreamOf } from "../api/projections/ui-messages.ts";
+import { agUiSaidIn } from "./ag-ui-said.ts";
+import { type ChatRoutes, attached, chatRun, decide, pagesOf, requireJson, say } from "./chat-run.ts";
+import { tooManyStreams } from "./event-route.ts";
+import { followRun } from "./follow-run.ts";
+
+export function addAgUiRoute(app: Pick<Hono, "post">, routes: ChatRoutes): void {
+  app.post("/ag-ui/:agent", boundedBody, (c) => agUiRun(c, routes, c.req.param("agent")));
+}
+
+async function agUiRun(c: Context, routes: ChatRoutes, agent: string): Promise<Response> {
+  requireJson(c);
+  const said = agUiSaidIn(await c.req.json().catch(() => null));
+  const { threadId, runId, messages, message, decisions } = said;
+  const name = { agent, chat: threadId };
+  const run = await chatRun(c, routes, name);
+  if (routes.streams.isFull) throw tooManyStreams(routes.streams);
+  const refused = await attached(c, routes, run);
+  if (refused !== null) return refused;
+  const entry =
+    message === null ? await decide(c, routes, { run, decisions }) : await say(c, routes, { ...name, run, message });
+  if (typeof entry !== "string") return entry;
+  const fold = agUiFold(run);
+  const reader = new AgUiReader(fold, { threadId, runId, messages });
+  return followRun({
+    ...{ pageOf: pagesOf(c, routes, { run, isCounted: false }), streams: routes.streams, headers: {} },
+    opening: textOf([{ type: "RUN_STARTED", threadId, runId, protocolVersion: "1.0" }]),
+    broken: textOf([BROKEN]),
+    next: (page) => {
+      addCommits(fold, page.entries);
+      dropChunks(fold.ui, entry);
+      const segment = liveStreamOf(fold.ui.segments, entry);
+      if (segment === null) {
+        const isOver = !page.more && !page.inProgress;
+        return { text: isOver ? textOf([ABSENT]) : "", isOver };
+      }
+      if (page.more) return { text: "", isOver: false };
+      return { text: textOf(reader.next(segment, page.live)), isOver: segment.isDone };
+    },
+  });
+}
+
+const textOf = (events: readonly AgUiEvent[]): string =>
+  events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("");
+
+const BROKEN: AgUiEvent = {
+  type: "RUN_ERROR",
+  code: "StreamBroken",
+  message: "The server stopped to follow the run, which goes on: send the same request again.",
+};
+
+const ABSENT: AgUiEvent = {
+  type: "RUN_ERROR",
+  code: "RunEnded",
+  message: "The run has ended, and what this stream follows is not in its log.",
+};

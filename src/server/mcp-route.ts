@@ -1,0 +1,40 @@
+/** The route `/mcp` of each server that has an API. The SDK of MCP is loaded with the first request. */
+import type { Hono } from "hono";
+import * as problems from "../api/problem.ts";
+import { CairnError } from "../client/errors.ts";
+import type { McpOverHttp } from "../mcp/http.ts";
+import { loadMcp } from "../mcp/load.ts";
+import { tooManyStreams } from "./event-route.ts";
+import { type OpenStreams, heldOpen } from "./event-stream.ts";
+import { type ApiCalls, endpointFor, requireOwnOrigin } from "./protocol-calls.ts";
+
+/** Adds the route. Calls that last are ended with the streams of the server; their runs go on. */
+export function addMcp(app: Pick<Hono, "all">, of: { readonly calls: ApiCalls; readonly streams: OpenStreams }): void {
+  const { calls, streams } = of;
+  let loading: Promise<McpOverHttp> | null = null;
+  const load = async (): Promise<McpOverHttp> => {
+    const { mcpOverHttp, VERSION } = await loadMcp(async () => ({
+      ...(await import("../mcp/http.ts")),
+      ...(await import("../mcp/version.ts")),
+    }));
+    return mcpOverHttp({ endpointOf: (request) => endpointFor(calls, request), version: VERSION });
+  };
+  app.all("/mcp", async (c) => {
+    const request = c.req.raw;
+    requireOwnOrigin(request);
+    await calls.identify(request);
+    if (streams.isFull) throw tooManyStreams(streams);
+    const { fetch } = await (loading ??= load()).catch((error: unknown) => {
+      loading = null;
+      throw error instanceof CairnError ? notInstalled(error) : error;
+    });
+    return heldOpen(streams, request, fetch);
+  });
+}
+
+const notInstalled = ({ message }: CairnError): problems.ApiProblem =>
+  new problems.ApiProblem({
+    status: 501,
+    code: "PackageMissing",
+    detail: `this server does not speak MCP: ${message}`,
+  });

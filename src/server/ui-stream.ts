@@ -1,0 +1,55 @@
+/**
+ * Streams a run to the AI SDK's `useChat` as server-sent events, one UI message chunk each. A reader that reconnects says
+ * how many chunks it has, and gets the next one (ADR 0094).
+ */
+import { UiReader } from "../api/projections/ui-live.ts";
+import type { UiChunk } from "../api/projections/ui-chunks.ts";
+import { addEntries, dropChunks, liveStreamOf, uiFold } from "../api/projections/ui-messages.ts";
+import type { EventPage } from "../operations/event-page.ts";
+import type { OpenStreams, PageOf } from "./event-stream.ts";
+import { followRun } from "./follow-run.ts";
+
+export interface UiStreamOptions {
+  readonly pageOf: PageOf;
+  readonly run: string;
+  /** What the reader follows: the segment with this entry; null: the last turn. */
+  readonly entry: string | null;
+  readonly startIndex: number;
+  readonly streams: OpenStreams;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Answers with the stream, or with the API's response if there is no such run. */
+export function streamUi(options: UiStreamOptions): Promise<Response> {
+  const { pageOf, run, entry, streams, headers } = options;
+  const fold = uiFold(run);
+  const reader = new UiReader(options.startIndex);
+  function chunksFor(page: EventPage): { readonly chunks: readonly UiChunk[]; readonly isOver: boolean } {
+    addEntries(fold, page.entries);
+    dropChunks(fold, entry);
+    const segment = liveStreamOf(fold.segments, entry);
+    if (segment === null && !page.more && !page.inProgress) {
+      return { chunks: options.startIndex === 0 ? [{ type: "start" }, ...ABSENT] : ABSENT, isOver: true };
+    }
+    if (page.more || segment === null) return { chunks: [], isOver: false };
+    const chunks = reader.committed(segment);
+    if (segment.isDone) return { chunks, isOver: true };
+    const live = page.live ?? { reset: null, deltas: [] };
+    const base = segment.chunks.length;
+    return { chunks: [...chunks, ...reader.live(live, { base, hasStep: fold.hasStep })], isOver: false };
+  }
+  return followRun({
+    ...{ pageOf, streams, opening: ": connected\n\n", broken: "" },
+    headers: { "x-vercel-ai-ui-message-stream": "v1", ...headers },
+    next: (page) => {
+      const { chunks, isOver } = chunksFor(page);
+      return { text: chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join(""), isOver };
+    },
+  });
+}
+
+/** What ends the stream of an entry that the log of an ended run lacks, such as a decision that came too late. */
+const ABSENT: readonly UiChunk[] = [
+  { type: "error", errorText: "The run has ended, and what this stream follows is not in its log." },
+  { type: "finish", finishReason: "error" },
+];
