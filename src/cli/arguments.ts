@@ -20,3 +20,6 @@ export const wholeNumber =
 /** Help text of the option `--beat-seconds`. */
 export const BEAT =
   "how long one beat may take, 0.5 to 900 (default: CAIRN_BEAT_SECONDS, then the config file, then 60)";
+
+/** Collects the values of an option that may be repeated. */
+export const each = (value: string, before: readonly string[] = []): readonly string[] => [...before, value];

@@ -18,12 +18,18 @@ import {
 import { type Opened, openSettled } from "./open.ts";
 import { CliError, EXIT } from "./errors.ts";
 import type { Settings } from "./settings.ts";
-import type { Shell } from "./shell.ts";
-import { retryAfter } from "./render/words.ts";
+import type { Surroundings } from "./shell.ts";
+import { commandLine, retryAfter } from "./render/words.ts";
+
+/** The same settings, whose suggested commands for another agent begin with that command instead of `start`. */
+export const suggesting = (settings: Settings, name: string): Settings => ({
+  ...settings,
+  command: (_, ...words) => settings.command(name, ...words),
+});
 
 /** Finds the agent that the user wants to start, by its name or by its file. */
 export async function locateTyped(
-  shell: Shell,
+  shell: Surroundings,
   { name, settings }: { readonly name: string; readonly settings: Settings },
 ): Promise<Located> {
   const configured = await readCatalogue(settings.agentFiles);
@@ -32,7 +38,11 @@ export async function locateTyped(
     const found =
       agentNamed(configured, name) ?? (await rememberedIn(shell, { settings, name })) ?? agentNamed(catalogue, name);
     if (found !== null) return found;
-    throw agentUnknown({ name, catalogue, hasConfig: settings.hasConfig, command: settings.command });
+    // The command as it was typed, with its options. A program that starts a run has typed none.
+    const at = shell.argv.indexOf(name);
+    const instead = (agent: string): string =>
+      at < 0 ? settings.command("start", agent) : commandLine(shell.argv.with(at, agent));
+    throw agentUnknown({ name, catalogue, hasConfig: settings.hasConfig, instead });
   }
   const located = await agentInFile(shell.cwd, name);
   const same = agentNamed(configured, located.agent.name);
@@ -44,7 +54,7 @@ export async function locateTyped(
 }
 
 async function rememberedIn(
-  shell: Shell,
+  shell: Surroundings,
   { settings, name }: { readonly settings: Settings; readonly name: string },
 ): Promise<Located | null> {
   if (settings.world.agents.kind !== "files" || !settings.world.isThere()) return null;
@@ -57,7 +67,7 @@ async function rememberedIn(
   }
 }
 
-function notDeployed({ argv }: Shell, { agent, file }: Located, why: string): CliError {
+function notDeployed({ argv }: Surroundings, { agent, file }: Located, why: string): CliError {
   const what = `${file} is not named by cairn.config.ts`;
   return new CliError({
     code: "NotDeployed",

@@ -6,12 +6,16 @@ import { CliError, EXIT } from "./errors.ts";
 import type { Opened } from "./open.ts";
 import type { Shell } from "./shell.ts";
 
-/** `more`: fields of the context that only this command needs. */
+/** `more`: fields of the context that only this command needs. The identity that a service knows is the actor. */
 export const contextOf = (
   shell: Shell,
-  { world }: Pick<Opened, "world">,
+  { world, operator }: Pick<Opened, "world" | "operator">,
   more: Partial<OperationContext> = {},
-): OperationContext => ({ world, by: shell.user(), tenant: DEFAULT_TENANT, agentOf: async () => null, ...more });
+): OperationContext => ({
+  ...{ world, tenant: DEFAULT_TENANT, agentOf: async () => null, origin: { from: shell.host(), token: null } },
+  ...more,
+  by: operator ?? more.by ?? shell.user(),
+});
 
 interface Words {
   readonly what: string;

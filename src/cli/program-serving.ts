@@ -1,4 +1,4 @@
-/** The commands that drive the runs of a store until they are stopped: `work`, `serve` and `dev`. */
+/** The commands that drive the runs of a store until they are stopped: `work`, `serve` and `dev`. `mcp` serves a client. */
 import { type Command, Option } from "commander";
 import { BEAT, type Into, wholeNumber } from "./arguments.ts";
 
@@ -6,12 +6,20 @@ export function addServing(program: Command, { shell, ends }: Into): void {
   driving(program, "work", "drive the runs of a store until stopped; only one process at a time may do so").action(
     async (_, command: Command) => ends((await import("./commands/work.ts")).work(shell, command.optsWithGlobals())),
   );
-  listening(program, "serve", "drive the runs of a store, and serve the HTTP API and a status page").action(
+  listening(program, "serve", "drive the runs of a store, and serve the HTTP API and the console").action(
     async (_, command: Command) => ends((await import("./commands/serve.ts")).serve(shell, command.optsWithGlobals())),
   );
   listening(program, "dev", "like serve, and take changed agent code without losing a run").action(
     async (_, command: Command) => ends((await import("./commands/dev.ts")).dev(shell, command.optsWithGlobals())),
   );
+  program
+    .command("mcp")
+    .description(
+      "serve the agents of the project, or of --api, as tools to one MCP client, over standard input and output",
+    )
+    .action(async (_, command: Command) =>
+      ends((await import("./commands/mcp.ts")).mcp(shell, command.optsWithGlobals())),
+    );
 }
 
 const driving = (program: Command, name: string, says: string): Command =>
@@ -25,7 +33,7 @@ const driving = (program: Command, name: string, says: string): Command =>
     )
     .option(
       "--beats-per-worker <n>",
-      "runs of one agent that a worker advances at the same time (default: the config file, then 16)",
+      "beats of one agent that act in a worker at the same time, besides those that wait for their model (default: the config file, then 16)",
       wholeNumber(1, 1_000),
     )
     .option("--beat-seconds <seconds>", BEAT);

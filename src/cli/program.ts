@@ -4,12 +4,14 @@ import { DEFAULT_TENANT } from "../core/ids.ts";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { HELP } from "../operations/help.ts";
 import { CliError, EXIT, errorDocument, renderError } from "./errors.ts";
-import { BEAT, type Into, wholeNumber } from "./arguments.ts";
+import { BEAT, type Into, each, wholeNumber } from "./arguments.ts";
+import { addAccess } from "./program-access.ts";
 import { addBackups } from "./program-backups.ts";
 import { addChecking } from "./program-checking.ts";
 import { addDeciding } from "./program-deciding.ts";
 import { addProjects } from "./program-projects.ts";
 import { addRecorded } from "./program-recorded.ts";
+import { addRequests } from "./program-requesting.ts";
 import { addServing } from "./program-serving.ts";
 import { type Shell, printDocument } from "./shell.ts";
 import { commandLine } from "./render/words.ts";
@@ -41,8 +43,10 @@ async function parse(shell: Shell, version: string): Promise<number> {
   addSteering(program, { shell, ends });
   addLooking(program, { shell, ends });
   addRecorded(program, { shell, ends });
+  addAccess(program, { shell, ends });
   addBackups(program, { shell, ends });
   addChecking(program, { shell, ends });
+  if (isOverHttp(shell.argv)) (await import("./remote/remote.ts")).speakHttp(program, { shell, ends });
   if (shell.argv.length === 0) {
     program.outputHelp();
     return EXIT.usage;
@@ -56,15 +60,22 @@ async function parse(shell: Shell, version: string): Promise<number> {
   return exit;
 }
 
+const API = "--api <url>";
+
+const isOverHttp = (argv: readonly string[]): boolean =>
+  argv.some((word) => word === "--api" || word.startsWith("--api="));
+
 function programOf(shell: Shell, version: string): Command {
   const program = bareProgram(shell, version);
   for (const { flags, says } of shell.worlds.flatMap(({ options }) => options)) program.option(flags, says);
   const names = shell.worlds.map(({ name }) => name);
   const [first = ""] = names;
-  return program.option(
-    "--world <name>",
-    `where runs are stored: ${names.join(" or ")} (default: CAIRN_WORLD, then the config file, then ${first})`,
-  );
+  return program
+    .option(API, "speak HTTP to the API at this URL, with the access token in CAIRN_TOKEN")
+    .option(
+      "--world <name>",
+      `where runs are stored: ${names.join(" or ")} (default: CAIRN_WORLD, then the config file, then ${first})`,
+    );
 }
 
 function bareProgram({ terminal }: Shell, version: string): Command {
@@ -99,6 +110,7 @@ function addRunning(program: Command, { shell, ends }: Into): void {
     .command("start <agent>")
     .description(HELP.start)
     .option("--input <json>", "the task: JSON, @file, or - for stdin")
+    .option("--file <path>", "a file of the task: an image, a document; may be repeated", each)
     .option("--key <key>", "idempotency key: the same key gives the same run, also for 30 days after its end")
     .option("--wait", "wait until the run has ended or needs an operator; drive the run if no other process does")
     .option("--tenant <name>", "the tenant of the run", DEFAULT_TENANT)
@@ -127,38 +139,34 @@ function addRunning(program: Command, { shell, ends }: Into): void {
 const ANSWERS =
   "succeeded: it happened; failed: it did not; retry: it did not, run it now; compensate: undo all effects of the run";
 
-interface Wish {
-  readonly upgrade?: boolean;
-  readonly compensate?: boolean;
-}
-
 function addSteering(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Steering:");
   program
     .command("send <run> <text>")
     .description(HELP.send)
+    .option("--file <path>", "a file of the message; may be repeated", each)
     .option("--key <key>", "idempotency key: the same key sends one message, however often it is sent")
     .action(async (run: string, text: string, _, command: Command) =>
       ends((await import("./commands/steer.ts")).sendWords(shell, { run, text, flags: command.optsWithGlobals() })),
     );
   addDeciding(program, { shell, ends });
-  for (const want of ["pause", "resume", "cancel"] as const) {
-    const steering = program.command(`${want} <run>`).description(HELP[want]);
-    if (want === "resume") steering.option("--upgrade", HELP.upgrade);
-    if (want === "cancel") steering.option("--compensate", "undo its effects before it ends, newest first");
-    steering.action(async (run: string, { upgrade = false, compensate = false }: Wish, command: Command) => {
-      const flags = command.optsWithGlobals();
-      if (compensate) return ends((await import("./commands/undo.ts")).cancelAndUndo(shell, { run, flags }));
-      if (upgrade) return ends((await import("./commands/upgrade.ts")).upgradeRun(shell, { run, flags }));
-      return ends((await import("./commands/steer.ts")).steerRun(shell, { run, want, flags }));
-    });
-  }
+  addRequests(program, { shell, ends });
   program
     .command("restart <run>")
     .description(HELP.restart)
     .option("--yes", "confirm the restart")
     .action(async (run: string, _, command: Command) =>
       ends((await import("./commands/undo.ts")).restartRun(shell, { run, flags: command.optsWithGlobals() })),
+    );
+  program
+    .command("fork <run>")
+    .description(HELP.fork)
+    .requiredOption("--at <version>", "the version to begin with", wholeNumber(0, Number.MAX_SAFE_INTEGER))
+    .option("--input <json>", "another task: JSON, @file, or - for stdin (default: the same task)")
+    .option("--key <key>", "idempotency key: the same key gives the same fork")
+    .option("--yes", "fork also past effects that the two runs do not share")
+    .action(async (run: string, _, command: Command) =>
+      ends((await import("./commands/fork.ts")).forkTyped(shell, { run, flags: command.optsWithGlobals() })),
     );
   program
     .command("redrive <run>")
@@ -191,6 +199,12 @@ function addSteering(program: Command, { shell, ends }: Into): void {
     );
 }
 
+const SCHEDULE_ACTIONS = `
+Actions:
+  pause AGENT   ${HELP.pauseSchedule}
+  resume AGENT  ${HELP.resumeSchedule}
+  run AGENT     ${HELP.runSchedule}`;
+
 const STATUSES = [...new Set(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)])];
 
 function addLooking(program: Command, { shell, ends }: Into): void {
@@ -212,11 +226,15 @@ function addLooking(program: Command, { shell, ends }: Into): void {
       ends((await import("./commands/agent-list.ts")).listConfigured(shell, command.optsWithGlobals())),
     );
   program
-    .command("schedules")
-    .description("list the scheduled agents: when each fires next, and the result of its last firing")
-    .action(async (_, command: Command) =>
-      ends((await import("./commands/schedules.ts")).showSchedules(shell, command.optsWithGlobals())),
-    );
+    .command("schedules [action] [agent]")
+    .description(HELP.schedules)
+    .addHelpText("after", SCHEDULE_ACTIONS)
+    .option("--key <key>", "with run: idempotency key, the same key gives the same run")
+    .action(async (action: string | undefined, agent: string | undefined, _, command: Command) => {
+      const flags = command.optsWithGlobals();
+      if (action === undefined) return ends((await import("./commands/schedules.ts")).showSchedules(shell, flags));
+      return ends((await import("./commands/steer-schedule.ts")).steerSchedule(shell, { action, agent, flags }));
+    });
   const looks = [
     ["show", HELP.show, async () => (await import("./commands/show.ts")).showRun],
     ["timeline", HELP.timeline, async () => (await import("./commands/show.ts")).showTimeline],

@@ -10,8 +10,10 @@ import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { type Config, limitsIn, loadConfig } from "../sdk/config.ts";
+import type { AccessOptions } from "../sdk/access.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
 import type { Prices } from "../sdk/prices.ts";
+import type { Webhook } from "../ports/webhooks.ts";
 import { InvariantViolated } from "../core/ensure.ts";
 import { type Limits, limitsFor } from "../protocol/limits.ts";
 import type { ConfiguredWorld, WorldProvider } from "../ports/world-provider.ts";
@@ -33,6 +35,10 @@ export interface Settings {
   /** Whether the current directory has a config. */
   readonly hasConfig: boolean;
   readonly limits: Limits;
+  /** Who may call the HTTP API, from the config. */
+  readonly access: AccessOptions;
+  /** The endpoints that hear of the runs, from the config. */
+  readonly webhooks: readonly Webhook[];
   /** Prices of models, from the config. */
   readonly prices: Prices;
   /** The rate limits of models, from the config. */
@@ -67,6 +73,8 @@ export async function settingsOf(shell: Surroundings, flags: BeatFlags, beatSeco
     exampleFiles: examples?.agents ?? [],
     hasConfig: config !== null,
     limits: limitsOf(shell, { flags, config, beatSeconds }),
+    access: config?.access ?? {},
+    webhooks: config?.webhooks ?? [],
     prices: config?.prices ?? {},
     modelRates: config?.modelRates ?? {},
     workers: flags.workers ?? config?.workers ?? Math.max(1, availableParallelism() - 1),

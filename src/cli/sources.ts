@@ -10,16 +10,17 @@ export type Sources = ReadonlyMap<string, string>;
 
 /** Code and secrets. Other files are often written by agents themselves. */
 const IS_SOURCE = /(\.[cm]?[jt]sx?|^\.env)$/;
+const PASSED_OVER = /^(\..*|node_modules|build)$/;
 const FILES_MAX = 5_000;
 
-/** The source files below `dir`, without hidden folders and installed packages. */
+/** The source files below `dir`, without hidden folders, installed packages, and what is built. */
 export function sourcesUnder(dir: string): Sources {
   const found = new Map<string, string>();
   const folders = [dir];
   for (let folder = folders.pop(); folder !== undefined && found.size < FILES_MAX; folder = folders.pop()) {
     for (const entry of entriesOf(folder)) {
       const path = join(folder, entry.name);
-      if (entry.isDirectory() && entry.name !== "node_modules" && !entry.name.startsWith(".")) folders.push(path);
+      if (entry.isDirectory() && !PASSED_OVER.test(entry.name)) folders.push(path);
       if (entry.isFile() && IS_SOURCE.test(entry.name)) found.set(path, markOf(path));
     }
   }

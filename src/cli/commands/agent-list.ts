@@ -1,6 +1,6 @@
 /** `cairn agents`: lists the agents of the config, or those of cairn itself if there is no config. */
 import { registerResolution } from "../../sdk/resolution.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { World } from "../../ports/world.ts";
 import { EXIT } from "../errors.ts";

@@ -79,14 +79,14 @@ export async function agentInFile(cwd: string, text: string): Promise<Located> {
   });
 }
 
-/** The error for an unknown agent name. It lists the known names, and suggests the closest one. */
+/** The error for an unknown agent name. It lists the known names. `instead`: the command with another name. */
 export function agentUnknown(of: {
   readonly name: string;
   readonly catalogue: Catalogue;
   readonly hasConfig: boolean;
-  readonly command: (...words: readonly string[]) => string;
+  readonly instead: (agent: string) => string;
 }): CliError {
-  const { name, catalogue, hasConfig, command } = of;
+  const { name, catalogue, hasConfig, instead } = of;
   const known = [...new Set(catalogue.agents.map(({ agent }) => agent.name))].toSorted();
   const broken = catalogue.broken.map(({ why }) => why);
   const whose = hasConfig ? "cairn.config.ts" : "there is no cairn.config.ts here, and cairn itself";
@@ -96,7 +96,7 @@ export function agentUnknown(of: {
     exit: EXIT.notFound,
     what: `there is no agent named ${JSON.stringify(name)}`,
     why: [names, ...broken].join("; "),
-    next: command("start", nearest(name, known) ?? known[0] ?? "./FILE.ts"),
+    next: instead(nearest(name, known) ?? known[0] ?? "./FILE.ts"),
     facts: { known },
   });
 }

@@ -1,6 +1,6 @@
 /** `cairn answer RUN CALL` and `cairn signal RUN EVENT`: give a call that waits what it waits for. */
 import type { Answered } from "../../operations/answer.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import type { Signalled } from "../../operations/signal.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { show } from "../../operations/views.ts";

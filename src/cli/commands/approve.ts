@@ -9,7 +9,7 @@ import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { callOf } from "../../core/calls/ignored-decisions.ts";
 import type { Accepted, Decided } from "../../operations/decision-fate.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
 import { type OpenGate, type Shown, show } from "../../operations/views.ts";

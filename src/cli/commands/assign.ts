@@ -1,5 +1,5 @@
 /** `cairn assign RUN OPERATOR`: assigns a run to an operator. */
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { contextOf, refusedAs, unlessGone } from "../perform.ts";

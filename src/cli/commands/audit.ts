@@ -7,7 +7,7 @@ import { checkAgent } from "../../sdk/check.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { audit } from "../../doctor/audit.ts";
 import { EXIT } from "../errors.ts";
-import { locateTyped } from "../locate.ts";
+import { locateTyped, suggesting } from "../locate.ts";
 import { renderAudit, renderAuditMarkdown } from "../render/audit.ts";
 import { settingsOf } from "../settings.ts";
 import { type BeatFlags, type Shell, printLines } from "../shell.ts";
@@ -26,9 +26,7 @@ export async function auditAgent(
   const { terminal } = shell;
   terminal.waitFor("loading the agent");
   registerResolution();
-  // For a mistyped agent name, the suggested command is `audit` again, not `start`.
-  const command: typeof settings.command = (_, ...words) => settings.command("audit", ...words);
-  const located = await locateTyped(shell, { name: of.agent, settings: { ...settings, command } });
+  const located = await locateTyped(shell, { name: of.agent, settings: suggesting(settings, "audit") });
   const agent = pricedBy(located.agent, settings.prices);
   checkAgent(agent, settings.limits);
   const found = audit(agent, settings.limits);

@@ -1,7 +1,7 @@
 /** `cairn backup FILE` and `cairn restore FILE`: the embedded store as one file, and a store from such a file. */
 import { resolve } from "node:path";
 import { setTimeout as elapse } from "node:timers/promises";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import { BackupRefused, type Backups } from "../../ports/backups.ts";
@@ -39,7 +39,7 @@ export async function backUp(shell: Shell, { file: typed, flags }: Asked): Promi
   const what = `backing up ${world.place}`;
   terminal.waitFor(what);
   const onShare = (share: number): void => terminal.waitFor(`${what}: ${Math.floor(share * 100)} %`);
-  const { bytes } = await refusals(shell, () => backups.take({ file, onShare }));
+  const { bytes } = await refusals(shell, { typed: "backup", command }, () => backups.take({ file, onShare }));
   terminal.waitFor(null);
   if (shell.json) printDocument(shell, { store: world.place, file, bytes });
   else {
@@ -64,7 +64,9 @@ export async function restore(shell: Shell, { file: typed, flags }: Asked): Prom
   const settle = async (opened: World): Promise<void> => {
     restored = await fenceAll(shell, opened);
   };
-  await refusals(shell, () => backups.restore({ file, options: { limits, sealKeys }, settle }));
+  await refusals(shell, { typed: "restore", command }, () =>
+    backups.restore({ file, options: { limits, sealKeys }, settle }),
+  );
   terminal.waitFor(null);
   const { runs, damaged } = restored;
   if (shell.json) {
@@ -88,7 +90,7 @@ export async function restore(shell: Shell, { file: typed, flags }: Asked): Prom
  */
 async function fenceAll(shell: Shell, world: World): Promise<Fenced> {
   for (;;) {
-    const { restored } = await performOperation(OPERATIONS.restored, contextOf(shell, { world }), {});
+    const { restored } = await performOperation(OPERATIONS.restored, contextOf(shell, { world, operator: null }), {});
     const { runs, held, damaged } = restored;
     if (held.length === 0) return { runs, damaged };
     const until = Math.max(...held.map((each) => each.until));
@@ -112,16 +114,24 @@ function backupsOf({ world, command }: Settings): Backups {
   });
 }
 
-async function refusals<T>(shell: Shell, work: () => Promise<T>): Promise<T> {
+/** Says for each refusal what to type, for the same store. */
+async function refusals<T>(
+  shell: Shell,
+  { typed, command }: { readonly typed: "backup" | "restore"; readonly command: Settings["command"] },
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof BackupRefused)) throw error;
     const { code, message: what, why } = error;
     const next = {
-      BackupExists: () => commandLine(["backup", "ANOTHER_FILE"]),
-      BackupInvalid: () => commandLine([shell.argv[0] ?? "restore", "ANOTHER_FILE"]),
-      BackupDamaged: () => commandLine(["restore", "AN_EARLIER_BACKUP"]),
+      BackupExists: () => command(typed, "ANOTHER_FILE"),
+      BackupInvalid: () => command(typed, "ANOTHER_FILE"),
+      BackupDamaged: () =>
+        typed === "restore"
+          ? command("restore", "AN_EARLIER_BACKUP")
+          : commandLine(["restore", "AN_EARLIER_BACKUP", "--store", "ANOTHER_DIRECTORY"]),
       RestoreRefused: () => retyped(shell, "--store", "ANOTHER_DIRECTORY"),
     }[code]();
     throw new CliError({ code, exit: EXIT.refused, what, why, next }, { cause: error });

@@ -21,7 +21,7 @@ import type { Json } from "../../core/json.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readJson, retyped } from "../input.ts";
-import { locateTyped } from "../locate.ts";
+import { locateTyped, suggesting } from "../locate.ts";
 import { renderChaos, renderMarkdown } from "../render/chaos.ts";
 import { type Settings, settingsOf } from "../settings.ts";
 import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
@@ -49,7 +49,7 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   const settings = await settingsOf(shell, flags);
   shell.terminal.waitFor("loading the agent");
   registerResolution();
-  const { agent, file } = await locateTyped(shell, { name: of.agent, settings });
+  const { agent, file } = await locateTyped(shell, { name: of.agent, settings: suggesting(settings, "chaos") });
   const world = (await settingsOf(shell, flags, beatSecondsFor(agent))).limits;
   const limits = chaosLimits(world);
   checkAgent(agent, limits);
@@ -151,7 +151,7 @@ function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
     env: { ...env, CAIRN_HOLD: undefined, NODE_COMPILE_CACHE: getCompileCacheDir() },
   });
   return {
-    worker: (settings) => start("chaos-worker", { ...settings, prices, modelRates: {} }),
+    worker: (settings) => start("chaos-worker", { ...settings, prices, modelRates: {}, webhooks: [] }),
     loop: (settings) => start("loop-worker", settings),
   };
 }

@@ -1,5 +1,5 @@
 /** `cairn diagnose RUN`: prints which typical failure a run shows, the evidence, and what to do first (seed 4). */
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";
 import { contextOf, unlessGone } from "../perform.ts";

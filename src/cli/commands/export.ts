@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { member } from "../../codec/archive-bytes.ts";
 import { Unreadable } from "../../codec/canonical.ts";
 import type { Exported } from "../../history/export.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";

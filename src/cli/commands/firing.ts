@@ -12,9 +12,10 @@ import type { ScheduledAgent } from "../../ports/supervision.ts";
 import { firingTimes } from "../../sdk/schedule/firing-times.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
-import type { Scheduled, Unscheduled } from "../render/schedules.ts";
+import type { Scheduled } from "../../operations/schedules.ts";
+import type { Unscheduled } from "../render/schedules.ts";
 import type { Settings } from "../settings.ts";
-import type { Shell } from "../shell.ts";
+import type { Surroundings } from "../shell.ts";
 
 interface Read {
   readonly scheduled: readonly Scheduled[];
@@ -26,7 +27,7 @@ const READ_MS = 60_000;
 
 /** Reads the schedules. Never rejects: the supervisor continues without them. */
 export async function readSchedules(
-  shell: Shell,
+  shell: Surroundings,
   of: { readonly settings: Settings; readonly stop: AbortSignal },
 ): Promise<Read> {
   const { settings, stop } = of;

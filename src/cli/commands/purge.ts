@@ -5,7 +5,7 @@
 import { isRunId } from "../../core/ids.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { type Opened, attendantOf, openExisting } from "../open.ts";

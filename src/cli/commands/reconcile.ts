@@ -1,6 +1,6 @@
 /** `cairn reconcile RUN CALL`: the operator decides the result of a call whose outcome is unknown. */
 import type { Answer } from "../../core/event.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Reconciled } from "../../operations/reconcile.ts";
 import { ledger } from "../../operations/views.ts";

@@ -1,6 +1,6 @@
 /** `cairn redrive RUN`: retries a run that failed for a reason of infrastructure, from its last checkpoint. */
 import { INFRASTRUCTURE } from "../../core/policy/infrastructure.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Redrove } from "../../operations/redrive.ts";
 import { type CliError, EXIT } from "../errors.ts";

@@ -8,19 +8,15 @@ import type { Agent } from "../../ports/agent.ts";
 import { modelOf } from "../../providers/model.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import type { Archive } from "../../codec/archive.ts";
-import { usd } from "../../core/policy/spending.ts";
-import type { Json } from "../../core/json.ts";
-import { statusOf } from "../../core/calls/waits.ts";
-import type { State } from "../../core/state.ts";
-import { type Comparison, RequestComparison } from "../../operations/replay-against.ts";
+import { replayRecording } from "../../operations/replay.ts";
 import { type Recording, RecordingDamaged, recordingIn, wrongWithFile } from "../../history/recording.ts";
-import { type Difference, type Replayed, replay } from "../../history/replay.ts";
+import type { Difference, Replayed } from "../../history/replay.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { isFile, readExport, recordingFrom } from "../export-file.ts";
 import { retyped } from "../input.ts";
 import { locateTyped } from "../locate.ts";
 import { find, present } from "./show.ts";
-import { type ReplayShown, renderReplay } from "../render/replay.ts";
+import { renderReplay } from "../render/replay.ts";
 import { settingsOf } from "../settings.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
 import { tellSteps } from "../render/steps.ts";
@@ -43,24 +39,16 @@ export async function replayRun(shell: Shell, asked: Asked): Promise<number> {
   const source = await read(shell, asked);
   if (source.kind === "damaged") return tellDamaged(shell, source);
   const { recording, archive } = source;
-  const { version } = recording.run;
-  if (at !== null && at > version) throw noSuchVersion(shell, recording);
-  const comparison = agent === null ? null : new RequestComparison(agent);
-  const replayed = replay(recording, {
-    until: at ?? version,
-    ...(comparison !== null && { witness: comparison.witness }),
-  });
-  const isWhole = replayed.differs === null && archive !== null && (at ?? version) >= version;
-  const wrong = isWhole ? wrongWithFile(archive, replayed.state) : null;
-  const differs = wrong === null ? replayed.differs : { version, what: wrong };
-  const compared = comparison?.result ?? null;
-  if (agent !== null && compared !== null && compared.compared === 0 && compared.unrecorded > 0) {
-    throw nothingToCompare(shell, { recording, compared });
-  }
-  const shown = await shownOf({ recording, replayed: { ...replayed, differs }, at, compared, agent });
-  if (shell.json) printDocument(shell, shown);
-  else shell.terminal.out(renderReplay(shown, { paint: shell.terminal.paintOut }));
-  return differs === null && (compared?.first ?? null) === null ? EXIT.done : EXIT.failed;
+  const check = archive === null ? {} : { check: ({ state }: Replayed) => wrongWithFile(archive, state) };
+  const outcome = await replayRecording(recording, { at, against: agent, ...check });
+  if (outcome.kind === "versionUnknown") throw noSuchVersion(shell, recording);
+  if (outcome.kind === "unrecorded") throw nothingToCompare(shell, { recording, replies: outcome.replies });
+  const { shown } = outcome;
+  const model = agent === null ? "" : modelOf(agent.model).name;
+  const told = { ...shown, against: shown.against === null ? null : { ...shown.against, model } };
+  if (shell.json) printDocument(shell, told);
+  else shell.terminal.out(renderReplay(told, { paint: shell.terminal.paintOut }));
+  return outcome.kind === "identical" ? EXIT.done : EXIT.failed;
 }
 
 type Source =
@@ -91,38 +79,6 @@ async function agentTyped(shell: Shell, { name, flags }: Asked & { readonly name
   return (await locateTyped(shell, { name, settings })).agent;
 }
 
-async function shownOf(of: {
-  readonly recording: Recording;
-  readonly replayed: Replayed;
-  readonly at: number | null;
-  readonly compared: Comparison | null;
-  readonly agent: Agent | null;
-}): Promise<ReplayShown> {
-  const { recording, replayed, at, compared, agent } = of;
-  const { state, differs, commits, events, snapshots, epoch } = replayed;
-  const { run, version, status } = recording.run;
-  const json = async (value: typeof state.result): Promise<Json> => (value === null ? null : recording.json(value));
-  return {
-    ...{ run, agent: state.agent, agentVersion: state.agentVersion, phase: state.phase },
-    status: commits === 0 && status === "queued" ? status : statusOf(state),
-    ...{ version: replayed.version, of: version, at, epoch, attempt: state.attempt },
-    ...{ beats: state.spent.beats, spent: spentOf(state), calls: state.calls, messages: state.messages.length },
-    ...{ task: await json(state.task), result: await json(state.result), failure: state.failure },
-    replayed: { commits, events, snapshots },
-    identical: differs === null,
-    differs,
-    against:
-      agent === null || compared === null
-        ? null
-        : { agent: agent.name, agentVersion: agent.version, model: modelOf(agent.model).name, ...compared },
-  };
-}
-
-const spentOf = ({ spent: { microUsd, tokensIn, tokensOut } }: State) => ({
-  usd: Number(usd(microUsd)),
-  ...{ tokensIn, tokensOut },
-});
-
 function tellDamaged(shell: Shell, { run, differs }: Extract<Source, { readonly kind: "damaged" }>): number {
   if (shell.json) printDocument(shell, { run, identical: false, differs });
   else {
@@ -145,9 +101,9 @@ function noSuchVersion(shell: Shell, { run }: Recording): CliError {
 
 function nothingToCompare(
   shell: Shell,
-  { recording, compared }: { readonly recording: Recording; readonly compared: Comparison },
+  { recording, replies }: { readonly recording: Recording; readonly replies: number },
 ): CliError {
-  const what = `none of the ${compared.unrecorded} replies of run ${recording.run.run} has a digest of its request`;
+  const what = `none of the ${replies} replies of run ${recording.run.run} has a digest of its request`;
   const why = "an older version of cairn recorded it without these digests, so there is nothing to compare";
   return new CliError({
     ...{ code: "RequestsUnrecorded", exit: EXIT.refused, what, why },

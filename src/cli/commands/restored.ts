@@ -1,5 +1,5 @@
 /** `cairn restored`: fences and pauses every run that has not ended, after a store was restored from a backup. */
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";
 import { openExisting } from "../open.ts";

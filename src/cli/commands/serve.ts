@@ -1,20 +1,23 @@
 /**
- * `cairn serve`: one process that drives the runs of a store and serves the HTTP API and a status page on this machine.
+ * `cairn serve`: one process that drives the runs of a store and serves the HTTP API and the console on this machine.
  * The API keeps answering while the workers finish, since what it accepts is durable at once.
  */
-import type { Agent } from "../../ports/agent.ts";
 import type { World } from "../../ports/world.ts";
-import { checkAgent } from "../../sdk/check.ts";
-import { pricedBy } from "../../sdk/prices.ts";
+import { nextFirings } from "../../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
+import { hadTokens } from "../../operations/access/check-token.ts";
+import { authenticatorOf } from "../../api/access/authenticator.ts";
+import { tokenAuthenticator } from "../../api/access/bearer.ts";
+import type { Authenticate } from "../../api/access/caller.ts";
+import type { AccessOptions } from "../../sdk/access.ts";
+import { SCOPES } from "../../operations/operation.ts";
 import { createLocalServer } from "../../server/app.ts";
 import { type Listening, listen } from "../../server/listen.ts";
 import { catalogueOf } from "./agent-list.ts";
-import { readCatalogue } from "./agents.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
-import { keepFile, locateTyped } from "../locate.ts";
+import { agentToStart } from "../agent-to-start.ts";
 import { type BeatFlags, type Shell, printLines } from "../shell.ts";
 import { STARTED_BY_DEV } from "../supervise.ts";
 import { type ToSupervise, openToSupervise, supervised } from "./work.ts";
@@ -32,10 +35,16 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
   registerResolution();
   const opened = await openToSupervise(shell, flags);
   const { world, settings } = opened;
+  const isDev = shell.env[STARTED_BY_DEV] !== undefined;
+  const login = isDev ? async () => null : loginOf(world, settings.access);
   const server = createLocalServer({
-    ...{ world, place: settings.world.place, agentOf: (name) => agentOf(shell, opened, name) },
+    login,
+    ...(settings.access.limits !== undefined && { limits: settings.access.limits }),
+    world,
+    agentOf: (name) => agentToStart(shell, opened, name),
     agents: () => catalogueOf(settings),
-    caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}` },
+    firingsOf: nextFirings,
+    caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES },
   });
   const listening = await listen(server, { ...flags, clock: world.clock }).catch((cause: unknown) => {
     throw portTaken(shell, { flags, cause });
@@ -43,9 +52,9 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
   try {
     const { end } = supervised(shell, opened, {
       stop,
-      command: shell.env[STARTED_BY_DEV] === undefined ? "serve" : "dev",
+      command: isDev ? "dev" : "serve",
     });
-    announce(shell, opened, listening);
+    announce(shell, opened, { listening, isOpen: (await login()) === null });
     await wakeRunsThatWaitForCode(world);
     await end();
   } finally {
@@ -54,27 +63,30 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
   return EXIT.done;
 }
 
-function announce(shell: Shell, { world }: ToSupervise, { url }: Listening): void {
-  if (shell.json) printLines(shell, [{ at: world.clock.now(), kind: "listening", url }]);
-  else shell.terminal.out(`the API and a status page are at ${shell.terminal.paintOut("bold", url)}`);
+/**
+ * What the config says holds. Otherwise every request needs a token once the store had one; the first token counts from
+ * the next request on. `iam` is for deployments.
+ */
+function loginOf(world: World, access: AccessOptions): () => Promise<Authenticate | null> {
+  const configured = authenticatorOf(world, access);
+  const byToken = tokenAuthenticator(world);
+  let isRequired = false;
+  return async () => {
+    if (configured !== null) return configured;
+    isRequired ||= await hadTokens(world);
+    return isRequired ? byToken : null;
+  };
 }
 
-/** The agent that a start names; null if there is none. Throws if its file cannot be loaded. */
-async function agentOf(shell: Shell, opened: ToSupervise, name: string): Promise<Agent | null> {
-  const { settings } = opened;
-  try {
-    const located = await locateTyped(shell, { name, settings });
-    const agent = pricedBy(located.agent, settings.prices);
-    checkAgent(agent, settings.limits);
-    await keepFile(opened, located);
-    return agent;
-  } catch (error) {
-    if (!(error instanceof CliError) || error.trouble.code !== "AgentUnknown") throw error;
-    // The name may be that of an agent in a broken file.
-    const { broken } = await readCatalogue(settings.agentFiles);
-    if (broken.length > 0) throw new Error(broken.map(({ why }) => why).join("; "), { cause: error });
-    return null;
-  }
+function announce(
+  shell: Shell,
+  { world }: ToSupervise,
+  { listening: { url }, isOpen }: { readonly listening: Listening; readonly isOpen: boolean },
+): void {
+  const access = isOpen ? "open" : "login";
+  if (shell.json) return printLines(shell, [{ at: world.clock.now(), kind: "listening", url, access }]);
+  const needs = isOpen ? "open to this machine" : "each request needs an access token";
+  shell.terminal.out(`the console and the API are at ${shell.terminal.paintOut("bold", url)} (${needs})`);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Commands that read the store and change nothing: `list`, `show`, `timeline`, `ledger`, `watch`. */
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Status } from "../../core/phases.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";
 import { exitOf, follow } from "../terminal/follow.ts";
@@ -11,7 +11,8 @@ import { contextOf, unlessGone } from "../perform.ts";
 import type { Style } from "../terminal/paint.ts";
 import { renderDamaged, renderList, renderRun } from "../render/run.ts";
 import { renderLedger } from "../render/ledger.ts";
-import { renderReceipt } from "../render/receipt.ts";
+import { receiptOfRun } from "../../history/run-receipt.ts";
+import { receiptLine, renderReceipt } from "../render/receipt.ts";
 import { UNTOLD, tell } from "../render/timeline.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument, printLines } from "../shell.ts";
@@ -64,6 +65,7 @@ export async function showTimeline(shell: Shell, of: RunOf): Promise<number> {
   else if (entries.length === 0)
     shell.terminal.out(`the run has not started yet; type \`${opened.settings.command("work")}\``);
   for (const line of shell.json ? [] : tell(UNTOLD, entries, styleOf(shell, opened)).lines) shell.terminal.out(line);
+  if (!shell.json && entries.length > 0) shell.terminal.out(receiptLine(receiptOfRun(entries)));
   return EXIT.done;
 }
 
@@ -98,6 +100,7 @@ export async function watch(shell: Shell, of: RunOf): Promise<number> {
     onEntries: (entries) => (shell.json ? printLines(shell, entries) : live.onEntries(entries)),
     onLost: (why) => live.onLost(run, why),
     onLook: (row) => live.onLook(row, attendantOf(opened) !== null),
+    ...(shell.json ? {} : { onLive: live.onLive }),
   });
   live.end(present(opened, { run, found: end.shown }));
   return exitOf(end, stop);

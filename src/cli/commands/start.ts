@@ -8,11 +8,14 @@ import { DEFAULT_TENANT, isTenant, wrongWithKey } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { hasEnded } from "../../protocol/row.ts";
 import type { Tombstone } from "../../protocol/tombstone.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { capWords } from "../../history/spend-today.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
+import type { SentFile } from "../../codec/file.ts";
 import type { Started } from "../../operations/start.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { readJson, retyped } from "../input.ts";
+import { fileRefused, readFiles } from "../files.ts";
 import { keepFile, locateTyped } from "../locate.ts";
 import { type Opened, openSettled } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
@@ -25,6 +28,8 @@ import { relative } from "../render/words.ts";
 
 export interface StartFlags extends BeatFlags {
   readonly input?: string;
+  /** Paths of the files of the task. */
+  readonly file?: readonly string[];
   readonly key?: string;
   readonly wait?: true;
   readonly tenant?: string;
@@ -35,6 +40,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   const { flags } = of;
   checkNames(shell, flags);
   const input = flags.input === undefined ? {} : await readJson(shell, { option: "--input", text: flags.input });
+  const files = readFiles(shell, flags.file);
   const settings = await settingsOf(shell, flags);
   shell.terminal.waitFor("loading the agent");
   registerResolution();
@@ -44,7 +50,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   shell.terminal.waitFor(null);
   const opened = await openSettled(shell, settings, { create: true });
   await keepFile(opened, located);
-  const started = await startOrRefuse(shell, opened, { agent, input, flags });
+  const started = await startOrRefuse(shell, opened, { agent, input, files, flags });
   if (flags.wait !== true) return report(shell, opened, started);
   if (!shell.json) shell.terminal.out(headline(shell, opened, started));
   return waitForRun(shell, { opened, run: started.row.run });
@@ -72,23 +78,34 @@ type Accepted = Extract<Started, { readonly kind: "started" | "exists" }>;
 
 async function startOrRefuse(
   shell: Shell,
-  { world, settings }: Opened,
-  of: { readonly agent: Agent; readonly input: Json; readonly flags: StartFlags },
+  opened: Opened,
+  of: { readonly agent: Agent; readonly input: Json; readonly files: SentFile[]; readonly flags: StartFlags },
 ): Promise<Accepted> {
-  const { agent, input, flags } = of;
+  const { agent, input, files, flags } = of;
+  const { settings } = opened;
   const { tenant = DEFAULT_TENANT, key = null } = flags;
   const by = `${shell.user()}@${shell.host()}`;
-  const context = contextOf(shell, { world }, { by, tenant, agentOf: async () => agent });
-  const started = await performOperation(OPERATIONS.start, context, { agent: agent.name, input, key });
+  const context = contextOf(shell, opened, { by, tenant, agentOf: async () => agent });
+  const started = await performOperation(OPERATIONS.start, context, { agent: agent.name, input, files, key });
   // Cannot happen: the command has loaded the agent itself.
   if (started.kind === "agentUnknown") throw new Error(`no agent is named ${agent.name}`);
   if (started.kind === "invalid") throw inputInvalid(shell, { agent, why: started.why });
-  if (started.kind === "ended") throw keyEnded(shell, { world, settings }, started.tombstone);
+  if (started.kind === "fileInvalid") throw fileRefused(shell, OPERATIONS.start, started.why);
+  if (started.kind === "ended") throw keyEnded(shell, opened, started.tombstone);
+  if (started.kind === "limitReached" || started.kind === "budgetMissing") {
+    const what = `${agent.name} starts no run for the tenant ${tenant}`;
+    const why = OPERATIONS.start.outcomes[started.kind].says;
+    throw refusedAs(OPERATIONS.start, started.kind, { what, why, next: settings.command("list") });
+  }
+  if (started.kind === "spendCapReached") {
+    const what = "no run was started: the spend cap of the day is reached";
+    throw refusedAs(OPERATIONS.start, started.kind, { what, why: capWords(started), next: settings.command("list") });
+  }
   if (started.kind !== "conflict") return started;
   const { run } = started;
   throw refusedAs(OPERATIONS.start, "conflict", {
-    what: `the key ${key} belongs to run ${run}, which was started with another input`,
-    why: "one key names one run; repeat the old input to get that run, or use another key for a new run",
+    what: `the key ${key} belongs to run ${run}, which was started with another input or other files`,
+    why: "one key names one run; repeat the old input and files to get that run, or use another key for a new run",
     next: settings.command("show", run),
     facts: { run },
   });

@@ -2,10 +2,12 @@
 import { randomUUID } from "node:crypto";
 import { SIZES } from "../../codec/limits.ts";
 import type { Request } from "../../protocol/row.ts";
-import { type OperationContext, performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
+import type { OperationContext } from "../../operations/operation.ts";
 import { hasText } from "../../core/message.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
+import { fileRefused, readFiles } from "../files.ts";
 import { retyped } from "../input.ts";
 import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
@@ -16,6 +18,8 @@ import { commandLine, short } from "../render/words.ts";
 
 export interface SendFlags extends StoreFlags {
   readonly key?: string;
+  /** Paths of the files of the message. */
+  readonly file?: readonly string[];
 }
 
 /** `cairn send RUN TEXT`: sends a message to the run's model. With `--key` a repeated command sends it once. */
@@ -24,9 +28,11 @@ export async function sendWords(
   of: { readonly run: string; readonly text: string; readonly flags: SendFlags },
 ): Promise<number> {
   if (!hasText(of.text)) throw noText(of.run);
+  const files = readFiles(shell, of.flags.file);
   const { opened, run } = await openRun(shell, of);
   const id = of.flags.key ?? randomUUID();
-  const outcome = await performOperation(OPERATIONS.send, contextOf(shell, opened), { run, text: of.text, id });
+  const outcome = await performOperation(OPERATIONS.send, contextOf(shell, opened), { run, text: of.text, files, id });
+  if (outcome.kind === "fileInvalid") throw fileRefused(shell, OPERATIONS.send, outcome.why);
   if (outcome.kind === "tooLarge") throw tooLarge(outcome.bytes);
   if (outcome.kind === "conflict") throw otherWords(shell, { run, id });
   const first = outcome.kind === "delivered";

@@ -6,7 +6,7 @@
  */
 import { usd } from "../../core/policy/spending.ts";
 import type { Effects } from "../../operations/compensate.ts";
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { type CliError, EXIT } from "../errors.ts";
 import type { Opened } from "../open.ts";
@@ -30,7 +30,7 @@ export async function cancelAndUndo(
   const outcome = await performOperation(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "cancel" });
   const { effects } = outcome;
-  const says = [`${run} will end after its effects are undone`, ...wordsOn(effects)];
+  const says = [`${run} will end after its effects are undone`, ...wordsOn(effects, "they stay as they are")];
   reportRequested(shell, opened, { document: { run, want: "cancel", compensate: true, ...factsOf(effects) }, says });
   return EXIT.done;
 }
@@ -47,13 +47,13 @@ export async function restartRun(
     throw refusedAs(OPERATIONS.restart, outcome.kind, {
       facts: factsOf(outcome.effects),
       what: `a restart of ${run} discards its results so far`,
-      why: wordsOn(outcome.effects).join("; "),
+      why: wordsOn(outcome.effects, AGAIN).join("; "),
       next: `${commandLine(shell.argv)} --yes`,
     });
   }
   if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "restart" });
   const { effects } = outcome;
-  const says = [`${run} will begin again from its task after its effects are undone`, ...wordsOn(effects)];
+  const says = [`${run} will begin again from its task after its effects are undone`, ...wordsOn(effects, AGAIN)];
   reportRequested(shell, opened, { document: { run, want: "restart", ...factsOf(effects) }, says });
   return EXIT.done;
 }
@@ -84,14 +84,16 @@ const factsOf = ({ spent, undoable, standing }: Effects) => ({
   ...{ beats: spent.beats, microUsd: spent.microUsd, undoable, standing },
 });
 
-/** The cost of a restart, in words. */
-function wordsOn({ spent, undoable, standing }: Effects): readonly string[] {
+const AGAIN = "they may be done twice";
+
+/** What the run spent and did, in words. `fate`: what becomes of effects without an undo. */
+function wordsOn({ spent, undoable, standing }: Effects, fate: string): readonly string[] {
   const { microUsd, beats } = spent;
   return [
     `so far it used ${count(beats, "beat")} and $${usd(microUsd)}, which still count towards its budget`,
     undoable.length === 0
       ? "no effect has to be undone"
       : `to be undone, newest first: ${undoable.toReversed().join(", ")}`,
-    ...(standing.length === 0 ? [] : [`these have no undo, and may be done twice: ${standing.join(", ")}`]),
+    ...(standing.length === 0 ? [] : [`these have no undo, and ${fate}: ${standing.join(", ")}`]),
   ];
 }

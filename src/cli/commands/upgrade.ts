@@ -1,5 +1,5 @@
 /** `cairn resume RUN --upgrade`: lets a pinned run continue under the new version that it waits for. */
-import { performOperation } from "../../operations/operation.ts";
+import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import type { Upgraded } from "../../operations/upgrade.ts";
 import { reportAccepted } from "../render/accepted.ts";

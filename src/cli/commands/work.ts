@@ -68,9 +68,15 @@ export function supervised(
   const { pid } = process;
   const { limits } = settings;
   const { place: dir } = settings.world;
-  if (json) printLines(shell, [{ at: clock.now(), kind: "supervising", pid, store: dir, beatMs: limits.beatMs }]);
-  else
-    terminal.out(`pid ${pid} supervises ${dir}; a beat takes ${duration(limits.beatMs)} at most; stop it with ctrl-c`);
+  // `cairn dev` starts this process again when it is killed.
+  const watcher = command === "dev" ? process.ppid : null;
+  if (json) {
+    const pids = { pid, ...(watcher !== null && { watcher }) };
+    printLines(shell, [{ at: clock.now(), kind: "supervising", ...pids, store: dir, beatMs: limits.beatMs }]);
+  } else {
+    const ends = watcher === null ? "stop it with ctrl-c" : `stop it with ctrl-c or \`kill ${watcher}\`, its watcher`;
+    terminal.out(`pid ${pid} supervises ${dir}; a beat takes ${duration(limits.beatMs)} at most; ${ends}`);
+  }
   void readSchedules(shell, { settings, stop }).then(({ scheduled, broken }) => {
     schedules = scheduled.map(toFire);
     const now = clock.now();

@@ -65,7 +65,7 @@ function rowOf(of: ToolAudit): readonly Cell[] {
     of.key === null ? yes(false) : `Y ${of.key}`,
     ...[yes(of.probe), yes(of.undo), of.approval, duration(of.timeoutMs)],
     of.settleMs === null ? { text: "-", ink: "dim" } : duration(of.settleMs),
-    of.decisionPoint ? { text: "← N/N/N", ink: "red" } : "",
+    of.decisionPoint ? { text: "← a crash needs you", ink: "red" } : "",
   ];
 }
 

@@ -25,10 +25,14 @@ export function renderChaos(report: Report, page: ChaosStyle): string {
   const columns = [{ title: "" }, ...report.figures.map(({ strategy }) => ({ title: TITLES[strategy] }))];
   const rows = rowsOf(report).map(([name, ...cells]): Cell[] => [{ text: name, ink: "dim" }, ...cells]);
   const lines = [headline(report), "", ...fittedTable(columns, rows, page), "", paint("dim", countedWords(report))];
-  const shown = report.failures.slice(0, FAILURES_SHOWN).map(({ task, killed, what, run }) => {
+  const shown = report.failures.slice(0, FAILURES_SHOWN).map(({ task, killed, what, run, reference }) => {
     const where = task === null ? "" : `task ${task}${killed === null ? "" : `, killed ${killed}`}: `;
     const look = run === null ? "" : `\n  ${commandLine(["timeline", run, "--store", report.store])}`;
-    return `${paint("red", "✗")} ${where}${what}${look}`;
+    const other =
+      reference === undefined
+        ? ""
+        : `\n  uninterrupted: ${commandLine(["timeline", reference.run, "--store", reference.store])}`;
+    return `${paint("red", "✗")} ${where}${what}${look}${other}`;
   });
   const more = report.failures.length - shown.length;
   if (shown.length > 0) lines.push("", ...shown, ...(more > 0 ? [`and ${more} more, which --json lists`] : []));

@@ -1,6 +1,7 @@
 /** Renders a message that a run received, or a decision that it ignored, as one timeline line. */
 import type { EventOf, MessageBody } from "../../core/event.ts";
 import { callOf } from "../../core/calls/ignored-decisions.ts";
+import { filesWords } from "./files.ts";
 import { short } from "./words.ts";
 
 /** Formats a call, such as `bookFlight (c4)`. */
@@ -12,6 +13,8 @@ export function messageWords(body: MessageBody, name: Name): string {
   switch (body.kind) {
     case "user":
       return `${body.by} says: ${short(body.text, WORDS_MAX)}`;
+    case "userFiles":
+      return `${body.by} says: ${short(body.text, WORDS_MAX)}${filesWords(body.files)}`;
     case "child":
       return `child run ${body.child} ${body.status}`;
     case "answer":

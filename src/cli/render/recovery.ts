@@ -5,8 +5,8 @@ import { relative, short } from "./words.ts";
 
 /** What the timeline has said about the calls so far. */
 export interface KnownCalls {
-  /** The tool of each proposed call, in order. */
-  readonly tools: readonly string[];
+  /** The tool of each proposed call. */
+  readonly tools: ReadonlyMap<string, string>;
   /** The calls of a class without a probe: such a call only waits before it runs again. */
   readonly unprobed: ReadonlySet<string>;
 }
@@ -63,10 +63,10 @@ export function recoveryWords({ story, entry, page }: RecoveryContext): string {
   }
 }
 
-/** Formats a call, such as `bookFlight (c4)`. Call IDs are numbered in the order of the proposals. */
+/** Formats a call, such as `bookFlight (c4)`. */
 export function callName({ tools }: Pick<KnownCalls, "tools">, call: string): string {
   const undoes = call.startsWith("undo-");
-  const tool = tools[Number((undoes ? call.slice(5) : call).slice(1)) - 1];
+  const tool = tools.get(undoes ? call.slice(5) : call);
   if (tool === undefined) return call;
   return undoes ? `undo of ${tool} (${call.slice(5)})` : `${tool} (${call})`;
 }

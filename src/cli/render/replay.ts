@@ -1,47 +1,15 @@
 /** Renders the result of a replay. */
-import type { Failure } from "../../core/event.ts";
-import type { Json } from "../../core/json.ts";
-import type { Phase, Status } from "../../core/phases.ts";
-import type { Comparison } from "../../operations/replay-against.ts";
-import type { Summary } from "../../operations/views.ts";
-import type { Difference } from "../../history/replay.ts";
+import type { ReplayShown } from "../../operations/replay.ts";
 import { type Paint, pairs } from "../terminal/paint.ts";
 import { inked, spentOf } from "./run.ts";
 import { count, grouped, shortJson } from "./words.ts";
 
-/** The folded state, and whether it equals the stored state. */
-export interface ReplayShown {
-  readonly run: string;
-  readonly agent: string;
-  readonly agentVersion: string;
-  readonly status: Status;
-  readonly phase: Phase;
-  /** The version of the last folded commit; `of` is the version of the run. */
-  readonly version: number;
-  readonly of: number;
-  readonly at: number | null;
-  readonly epoch: number;
-  readonly attempt: number;
-  readonly beats: number;
-  readonly spent: Summary["spent"];
-  readonly calls: number;
-  readonly messages: number;
-  readonly task: Json;
-  readonly result: Json;
-  readonly failure: Failure | null;
-  readonly replayed: { readonly commits: number; readonly events: number; readonly snapshots: number };
-  readonly identical: boolean;
-  readonly differs: Difference | null;
-  readonly against: AgainstShown | null;
+/** A replay, with the model that the agent uses now. */
+export interface ReplayTold extends Omit<ReplayShown, "against"> {
+  readonly against: (NonNullable<ReplayShown["against"]> & { readonly model: string }) | null;
 }
 
-interface AgainstShown extends Comparison {
-  readonly agent: string;
-  readonly agentVersion: string;
-  readonly model: string;
-}
-
-export function renderReplay(of: ReplayShown, { paint }: { readonly paint: Paint }): string {
+export function renderReplay(of: ReplayTold, { paint }: { readonly paint: Paint }): string {
   const { spent, version, phase, status, replayed } = of;
   const done = [count(of.beats, "beat"), count(of.calls, "call"), count(of.messages, "message")];
   const at = version === of.of ? `version ${grouped(version)}` : `version ${grouped(version)} of ${grouped(of.of)}`;
@@ -69,18 +37,18 @@ export function renderReplay(of: ReplayShown, { paint }: { readonly paint: Paint
   ].join("\n");
 }
 
-function outcome({ failure, result, status }: ReplayShown, paint: Paint): readonly string[] {
+function outcome({ failure, result, status }: ReplayTold, paint: Paint): readonly string[] {
   if (failure !== null) return ["", `${paint("red", failure.code)}: ${failure.message}`];
   if (status !== "completed") return [];
   return ["", paint("dim", "result"), typeof result === "string" ? result : JSON.stringify(result, null, 2)];
 }
 
-function verdict({ differs }: ReplayShown, paint: Paint): string {
+function verdict({ differs }: ReplayTold, paint: Paint): string {
   if (differs === null) return paint("green", "identical: the events give exactly the stored states");
   return `${paint("red", "✖")} version ${differs.version} is the first that differs: ${differs.what}`;
 }
 
-function against(of: AgainstShown, paint: Paint): readonly string[] {
+function against(of: NonNullable<ReplayTold["against"]>, paint: Paint): readonly string[] {
   const { first, compared, unrecorded, differing } = of;
   const then = of.models.join(", ");
   const model = of.models.includes(of.model) ? [] : [`recorded with model ${then}, and the agent now uses ${of.model}`];

@@ -10,6 +10,7 @@ import { type Cell, type Ink, type Paint, type Style, fittedTable, pairs } from 
 import { labelWords, noteWords } from "./outage.ts";
 import { renderChildren } from "./children.ts";
 import { renderWait } from "./input-waits.ts";
+import { fileLines } from "./files.ts";
 import { waits } from "./waits.ts";
 import {
   type Command,
@@ -120,6 +121,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ...(run.ignoredDecision === null ? [] : [["decision", ignoredWords(run.ignoredDecision)] as const]),
         ...(run.assigned === null ? [] : [["assigned", `to ${run.assigned.to}, by ${run.assigned.by}`] as const]),
         ["task", shortJson(run.task, 200)],
+        ...fileLines(run),
         ...(wakes > now ? [["continues", relative(wakes, now)] as const] : []),
         ...keptOf(run, now),
       ],
@@ -149,9 +151,10 @@ function topologyOf({ topology, cracks }: Shown, now: number): readonly (readonl
   return [...stands, ...signals];
 }
 
-function startWords({ createdAt, startedBy }: Shown, now: number): string {
+function startWords({ createdAt, startedBy, forkedFrom }: Shown, now: number): string {
   const by = startedBy === null ? "" : `, by ${startedBy}`;
-  return `${relative(createdAt, now)}, at ${timeOfDay(createdAt, now)}${by}`;
+  const from = forkedFrom === null ? "" : `, forked from ${forkedFrom.run} at version ${forkedFrom.version}`;
+  return `${relative(createdAt, now)}, at ${timeOfDay(createdAt, now)}${by}${from}`;
 }
 
 /** A decision that was delivered, but had no effect. */

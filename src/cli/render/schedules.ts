@@ -1,20 +1,22 @@
 /** Renders schedules. */
 import { type Style, fittedTable } from "../terminal/paint.ts";
 import { relative, shortRun, timeOfDay } from "./words.ts";
-import type { LastFiring } from "../../protocol/firing.ts";
+import type { Scheduled } from "../../operations/schedules.ts";
 
 export function renderSchedules(schedules: readonly Scheduled[], page: Style): string {
   const { now } = page;
   if (schedules.length === 0)
     return 'no agent of cairn.config.ts has a schedule: write schedule: { every: "rate(1 day)" }';
   const columns = ["AGENT", "EVERY", "TIMEZONE", "NEXT", "LAST"].map((title) => ({ title }));
-  const rows = schedules.map(({ agent, every, timezone, next: [next], last }) => [
+  const rows = schedules.map(({ agent, every, timezone, next: [next], last, paused }) => [
     ...[agent, every, timezone],
-    next === undefined ? "never" : nextTime(next, now),
+    paused === null ? nextOf(next, now) : `paused by ${paused.by}`,
     last === null ? "" : `${timeOfDay(last.at, now)} ${becameOf(last)}`,
   ]);
   return fittedTable(columns, rows, page).join("\n");
 }
+
+const nextOf = (next: number | undefined, now: number): string => (next === undefined ? "never" : nextTime(next, now));
 
 /** Formats a time, such as `18:30:00 (in 5m00s)`. */
 export const nextTime = (at: number, now: number): string => `${timeOfDay(at, now)} (${relative(at, now)})`;
@@ -22,17 +24,6 @@ export const nextTime = (at: number, now: number): string => `${timeOfDay(at, no
 function becameOf({ stage, run }: NonNullable<Scheduled["last"]>): string {
   if (stage === "passed" || run === null) return "started nothing";
   return `${stage === "started" ? "started" : "starts"} ${shortRun(run)}`;
-}
-
-/** A schedule as `--json` prints it; times are epoch milliseconds. */
-export interface Scheduled {
-  readonly agent: string;
-  readonly every: string;
-  readonly timezone: string;
-  readonly overlap: "skip" | "allow";
-  readonly missed: "latest" | "skip";
-  readonly next: readonly number[];
-  readonly last: Pick<LastFiring, "at" | "run" | "stage"> | null;
 }
 
 /** An agent file that cannot be loaded, so its schedules do not fire. */

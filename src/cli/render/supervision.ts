@@ -79,6 +79,8 @@ function firedAs(event: Of<"fired">, { now, paint }: Page): string | null {
       return paint("yellow", `${firing} was missed, and is not fired late`);
     case "unseen":
       return paint("dim", `${agent}  its schedule is new, and fires from now on`);
+    case "paused":
+      return paint("dim", `${firing} starts nothing: ${outcome.by} paused the schedule`);
     case "held":
       return paint("dim", `${firing} waits: another firing is being decided`);
     // Another attempt decided this firing before, for example before a restart.
@@ -104,7 +106,10 @@ function movedTo({ run, state, readyAt }: Of<"moved">, { now, paint }: Page): st
     case "Rescue":
       return paint("yellow", `${shortRun(run)}  lost too many processes, is handed over to a new execution ${when}`);
     case "Park":
-      return paint("dim", `${shortRun(run)}  waits for an answer, a message or a child run, checked again ${when}`);
+      return paint(
+        "dim",
+        `${shortRun(run)}  waits for a decision, an answer, a message or a child run, checked again ${when}`,
+      );
     default:
       return paint("dim", `${shortRun(run)}  continues ${when}`);
   }

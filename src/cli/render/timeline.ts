@@ -3,13 +3,14 @@
  * It is a fold over events, so `timeline` renders a whole run and `watch` continues with new events.
  */
 import { stripVTControlCharacters } from "node:util";
-import type { ReplyPart } from "../../core/event.ts";
 import type { Value } from "../../core/message.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import { grantWords } from "../commands/budget.ts";
 import type { Style } from "../terminal/paint.ts";
 import { childLine } from "./children.ts";
+import { filesMadeWords, filesWords } from "./files.ts";
 import { waitLine } from "./input-waits.ts";
+import { countAfter, proposedBy } from "../../core/calls/proposed-calls.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { decisionWords, messageWords } from "./message.ts";
 import { type KnownCalls, callName, recoveryWords } from "./recovery.ts";
@@ -22,13 +23,15 @@ export interface Story extends KnownCalls {
   readonly microUsd: number;
   /** The run is about to be stopped: the next reply of its model is the closing call. */
   readonly stops: boolean;
+  /** How many calls were proposed, in a fork also before it. */
+  readonly asked: number;
   /** The first and the last release of each call. */
   readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
 }
 
 /** The state of the fold before the first event. */
 export const UNTOLD: Story = {
-  ...{ startedAt: null, beats: 0, microUsd: 0, stops: false, tools: [] },
+  ...{ startedAt: null, beats: 0, microUsd: 0, stops: false, tools: new Map(), asked: 0 },
   ...{ releases: new Map(), unprobed: new Set() },
 };
 
@@ -43,22 +46,45 @@ export interface Told {
 
 /** Renders `entries`, which are whole commits in order, and returns the story so far. */
 export function tell(story: Story, entries: readonly TimelineEntry[], page: Page): Told {
-  const lines: string[] = [];
+  const told = tellEach(story, entries, page);
+  const lines = told.lines.map(({ entry, says, shows, story: then }) =>
+    fitted(`${stamp(then, entry, page)}${says}`, { shows, page }),
+  );
+  return { story: told.story, lines };
+}
+
+/** What is said of one entry, with the story up to it. */
+interface Saying extends Line {
+  readonly entry: TimelineEntry;
+  readonly story: Story;
+}
+
+/** The same with the entry of each line, for a page that lays out time and cost itself. */
+export function tellEach(
+  story: Story,
+  entries: readonly TimelineEntry[],
+  page: Page,
+): { readonly story: Story; readonly lines: readonly Saying[] } {
+  const lines: Saying[] = [];
   let now = story;
   for (const [index, entry] of entries.entries()) {
     now = after(now, entry);
     const line = lineOf({ story: now, entry, next: entries[index + 1], page });
-    if (line !== null) lines.push(fitted(`${stamp(now, entry, page)}${line.says}`, { shows: line.shows, page }));
+    if (line !== null) lines.push({ ...line, entry, story: now });
   }
   return { story: now, lines };
 }
 
 function after(story: Story, entry: TimelineEntry): Story {
-  const { startedAt, beats, tools, releases, unprobed } = story;
+  const { startedAt, beats, tools, asked, releases, unprobed } = story;
   if (startedAt === null) return after({ ...story, startedAt: entry.at }, entry);
   switch (entry.kind) {
-    case "ModelCallCompleted":
-      return { ...story, beats: beats + 1, tools: [...tools, ...callsIn(entry.parts).map(({ tool }) => tool)] };
+    case "RunStarted":
+      return { ...story, asked: countAfter(entry, asked) };
+    case "ModelCallCompleted": {
+      const proposed = proposedBy(entry, asked).map(({ call, tool }) => [call, tool] as const);
+      return { ...story, beats: beats + 1, asked: countAfter(entry, asked), tools: new Map([...tools, ...proposed]) };
+    }
     case "RecoveryDecided":
       return entry.action.kind === "stop" ? { ...story, stops: true } : story;
     case "BudgetDebited":
@@ -74,11 +100,11 @@ function after(story: Story, entry: TimelineEntry): Story {
   }
 }
 
-/** The time since the run's first event, and the epoch. */
-function stamp({ startedAt }: Story, { at, epoch }: TimelineEntry, { paint }: Page): string {
+/** The time since the run's first event, the epoch, and the version, which `fork`, `replay` and `snapshot` take. */
+function stamp({ startedAt }: Story, { at, epoch, version }: TimelineEntry, { paint }: Page): string {
   const elapsed = at - (startedAt ?? at);
   const time = elapsed < 1_000 ? `${(elapsed / 1_000).toFixed(1)}s` : duration(elapsed);
-  return paint("dim", `${`+${time}`.padStart(8)}  e${String(epoch).padEnd(3)} `);
+  return paint("dim", `${`+${time}`.padStart(8)}  e${String(epoch).padEnd(3)} v${String(version).padEnd(3)} `);
 }
 
 /** Cuts a shown value at the end of the line. The sentence before it is never cut. */
@@ -106,6 +132,9 @@ interface Context<E = TimelineEntry> {
 
 type Entry<K extends TimelineEntry["kind"]> = Extract<TimelineEntry, { readonly kind: K }>;
 
+const forkOf = ({ forked }: Entry<"RunStarted">): string =>
+  forked === undefined ? "" : `, forked from ${forked.run} at version ${forked.version}`;
+
 /** The line of an entry; null if another line already says it. */
 function lineOf(context: Context): Line | null {
   const { story, entry, next, page } = context;
@@ -113,7 +142,7 @@ function lineOf(context: Context): Line | null {
   const name = (call: string): string => callName(story, call);
   switch (entry.kind) {
     case "RunStarted":
-      return { says: `started with agent version ${entry.agentVersion}${dueBy(entry.deadline)}` };
+      return { says: `started with agent version ${entry.agentVersion}${forkOf(entry)}${dueBy(entry.deadline)}` };
     case "AgentChanged": {
       const by = entry.by === undefined ? "" : `, accepted by ${entry.by}`;
       return { says: paint("yellow", `continues with agent version ${entry.to} instead of ${entry.from}${by}`) };
@@ -172,11 +201,11 @@ function lineOf(context: Context): Line | null {
 }
 
 function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallCompleted">>): Line {
-  const calls = callsIn(entry.parts);
-  const first = story.tools.length - calls.length + 1;
-  const names = calls.map((_, index) => callName(story, `c${first + index}`));
+  const calls = proposedBy(entry, story.asked - entry.parts.filter(({ kind }) => kind === "call").length);
+  const names = calls.map(({ call }) => callName(story, call));
   const words = entry.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join(" ");
-  const says = words.trim() === "" ? "says nothing" : `says: ${short(words, WORDS_MAX)}`;
+  const made = filesMadeWords(entry.parts);
+  const says = words.trim() === "" && made === "" ? "says nothing" : `says: ${short(words, WORDS_MAX)}${made}`;
   const cost = costIn(story, next);
   const name = story.stops ? "closing reply" : `beat ${story.beats}`;
   const beat = `${page.paint("bold", name)}${page.paint("dim", cost === "" ? "" : `${cost},`)}`;
@@ -226,7 +255,7 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
       const mark = entry.outcome === "succeeded" ? paint("green", "✔") : paint("red", "✖");
       const name = entry.externalId === null ? "" : ` as ${entry.externalId}`;
       const took = release === undefined ? "" : ` in ${duration(entry.at - release.last)}`;
-      const says = `${mark} ${call} ${entry.outcome}${name}${paint("dim", took)}`;
+      const says = `${mark} ${call} ${entry.outcome}${name}${filesWords(entry.files)}${paint("dim", took)}`;
       if (entry.outcome === "succeeded") return { says, shows: entry.value };
       // An error message is not cut: it may end with what to do.
       return { says: `${says}: ${shortValue(entry.value, WORDS_MAX)}` };
@@ -247,7 +276,8 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
       const { as, by, note, value } = entry.answer;
       const said = entry.evidence ?? note;
       const name = entry.externalId === undefined ? "" : ` as ${entry.externalId}`;
-      const says = `${paint("green", "✔")} ${by} reconciled ${call}: ${as}${name}${said === null ? "" : ` (${said})`}`;
+      const files = filesWords(entry.answer.files);
+      const says = `${paint("green", "✔")} ${by} reconciled ${call}: ${as}${name}${files}${said === null ? "" : ` (${said})`}`;
       return { says, shows: value ?? undefined };
     }
   }
@@ -257,5 +287,3 @@ const AFTER = {
   ...{ ask: "an operator can reconcile it", tell: "the model is told", fail: "the run fails" },
   compensate: "all effects are undone",
 } as const;
-
-const callsIn = (parts: readonly ReplyPart[]) => parts.filter((part) => part.kind === "call");

@@ -5,6 +5,9 @@
 import { setTimeout as elapse } from "node:timers/promises";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { World } from "../../ports/world.ts";
+import { attachReader } from "../../operations/attach.ts";
+import { type LiveCursor, parseCursor } from "../../operations/live-cursor.ts";
+import { type Live, cursorBehind, liveOf } from "../../operations/live-page.ts";
 import { type Shown, type TimelineEntry, readableTimeline, show } from "../../operations/views.ts";
 import { EXIT } from "../errors.ts";
 
@@ -18,6 +21,8 @@ export interface FollowOptions {
   readonly onLost: (why: string) => void;
   /** Called at every poll of a run that has not ended. */
   readonly onLook: (row: Row) => void;
+  /** Receives what the model is saying. Absent: its calls do not stream for this reader. */
+  readonly onLive?: (live: Pick<Live, "reset" | "deltas">) => void;
 }
 
 /** How following ended. `shown` is null if the run is gone, because its retention expired or it was purged. */
@@ -28,12 +33,15 @@ export interface FollowEnd {
 
 /** Polls a run until it ends, needs a human or is interrupted. Reports new events on the way. */
 export async function follow(world: World, options: FollowOptions): Promise<FollowEnd> {
-  const { run, stop, lookEveryMs, onEntries, onLost, onLook } = options;
+  const { run, stop, lookEveryMs, onEntries, onLost, onLook, onLive } = options;
   let told = 0;
   let isLost = false;
+  let cursor: LiveCursor = { version: 0, step: null };
   for (;;) {
+    if (onLive !== undefined) await attachReader(world, run);
     const row = await world.table.read(run, world.clock.now());
     if (row === null) return { kind: "ended", shown: null };
+    let news: readonly TimelineEntry[] = [];
     if (row.version > told) {
       const { entries, lost } = await readableTimeline(world, { row, after: told });
       // Missing history of a run that was purged meanwhile is not damage.
@@ -42,7 +50,15 @@ export async function follow(world: World, options: FollowOptions): Promise<Foll
       if (lost !== null && !isLost) onLost(lost);
       isLost ||= lost !== null;
       told = Math.max(row.version, entries.at(-1)?.version ?? 0);
-      onEntries(entries);
+      news = entries;
+      if (onLive === undefined) onEntries(entries);
+    }
+    if (onLive !== undefined) {
+      const live = await liveOf(world, { row, cursor, entries: news, more: false });
+      cursor = parseCursor(cursorBehind(cursor, { next: row.version, live }));
+      if (live.reset !== null) onLive({ ...live, deltas: [] });
+      if (news.length > 0) onEntries(news);
+      if (live.deltas.length > 0) onLive({ ...live, reset: null });
     }
     if (hasEnded(row)) return { kind: "ended", shown: await show(world, run) };
     if (mayNeedPerson(row)) {

@@ -2,6 +2,8 @@
 import type { Row } from "../../protocol/row.ts";
 import { labelOfRow } from "../../operations/labels.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import type { Live as LivePart, Reset } from "../../operations/live-page.ts";
+import type { Delta } from "../../ports/delta-log.ts";
 import type { Opened } from "../open.ts";
 import { renderRun } from "../render/run.ts";
 import { type Story, UNTOLD, tell } from "../render/timeline.ts";
@@ -14,6 +16,8 @@ export interface Live {
   readonly onLost: (run: string, why: string) => void;
   /** Called at each poll. `isAttended`: whether a process drives the run. */
   readonly onLook: (row: Row, isAttended: boolean) => void;
+  /** What the model is saying, and that what it said was lost. */
+  readonly onLive: (live: Pick<LivePart, "reset" | "deltas">) => void;
   /** Prints the final state for humans, as `cairn show` does. */
   readonly end: (shown: Shown) => void;
 }
@@ -28,6 +32,10 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
       const told = tell(story, entries, { paint, width: terminal.width });
       story = told.story;
       for (const line of told.lines) print(line);
+    },
+    onLive: ({ reset, deltas }) => {
+      if (reset !== null) print(paint("yellow", LOST[reset.why]));
+      for (const line of deltas.flatMap(linesOf)) print(paint("dim", line));
     },
     onLost: (run, why) => {
       const what = `the older history of ${run} is damaged, and only its readable part is shown: ${why}`;
@@ -45,3 +53,18 @@ export function liveView(shell: Shell, { settings, world }: Pick<Opened, "settin
     },
   };
 }
+
+const LOST: { readonly [W in Reset["why"]]: string } = {
+  takeover: "  … lost: its process ended in the middle of the reply, and the next invocation goes on",
+  noReply: "  … lost: the call ended without a reply",
+};
+
+/** A step as it is said. Reasoning and arguments come with the reply. */
+const linesOf = ({ parts, isCut }: Delta): readonly string[] => [
+  ...parts
+    .filter(({ kind }) => kind === "text")
+    .flatMap(({ text }) => text.split("\n"))
+    .filter((line) => line.trim() !== "")
+    .map((line) => `  … ${line.trimEnd().replaceAll(/\p{Cc}/gu, "")}`),
+  ...(isCut === true ? ["  … (the rest comes with the reply)"] : []),
+];

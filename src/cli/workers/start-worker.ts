@@ -15,6 +15,7 @@ import { agentFileOf } from "../../adapters/local/workers/agent-files.ts";
 import { SEAL_VARIABLES, environmentSealKeys } from "../../adapters/local/seal-keys.ts";
 import { localSecrets } from "../../adapters/local/secrets.ts";
 import { type GoOn, serveTasks } from "../../adapters/local/workers/serve.ts";
+import { otlpSpans } from "../../adapters/otlp/exporter.ts";
 import { localWorld } from "../../adapters/local/world.ts";
 import { checkAgent } from "../../sdk/check.ts";
 import { protectIntrinsics } from "../../sdk/protect-intrinsics.ts";
@@ -33,6 +34,7 @@ import { SegmentCache } from "../../history/load.ts";
 import { readerIn, redactionIn } from "../../history/secrets.ts";
 import { locateNamed } from "../locate.ts";
 import type { WorkerSettings } from "../supervise.ts";
+import { withWebhooks } from "./webhooks.ts";
 
 type Found = Awaited<ReturnType<Runner["agentOf"]>>;
 
@@ -56,7 +58,10 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
   const sealKeys = environmentSealKeys({ env, cwd: process.cwd() });
   // Processes that tools start must not inherit the seal key.
   for (const name of SEAL_VARIABLES) Reflect.deleteProperty(env, name);
-  const bare = localWorld({ store, limits, telemetry, secrets, sealKeys });
+  const spans = otlpSpans(env);
+  const traced = spans === undefined ? telemetry : { ...telemetry, spans };
+  const stores = localWorld({ store, limits, telemetry: traced, secrets, sealKeys });
+  const { world: bare, flush } = withWebhooks(stores, settings.webhooks ?? []);
   /** Fault points are per run, so a process with any has one task at a time. */
   let inHand = "";
   let isStale = false;
@@ -67,6 +72,8 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
   const serve: RunTask = async (task, invocation) => {
     inHand = "payload" in task ? task.payload.run : "";
     const result = await run(task, invocation);
+    // The supervisor may end this process once no run is under way.
+    if (result.kind !== "beat" || result.reply.route !== "beat") await Promise.all([spans?.flush(), flush()]);
     return isStale && result.kind === "beat" ? { kind: "exit", reply: result.reply } : result;
   };
   const executions = executionsOf(store);

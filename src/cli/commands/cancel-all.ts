@@ -1,0 +1,78 @@
+/** `cairn cancel --all --agent AGENT`: cancels every live run of an agent, after it has shown them. */
+import type { RunToCancel } from "../../operations/cancel-all.ts";
+import { performOperation } from "../../operations/perform.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import { DEFAULT_TENANT } from "../../core/ids.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { openExisting } from "../open.ts";
+import { contextOf } from "../perform.ts";
+import { commandLine, count } from "../render/words.ts";
+import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+
+export interface CancelAllFlags extends StoreFlags {
+  readonly agent?: string;
+  readonly tenant?: string;
+  readonly yes?: boolean;
+}
+
+/** Runs that are named before the question; the others are counted. */
+const NAMED = 10;
+
+export async function cancelAllRuns(shell: Shell, flags: CancelAllFlags): Promise<number> {
+  const { agent } = flags;
+  if (agent === undefined) throw noAgent(shell);
+  const opened = await openExisting(shell, flags);
+  const context = contextOf(shell, opened, { tenant: flags.tenant ?? DEFAULT_TENANT });
+  const seen = await performOperation(OPERATIONS.cancelAll, context, { agent });
+  if (seen.runs.length > 0) await confirm(shell, { agent, ...seen, isSure: flags.yes === true });
+  const cancelled: RunToCancel[] = [];
+  const failed: string[] = [];
+  for (let more = seen.runs.length > 0; more;) {
+    const outcome = await performOperation(OPERATIONS.cancelAll, context, { agent, confirmed: true });
+    if (outcome.kind === "notConfirmed") break;
+    cancelled.push(...outcome.runs);
+    failed.push(...outcome.failed);
+    // A pass that asks no run is the last one. Runs that cannot be asked are found again each time.
+    more = outcome.runs.length > 0;
+  }
+  const unreached = [...new Set(failed)];
+  if (shell.json) printDocument(shell, { agent, cancelled: cancelled.map(({ run }) => run), failed: unreached });
+  else if (cancelled.length + unreached.length === 0) shell.terminal.out(`no live run of ${agent}`);
+  else shell.terminal.out(`${count(cancelled.length, "run")} of ${agent} will end; they start no new call`);
+  for (const run of shell.json ? [] : unreached)
+    shell.terminal.err(`run ${run} cannot be read; type \`${opened.settings.command("verify", run)}\``);
+  return unreached.length === 0 ? EXIT.done : EXIT.failed;
+}
+
+async function confirm(
+  { ask, terminal, argv }: Shell,
+  of: {
+    readonly agent: string;
+    readonly runs: readonly RunToCancel[];
+    readonly more: boolean;
+    readonly isSure: boolean;
+  },
+): Promise<void> {
+  if (of.isSure) return;
+  const { agent, runs, more } = of;
+  const many = `${more ? "more than " : ""}${count(runs.length, "live run")} of ${agent}`;
+  for (const { run, status } of runs.slice(0, NAMED)) terminal.err(`${run}  ${status}`);
+  if (runs.length > NAMED || more) terminal.err(`and ${more ? "more than " : ""}${runs.length - NAMED} others`);
+  const answer = ask === null ? null : await ask(`cancel ${terminal.paintErr("bold", many)}? type yes: `);
+  if (answer?.trim().toLowerCase() === "yes") return;
+  throw new CliError({
+    ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { runs: runs.map(({ run }) => run) } },
+    what: `nothing was cancelled: this cancels ${many}`,
+    why: answer === null ? "there is no terminal to ask at" : "the answer was not yes",
+    next: commandLine([...argv, "--yes"]),
+  });
+}
+
+function noAgent({ argv }: Shell): CliError {
+  return new CliError({
+    ...{ code: "Usage", exit: EXIT.usage },
+    what: "--all needs an agent",
+    why: "it cancels the runs of one agent at a time",
+    next: commandLine([...argv, "--agent", "AGENT"]),
+  });
+}

@@ -1,0 +1,111 @@
+/** `cairn token`: makes, lists and revokes access tokens. A token is printed once; the store keeps only its digest. */
+import { isTenant } from "../../core/ids.ts";
+import type { ShownToken } from "../../operations/access/check-token.ts";
+import { performOperation } from "../../operations/perform.ts";
+import type { Scope } from "../../operations/operation.ts";
+import { OPERATIONS } from "../../operations/table.ts";
+import { durationMs } from "../../sdk/duration.ts";
+import { CliError, EXIT } from "../errors.ts";
+import { retyped } from "../input.ts";
+import { openExisting, openSettled } from "../open.ts";
+import { contextOf, refusedAs } from "../perform.ts";
+import { settingsOf } from "../settings.ts";
+import { type Shell, type StoreFlags, printDocument, printLines } from "../shell.ts";
+import { relative } from "../render/words.ts";
+import { fittedTable } from "../terminal/paint.ts";
+
+interface TokenFlags extends StoreFlags {
+  readonly tenant: string;
+}
+
+export async function createAccess(
+  shell: Shell,
+  flags: TokenFlags & { readonly scopes: readonly Scope[]; readonly expires: string; readonly name?: string },
+): Promise<number> {
+  const { tenant, scopes, expires, name = null } = flags;
+  checkTenant(shell, tenant);
+  const lifeMs = expires === "never" ? null : durationMs(expires);
+  if (lifeMs === null && expires !== "never") {
+    const why = "it is a whole number with s, m, h or d, such as 30d, or the word never";
+    const next = retyped(shell, "--expires", "30d");
+    throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${expires} is no time`, why, next });
+  }
+  // The first token may be made before the first run.
+  const settings = await settingsOf(shell, flags);
+  const opened = await openSettled(shell, settings, { create: true });
+  const context = contextOf(shell, opened, { tenant, by: `${shell.user()}@${shell.host()}` });
+  const { secret, token } = await performOperation(OPERATIONS.tokenCreate, context, {
+    scopes: [...scopes],
+    lifeMs,
+    name,
+  });
+  if (shell.json) printDocument(shell, { secret, ...token });
+  else {
+    const until =
+      token.expiresAt === null ? "does not expire" : `expires ${relative(token.expiresAt, token.createdAt)}`;
+    shell.terminal.out(secret);
+    shell.terminal.err(`token ${token.token} of tenant ${tenant} may ${token.scopes.join(", ")}, and ${until}`);
+    shell.terminal.err("it is shown only now; keep it in CAIRN_TOKEN or in a secret store");
+  }
+  return EXIT.done;
+}
+
+export async function listAccess(shell: Shell, flags: TokenFlags): Promise<number> {
+  const opened = await openExisting(shell, flags);
+  const context = contextOf(shell, opened, { tenant: flags.tenant });
+  const tokens: ShownToken[] = [];
+  for (let after: string | null = null, isMore = true; isMore;) {
+    const page: Awaited<ReturnType<(typeof OPERATIONS)["tokenList"]["run"]>> = await performOperation(
+      OPERATIONS.tokenList,
+      context,
+      { after },
+    );
+    tokens.push(...page.tokens);
+    after = page.next;
+    isMore = after !== null;
+  }
+  if (shell.json) printLines(shell, tokens);
+  else shell.terminal.out(tokens.length === 0 ? "there is no token" : tableOf(shell, tokens, opened.world.clock.now()));
+  return EXIT.done;
+}
+
+function tableOf({ terminal }: Shell, tokens: readonly ShownToken[], now: number): string {
+  const columns = ["TOKEN", "NAME", "SCOPES", "STATE", "MADE BY"].map((title) => ({ title }));
+  const rows = tokens.map((token) => [
+    ...[token.token, token.name ?? "", token.scopes.join(","), stateOf(token, now), token.createdBy],
+  ]);
+  return fittedTable(columns, rows, { paint: terminal.paintOut, width: terminal.width }).join("\n");
+}
+
+function stateOf({ revoked, expiresAt }: ShownToken, now: number): string {
+  if (revoked !== null) return `revoked ${relative(revoked.at, now)} by ${revoked.by}`;
+  if (expiresAt === null) return "does not expire";
+  return `${expiresAt <= now ? "expired" : "expires"} ${relative(expiresAt, now)}`;
+}
+
+export async function revokeAccess(
+  shell: Shell,
+  { id, flags }: { readonly id: string; readonly flags: TokenFlags },
+): Promise<number> {
+  const opened = await openExisting(shell, flags);
+  const { tenant } = flags;
+  const context = contextOf(shell, opened, { tenant, by: `${shell.user()}@${shell.host()}` });
+  const outcome = await performOperation(OPERATIONS.tokenRevoke, context, { id });
+  if (outcome.kind === "unknown") {
+    const next = opened.settings.command("token", "list", "--tenant", tenant);
+    const [what, why] = [`tenant ${tenant} has no token ${id}`, "write the ID of the token, not its text"];
+    throw refusedAs(OPERATIONS.tokenRevoke, "unknown", { what, why, next });
+  }
+  const { token } = outcome;
+  const when = outcome.kind === "already" ? "was revoked before" : "is revoked: the next request with it is refused";
+  if (shell.json) printDocument(shell, token);
+  else shell.terminal.out(`token ${token.token} ${when}`);
+  return EXIT.done;
+}
+
+function checkTenant(shell: Shell, tenant: string): void {
+  if (isTenant(tenant)) return;
+  const why = "a tenant is 1 to 24 lower-case letters and digits";
+  const next = retyped(shell, "--tenant", "acme");
+  throw new CliError({ code: "Usage", exit: EXIT.usage, what: `${tenant} is not a tenant`, why, next });
+}
