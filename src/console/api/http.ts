@@ -1,0 +1,63 @@
+/**
+ * Asks the API of the server that served this page. A token goes in a header and never in an address, which ends up in
+ * logs and histories. It is kept for this tab only.
+ */
+import { signal } from "@preact/signals";
+import { ApiError, UNREACHABLE, troubleIn } from "./problem.ts";
+
+const KEPT = "cairn.token";
+
+/** Null: the server asks for none, or the user has not signed in. */
+export const token = signal<string | null>(sessionStorage.getItem(KEPT));
+
+/** The last answer was that a token is needed, with the reason. */
+export const signInNeeded = signal<string | null>(null);
+
+export function signIn(given: string | null): void {
+  if (given === null) sessionStorage.removeItem(KEPT);
+  else sessionStorage.setItem(KEPT, given);
+  token.value = given;
+  signInNeeded.value = null;
+}
+
+/** The path of the API: the folder of this page, without the slash at its end. */
+export const base = (): string => new URL(".", location.href).href.replace(/\/$/, "");
+
+export interface Asking {
+  readonly method?: "GET" | "POST" | "DELETE";
+  readonly body?: object | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The answer, whatever its status. Throws an `ApiError` if none comes. */
+export async function send(path: string, { method = "GET", body, headers, signal }: Asking = {}): Promise<Response> {
+  try {
+    return await fetch(`${base()}${path}`, {
+      method,
+      ...{ credentials: "same-origin", cache: "no-store", redirect: "follow", signal: signal ?? null },
+      headers: {
+        ...(token.value === null ? {} : { authorization: `Bearer ${token.value}` }),
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+  } catch (error) {
+    if (signal?.aborted === true) throw error;
+    throw new ApiError(UNREACHABLE);
+  }
+}
+
+/** The document of a success. Throws an `ApiError` for a problem. */
+export async function ask<Document>(path: string, asking?: Asking): Promise<Document> {
+  return documentOf<Document>(await send(path, asking));
+}
+
+export async function documentOf<Document>(response: Response): Promise<Document> {
+  const document: unknown = await response.json().catch(() => null);
+  if (response.ok) return document as Document;
+  const trouble = troubleIn(response.status, document);
+  if (response.status === 401) signInNeeded.value = trouble.detail;
+  throw new ApiError(trouble);
+}

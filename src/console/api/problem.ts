@@ -1,0 +1,55 @@
+/** An answer of the API that is no success, or the lack of an answer, as the console shows it. */
+export interface Trouble {
+  readonly code: string;
+  /** What happened, why, and what to do, in the words of the API. */
+  readonly detail: string;
+  /** Null: no answer came. */
+  readonly status: number | null;
+  /** The outcome of the operation, where one refused. */
+  readonly outcome: Readonly<Record<string, unknown>> | null;
+}
+
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly trouble: Trouble;
+
+  constructor(trouble: Trouble) {
+    super(trouble.detail);
+    this.trouble = trouble;
+  }
+}
+
+export const UNREACHABLE: Trouble = {
+  code: "Unreachable",
+  detail:
+    "The server does not answer. It may have been stopped: start it again with npx cairn dev. This page keeps trying.",
+  ...{ status: null, outcome: null },
+};
+
+/** The problem in the body of a refused request (RFC 9457). */
+export function troubleIn(status: number, document: unknown): Trouble {
+  const facts = (document ?? {}) as Readonly<Record<string, unknown>>;
+  const { code, detail, outcome, errors } = facts;
+  const outcomeOf = typeof outcome === "object" ? (outcome as Trouble["outcome"]) : null;
+  if (typeof code !== "string" || typeof detail !== "string") {
+    return {
+      code: "Unexplained",
+      detail: `The server answered ${status} without saying why.`,
+      status,
+      outcome: outcomeOf,
+    };
+  }
+  const wrong = Array.isArray(errors) ? errors.map((each) => placed(each as Wrong)).join("; ") : "";
+  return { code, detail: wrong === "" ? detail : `${detail}: ${wrong}`, status, outcome: outcomeOf };
+}
+
+interface Wrong {
+  readonly pointer?: string;
+  readonly parameter?: string;
+  readonly detail?: string;
+}
+
+const placed = ({ pointer, parameter, detail = "" }: Wrong): string => `${pointer ?? parameter ?? ""} ${detail}`.trim();
+
+export const troubleOf = (error: unknown): Trouble =>
+  error instanceof ApiError ? error.trouble : { ...UNREACHABLE, detail: String(error) };

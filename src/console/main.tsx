@@ -1,0 +1,59 @@
+/** Starts the console: it follows the runs and what waits for a human, and shows the page that the address names. */
+import { render } from "preact";
+import { useEffect } from "preact/hooks";
+import { token } from "./api/http.ts";
+import { Frame } from "./parts/frame.tsx";
+import { Empty } from "./parts/basics.tsx";
+import { Agents } from "./pages/agents.tsx";
+import { Needs } from "./pages/needs.tsx";
+import { RunPage } from "./run/page.tsx";
+import { Runs } from "./pages/runs.tsx";
+import { Schedules } from "./pages/schedules.tsx";
+import { Settings } from "./pages/settings.tsx";
+import { followNeeds } from "./store/needs.ts";
+import { hrefOf, route } from "./store/route.ts";
+import { followRuns } from "./store/runs.ts";
+
+function App() {
+  // Another token sees other runs, so what follows begins anew with it.
+  useEffect(() => {
+    const stop = new AbortController();
+    void followRuns(stop.signal);
+    void followNeeds(stop.signal);
+    return () => stop.abort();
+  }, [token.value]);
+  return (
+    <Frame>
+      <Page />
+    </Frame>
+  );
+}
+
+function Page() {
+  const [first] = route.value.path;
+  switch (first) {
+    case "runs":
+      return <Runs />;
+    case "schedules":
+      return <Schedules />;
+    case "agents":
+      return <Agents />;
+    case "needs":
+      return <Needs />;
+    case "run":
+      return <RunPage />;
+    case "settings":
+      return <Settings />;
+    default:
+      return (
+        <section class="page scrolls">
+          <Empty title="There is no such page">
+            The address names none. <a href={hrefOf(["runs"])}>Show the runs</a>
+          </Empty>
+        </section>
+      );
+  }
+}
+
+const root = document.getElementById("app");
+if (root !== null) render(<App />, root);

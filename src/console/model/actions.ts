@@ -1,0 +1,166 @@
+/** What an operator can do to a run: the request, the command that does the same, and what will happen. */
+import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
+import { ledgerOf } from "../../history/call-ledger.ts";
+import { type Action, runPath } from "./commands.ts";
+
+export type ActionName =
+  | "message"
+  | "pause"
+  | "resume"
+  | "upgrade"
+  | "cancel"
+  | "undo"
+  | "restart"
+  | "redrive"
+  | "fork"
+  | "assign"
+  | "purge";
+
+export interface Described {
+  readonly title: string;
+  readonly says: string;
+  /** A text that the action takes; null: none. */
+  readonly field: {
+    readonly label: string;
+    readonly lines: 1 | 3;
+    readonly must: boolean;
+    readonly value?: string;
+  } | null;
+  readonly isDangerous: boolean;
+  readonly request: (text: string, confirmed: boolean) => Action;
+}
+
+/** The actions that the status of the run allows, the usual ones first. */
+export function actionsOf({ inProgress, status, redrivable, waitsFor }: Shown): readonly ActionName[] {
+  if (!inProgress) return [...(redrivable ? (["redrive"] as const) : []), "fork", "purge"];
+  return [
+    ...(waitsFor?.kind === "upgrade" && !waitsFor.accepted ? (["upgrade"] as const) : []),
+    "message",
+    status === "paused" ? "resume" : "pause",
+    "assign",
+    "fork",
+    "restart",
+    "cancel",
+    "undo",
+  ];
+}
+
+/** What the words and the request of an action need of a run. */
+type Target = Pick<Shown, "run" | "version"> & Partial<Pick<Shown, "assigned">>;
+
+type Post = (words: readonly string[], path: string, body?: object) => Action;
+
+const PLAIN = { field: null, isDangerous: false } as const;
+
+const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Described } = {
+  message: (_, post) => ({
+    ...{ title: "Message", says: "The model reads it with its next beat.", isDangerous: false },
+    field: { label: "Text for the model", lines: 3, must: true },
+    request: (text) => post(["send", text], "messages", { text }),
+  }),
+  pause: (_, post) => ({
+    ...PLAIN,
+    title: "Pause",
+    says: "The run stops after the beat that is under way. Nothing is undone.",
+    request: () => post(["pause"], "pause"),
+  }),
+  resume: (_, post) => ({
+    ...PLAIN,
+    title: "Resume",
+    says: "The run goes on from its last checkpoint.",
+    request: () => post(["resume"], "resume"),
+  }),
+  upgrade: (_, post) => ({
+    ...PLAIN,
+    title: "Accept the version",
+    says: "The run continues with the newer code of its agent.",
+    request: () => post(["resume", "--upgrade"], "upgrade"),
+  }),
+  cancel: (_, post) => ({
+    ...PLAIN,
+    isDangerous: true,
+    title: "Cancel",
+    says: "The run ends. What it did stays as it is.",
+    request: () => post(["cancel"], "cancel"),
+  }),
+  undo: (_, post) => ({
+    ...{ ...PLAIN, isDangerous: true, title: "Undo and cancel" },
+    says: "The effects of the run are undone, the newest first. Then it ends.",
+    request: () => post(["cancel", "--compensate"], "cancel", { compensate: true }),
+  }),
+  restart: (_, post) => ({
+    ...{ ...PLAIN, isDangerous: true, title: "Restart" },
+    says: "The effects of the run are undone. Then it does its task again from the beginning, and pays for it again.",
+    request: (_, confirmed) =>
+      post(["restart", ...(confirmed ? ["--yes"] : [])], "restart", confirmed ? { confirmed } : {}),
+  }),
+  redrive: (_, post) => ({
+    ...{
+      title: "Redrive",
+      says: "The failed run goes on from its last checkpoint. It repeats no recorded call.",
+      isDangerous: false,
+    },
+    field: { label: "Why (for the record)", lines: 1, must: true },
+    request: (why) => post(["redrive", "--why", why], "redrive", { why }),
+  }),
+  fork: (run, post) => ({
+    ...{
+      title: "Fork",
+      says: "A new run begins with the state of this version. It shares what was done before, and owns none of it.",
+      isDangerous: false,
+    },
+    field: { label: "Version", lines: 1, must: true, value: String(run.version) },
+    request: (at, confirmed) =>
+      post(["fork", "--at", at, ...(confirmed ? ["--yes"] : [])], "fork", {
+        at: Number(at),
+        ...(confirmed && { confirmed }),
+      }),
+  }),
+  assign: (run, post) => ({
+    ...{ title: "Assign", says: "Names the operator who is responsible for the run.", isDangerous: false },
+    field: { label: "Operator", lines: 1, must: true, value: run.assigned?.to ?? "" },
+    request: (to) => post(["assign", to], "assignment", { to }),
+  }),
+  purge: (run) => ({
+    ...{
+      title: "Purge",
+      says: `All data of the run is deleted, for good. Type its ID to confirm: ${run.run}`,
+      isDangerous: true,
+    },
+    field: { label: "ID of the run", lines: 1, must: true },
+    request: () => ({ words: ["purge", run.run, "--yes"], method: "DELETE", path: runPath(run.run) }),
+  }),
+};
+
+export const describe = (name: ActionName, run: Target): Described =>
+  DESCRIBED[name](run, (words, path, body) => ({
+    words: [words[0] ?? "", run.run, ...words.slice(1)],
+    ...{ method: "POST", path: `${runPath(run.run)}/${path}` },
+    ...(body === undefined ? {} : { body }),
+  }));
+
+/** Whether the text allows the action: a purge needs the ID, a fork a version. */
+export function isReady(name: ActionName, text: string, run: Shown): boolean {
+  if (name === "purge") return text.trim() === run.run;
+  if (name === "fork") return /^\d+$/.test(text.trim());
+  return text.trim() !== "";
+}
+
+/** The effects that stand, newest first, and whether each can be undone. */
+export function effectsOf(
+  entries: readonly TimelineEntry[],
+): readonly { readonly call: string; readonly tool: string; readonly canUndo: boolean }[] {
+  const undoable = new Set(
+    entries.flatMap((entry) => (entry.kind === "ToolIntended" && entry.undo === true ? [entry.call] : [])),
+  );
+  return ledgerOf(entries)
+    .filter(
+      ({ effect, status, undoes }) =>
+        effect !== null && EFFECTS[effect].actsOutside && undoes === undefined && STANDS.has(status),
+    )
+    .map(({ call, tool }) => ({ call, tool, canUndo: undoable.has(call) }))
+    .toReversed();
+}
+
+const STANDS: ReadonlySet<string> = new Set(["started", "succeeded", "unknown", "reconciled"]);

@@ -1,0 +1,196 @@
+/**
+ * Lays out the events of a run: beats as lanes, with marks between them for what breaks or frames them (process deaths,
+ * pauses, the start, the end). The words are those of `cairn timeline`.
+ */
+import type { Effect } from "../../core/calls/effects.ts";
+import { UNTOLD, tellEach } from "../../cli/render/timeline.ts";
+import { proposedBy } from "../../core/calls/proposed-calls.ts";
+import { shortValue } from "../../cli/render/words.ts";
+import type { TimelineEntry } from "../../operations/views.ts";
+
+/** One stretch of a lane. `lost`: its process died before it was recorded. `wait`: a human is asked. */
+export interface Span {
+  readonly kind: "model" | "run" | "wait" | "lost";
+  readonly from: number;
+  /** Null: not over yet. */
+  readonly to: number | null;
+}
+
+export interface Lane {
+  readonly call: string;
+  readonly tool: string;
+  readonly effect: Effect | null;
+  readonly spans: readonly Span[];
+  readonly outcome: "open" | "succeeded" | "failed" | "unknown" | "compensated";
+}
+
+export interface Told {
+  readonly version: number;
+  readonly at: number;
+  readonly kind: TimelineEntry["kind"];
+  readonly says: string;
+}
+
+export interface Beat {
+  readonly kind: "beat";
+  readonly number: number;
+  readonly version: number;
+  readonly epoch: number;
+  readonly at: number;
+  readonly model: { readonly name: string; readonly span: Span; readonly tokens: number; readonly microUsd: number };
+  readonly lanes: readonly Lane[];
+  readonly lines: readonly Told[];
+}
+
+export interface Mark {
+  readonly kind: "mark";
+  readonly tone: "start" | "break" | "pause" | "end" | "failed";
+  readonly version: number;
+  readonly epoch: number;
+  readonly at: number;
+  readonly lines: readonly Told[];
+}
+
+export type Row = Beat | Mark;
+
+/** The rows of these events, which must be all events of the run in order. */
+export function rowsOf(entries: readonly TimelineEntry[]): readonly Row[] {
+  const told = new Map<TimelineEntry, string>();
+  for (const { entry, says, shows } of tellEach(UNTOLD, entries, PLAIN).lines) {
+    told.set(entry, shows === undefined ? says : `${says} ${shortValue(shows, SHOWN_CHARACTERS)}`);
+  }
+  const layout = new Layout();
+  for (const [index, entry] of entries.entries()) layout.add(entry, told.get(entry) ?? null, entries[index + 1]);
+  return layout.rows();
+}
+
+const SHOWN_CHARACTERS = 160;
+const PLAIN = { paint: (_: string, text: string): string => text, width: Infinity } as const;
+
+interface OpenRow {
+  readonly row: Row;
+  readonly lines: Told[];
+  readonly calls: string[];
+}
+
+class Layout {
+  readonly #rows: OpenRow[] = [];
+  readonly #lanes = new Map<string, Lane>();
+  #asked = 0;
+  #beats = 0;
+
+  rows(): readonly Row[] {
+    return this.#rows.map(({ row, lines, calls }) => {
+      if (row.kind === "mark") return { ...row, lines };
+      const lanes = calls.flatMap((call) => this.#lanes.get(call) ?? []);
+      return { ...row, lines, lanes };
+    });
+  }
+
+  add(entry: TimelineEntry, says: string | null, next: TimelineEntry | undefined): void {
+    const tone = toneOf(entry);
+    if (entry.kind === "ModelCallCompleted") this.#begin(entry, next);
+    else if (tone !== null) this.#mark(entry, tone);
+    if (entry.kind === "RunStarted") this.#asked = entry.forked?.calls ?? 0;
+    this.#follow(entry);
+    const { version, at, kind } = entry;
+    if (says !== null) this.#rows.at(-1)?.lines.push({ version, at, kind, says });
+  }
+
+  #begin(
+    entry: Extract<TimelineEntry, { readonly kind: "ModelCallCompleted" }>,
+    next: TimelineEntry | undefined,
+  ): void {
+    this.#beats += 1;
+    const calls = proposedBy(entry, this.#asked);
+    this.#asked += calls.length;
+    for (const { call, tool } of calls) this.#lanes.set(call, { call, tool, effect: null, spans: [], outcome: "open" });
+    const { version, epoch, at, tookMs, tokensIn, tokensOut } = entry;
+    const microUsd = next?.kind === "BudgetDebited" ? (next.debit.microUsd ?? 0) : 0;
+    const span: Span = { kind: "model", from: at - tookMs, to: at };
+    const model = { name: entry.model, span, tokens: tokensIn + tokensOut, microUsd };
+    const row: Beat = { kind: "beat", number: this.#beats, version, epoch, at, model, lanes: [], lines: [] };
+    this.#rows.push({ row, lines: [], calls: calls.map(({ call }) => call) });
+  }
+
+  #mark({ version, epoch, at }: TimelineEntry, tone: Mark["tone"]): void {
+    if (tone === "break") this.#cut(at);
+    this.#rows.push({ row: { kind: "mark", tone, version, epoch, at, lines: [] }, lines: [], calls: [] });
+  }
+
+  /** A process died: what it had begun was not recorded by it. */
+  #cut(at: number): void {
+    for (const [call, lane] of this.#lanes) {
+      const isRunning = lane.spans.some(({ kind, to }) => kind === "run" && to === null);
+      if (!isRunning) continue;
+      const spans = lane.spans.map((span) =>
+        span.kind === "run" && span.to === null ? { ...span, kind: "lost" as const, to: at } : span,
+      );
+      this.#lanes.set(call, { ...lane, spans });
+    }
+  }
+
+  #follow(entry: TimelineEntry): void {
+    if (!("call" in entry)) return;
+    const undone = entry.kind === "ToolCompensated" ? entry.call.replace("undo-", "") : entry.call;
+    const lane = this.#lanes.get(undone);
+    if (lane !== undefined) this.#lanes.set(undone, followed(lane, entry));
+  }
+}
+
+function followed(lane: Lane, entry: TimelineEntry): Lane {
+  const { at } = entry;
+  switch (entry.kind) {
+    case "ToolIntended":
+      return { ...lane, effect: entry.effect };
+    case "ApprovalRequested":
+    case "WaitBegun":
+      return { ...lane, spans: [...closed(lane.spans, at), { kind: "wait", from: at, to: null }] };
+    case "HumanApprovalReceived":
+      return { ...lane, spans: closed(lane.spans, at) };
+    case "ToolInvoked":
+      return { ...lane, outcome: "open", spans: [...closed(lane.spans, at), { kind: "run", from: at, to: null }] };
+    case "ToolResultRecorded":
+      return { ...lane, outcome: entry.outcome, spans: closed(lane.spans, at) };
+    case "ToolOutcomeUnknown":
+      return { ...lane, outcome: "unknown", spans: closed(lane.spans, at) };
+    case "ToolResultReconciled": {
+      const outcome = entry.answer.as === "succeeded" ? "succeeded" : entry.answer.as === "failed" ? "failed" : "open";
+      return { ...lane, outcome, spans: closed(lane.spans, at) };
+    }
+    case "ToolCompensated":
+      return { ...lane, outcome: "compensated", spans: closed(lane.spans, at) };
+    default:
+      return lane;
+  }
+}
+
+const closed = (spans: readonly Span[], at: number): readonly Span[] =>
+  spans.map((span) => (span.to === null ? { ...span, to: at } : span));
+
+function toneOf(entry: TimelineEntry): Mark["tone"] | null {
+  switch (entry.kind) {
+    case "RunStarted":
+    case "RunRedriven":
+      return "start";
+    case "RunPaused":
+    case "RunResumed":
+    case "AgentChanged":
+      return "pause";
+    case "RunEnded":
+      return entry.status === "completed" ? "end" : "failed";
+    case "ModelCallLost":
+      return "break";
+    case "RecoveryDecided":
+      return entry.action.kind === "takeover" || entry.action.kind === "restart" ? "break" : null;
+    default:
+      return null;
+  }
+}
+
+/** From when to when a beat lasted; `now` where it is not over. */
+export function extentOf({ model, lanes }: Beat, now: number): { readonly from: number; readonly to: number } {
+  const spans = [model.span, ...lanes.flatMap(({ spans }) => spans)];
+  const from = Math.min(...spans.map((span) => span.from));
+  return { from, to: Math.max(from + 1, ...spans.map(({ to }) => to ?? now)) };
+}

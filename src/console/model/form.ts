@@ -1,0 +1,72 @@
+/** A form for a task, made from its JSON Schema. A field that the form cannot draw is typed as JSON. */
+
+export interface FormField {
+  readonly name: string;
+  readonly kind: "text" | "number" | "boolean" | "choice" | "json";
+  readonly must: boolean;
+  readonly says: string;
+  readonly choices: readonly string[];
+  /** What the field holds at first, as text. */
+  readonly first: string;
+}
+
+type Schema = Readonly<Record<string, unknown>>;
+
+/** Null if the task is no object with known fields: then it is typed as JSON. */
+export function fieldsOf(schema: unknown): readonly FormField[] | null {
+  const { type, properties, required } = (schema ?? {}) as Schema;
+  if (type !== "object" || typeof properties !== "object" || properties === null) return null;
+  const must = new Set(Array.isArray(required) ? (required as readonly unknown[]) : []);
+  return Object.entries(properties as Readonly<Record<string, Schema>>).map(([name, field]) => {
+    const kind = kindOf(field);
+    const choices = Array.isArray(field["enum"]) ? (field["enum"] as readonly unknown[]).map(String) : [];
+    return { name, kind, must: must.has(name), says: wordsOf(field), choices, first: firstOf(field, kind, choices) };
+  });
+}
+
+function kindOf({ type, enum: choices }: Schema): FormField["kind"] {
+  if (Array.isArray(choices) && choices.every((each) => typeof each === "string")) return "choice";
+  if (type === "integer" || type === "number") return "number";
+  if (type === "boolean") return "boolean";
+  return type === "string" ? "text" : "json";
+}
+
+const wordsOf = ({ description, type, format, pattern, minimum, maximum }: Schema): string =>
+  [description, format ?? type, pattern === undefined ? null : `like ${text(pattern)}`, range(minimum, maximum)]
+    .filter((each) => typeof each === "string" && each !== "")
+    .join(", ");
+
+const text = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+const range = (low: unknown, high: unknown): string | null =>
+  typeof low === "number" && typeof high === "number" && Math.abs(low) < 1e9 && high < 1e9 ? `${low} to ${high}` : null;
+
+function firstOf({ default: given, examples }: Schema, kind: FormField["kind"], choices: readonly string[]): string {
+  const first: unknown = given ?? (Array.isArray(examples) ? examples[0] : undefined);
+  if (first === undefined) return kind === "boolean" ? "false" : (choices[0] ?? "");
+  return text(first);
+}
+
+export type Filled =
+  | { readonly ok: true; readonly input: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly why: string };
+
+/** The task that the texts of the fields give. An empty field that need not be given is left out. */
+export function filledIn(fields: readonly FormField[], texts: Readonly<Record<string, string>>): Filled {
+  const input: Record<string, unknown> = {};
+  for (const { name, kind, must } of fields) {
+    const text = texts[name] ?? "";
+    if (text === "" && !must) continue;
+    if (kind === "text" || kind === "choice") input[name] = text;
+    else if (kind === "boolean") input[name] = text === "true";
+    else {
+      try {
+        input[name] = JSON.parse(text) as unknown;
+      } catch {
+        return { ok: false, why: kind === "number" ? `${name} is no number` : `${name} is no JSON` };
+      }
+      if (kind === "number" && typeof input[name] !== "number") return { ok: false, why: `${name} is no number` };
+    }
+  }
+  return { ok: true, input };
+}

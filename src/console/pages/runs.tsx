@@ -1,0 +1,140 @@
+/** The runs: what each does, what it costs, and which need a human. */
+import { useSignal } from "@preact/signals";
+import { BulkDialog } from "../parts/bulk-dialog.tsx";
+import { Empty, Loading, Problem } from "../parts/basics.tsx";
+import { RunRows } from "../parts/run-rows.tsx";
+import { type Filters, NO_FILTERS, filtersFrom, matches, queryOf } from "../model/filters.ts";
+import { GROUPS, GROUP_WORDS, countsOf } from "../model/groups.ts";
+import type { Summary } from "../../operations/views.ts";
+import { now } from "../store/clock.ts";
+import { route, setQuery } from "../store/route.ts";
+import { runs, runsTrouble } from "../store/runs.ts";
+
+const change = (part: Partial<Filters>): void => setQuery(queryOf({ ...filtersFrom(route.peek().query), ...part }));
+
+export function Runs() {
+  const list = runs.value;
+  if (list === null) {
+    return (
+      <section class="page" aria-label="Runs">
+        <Head />
+        {runsTrouble.value === null ? (
+          <Loading rows={9} />
+        ) : (
+          <Problem trouble={runsTrouble.value} title="The runs cannot be read" />
+        )}
+      </section>
+    );
+  }
+  return (
+    <section class="page" aria-label="Runs">
+      <Head />
+      <RunRows none={<NoRuns />} />
+    </section>
+  );
+}
+
+function Head() {
+  const filters = filtersFrom(route.value.query);
+  const counts = countsOf(runs.value?.runs ?? []);
+  const names = [...new Set((runs.value?.runs ?? []).map(({ agent }) => agent))].toSorted();
+  return (
+    <div class="runs-head">
+      <h1>Runs</h1>
+      <div class="groups" role="group" aria-label="Groups">
+        <button type="button" aria-pressed={filters.group === null} onClick={() => change({ group: null })}>
+          All <b>{runs.value?.runs.length ?? "–"}</b>
+        </button>
+        {GROUPS.filter((group) => group !== "cancelled" || counts.cancelled > 0).map((group) => (
+          <button
+            key={group}
+            type="button"
+            class={group === "needs" && counts.needs > 0 ? "calls" : ""}
+            aria-pressed={filters.group === group}
+            onClick={() => change({ group: filters.group === group ? null : group })}
+          >
+            {GROUP_WORDS[group]} <b>{runs.value === null ? "–" : counts[group]}</b>
+          </button>
+        ))}
+      </div>
+      <div class="filters">
+        <input
+          class="text"
+          type="search"
+          data-filter
+          aria-label="A part of the run ID or of the agent's name"
+          placeholder="Run ID or agent"
+          value={filters.text}
+          onInput={(event) => change({ text: event.currentTarget.value })}
+        />
+        <select
+          aria-label="Agent"
+          value={filters.agent ?? ""}
+          onChange={(event) => change({ agent: event.currentTarget.value || null })}
+        >
+          <option value="">Every agent</option>
+          {names.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+        <select
+          aria-label="Time"
+          value={String(filters.hours ?? "")}
+          onChange={(event) => change({ hours: Number(event.currentTarget.value) || null })}
+        >
+          <option value="">Any time</option>
+          <option value="1">Last hour</option>
+          <option value="24">Last day</option>
+          <option value="168">Last week</option>
+        </select>
+        <label>
+          <input
+            type="checkbox"
+            checked={filters.takenOver}
+            onChange={(event) => change({ takenOver: event.currentTarget.checked })}
+          />
+          Outlived a process
+        </label>
+        <Bulk />
+      </div>
+    </div>
+  );
+}
+
+/** Acts on the runs that match the filters when it is clicked. */
+function Bulk() {
+  const chosen = useSignal<readonly Summary[] | null>(null);
+  const choose = (): void => {
+    const filters = filtersFrom(route.peek().query);
+    chosen.value = (runs.peek()?.runs ?? []).filter((run) => matches(run, filters, now.peek()));
+  };
+  return (
+    <>
+      <button type="button" disabled={(runs.value?.runs.length ?? 0) === 0} onClick={choose}>
+        Act on these runs…
+      </button>
+      {chosen.value === null ? null : <BulkDialog runs={chosen.value} onClose={() => (chosen.value = null)} />}
+    </>
+  );
+}
+
+function NoRuns() {
+  const isFiltered = route.value.query.size > 0;
+  if (!isFiltered) {
+    return (
+      <Empty title="There is no run yet" command="npx cairn start AGENT --input '{}'">
+        Each run appears here when it starts. Start one on the <a href="#/agents">page of an agent</a>, by the API, or
+        with:
+      </Empty>
+    );
+  }
+  return (
+    <Empty title="No run matches these filters">
+      <button type="button" onClick={() => setQuery(queryOf(NO_FILTERS))}>
+        Show every run
+      </button>
+    </Empty>
+  );
+}

@@ -1,0 +1,124 @@
+/** Schedules: the next firings, the last one, and pause or run now. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { ask } from "../api/http.ts";
+import type { Trouble } from "../api/problem.ts";
+import type { Action } from "../model/commands.ts";
+import { AsCommand, Refused } from "../parts/action-dialog.tsx";
+import { Empty, Loading, Problem, When } from "../parts/basics.tsx";
+import { type Sent, runIn, sendAction } from "../store/act.ts";
+import { poll } from "../store/poll.ts";
+import { hrefOf } from "../store/route.ts";
+import type { ScheduleList, Scheduled } from "../../operations/schedules.ts";
+
+const EVERY_MS = 5_000;
+const NEXT_SHOWN = 5;
+
+export function Schedules() {
+  const list = useSignal<ScheduleList | null>(null);
+  const trouble = useSignal<Trouble | null>(null);
+  const read = async (): Promise<void> => {
+    list.value = await ask<ScheduleList>("/schedules");
+  };
+  useEffect(() => {
+    const stop = new AbortController();
+    void poll(read, { everyMs: EVERY_MS, signal: stop.signal, trouble });
+    return () => stop.abort();
+  }, []);
+  return (
+    <section class="page scrolls" aria-label="Schedules">
+      <div class="inner">
+        <h1>Schedules</h1>
+        {list.value === null && trouble.value === null ? <Loading rows={3} /> : null}
+        {list.value === null && trouble.value !== null ? (
+          <Problem trouble={trouble.value} title="The schedules cannot be read" />
+        ) : null}
+        {list.value?.schedules.length === 0 ? (
+          <Empty title="No agent has a schedule" command="npx cairn init my-project --template scheduled">
+            An agent with a schedule starts its own runs. The template shows one:
+          </Empty>
+        ) : null}
+        {list.value?.schedules.map((each) => (
+          <Schedule key={each.agent} of={each} onDone={() => void read()} />
+        ))}
+      </div>
+    </section>
+  );
+}
+
+function Schedule({ of, onDone }: { readonly of: Scheduled; readonly onDone: () => void }) {
+  const { agent, every, timezone, paused } = of;
+  const sent = useSignal<Sent>({ kind: "no" });
+  const post = (word: "pause" | "resume" | "run", path: string): Action => ({
+    words: ["schedules", `--${word}`, agent],
+    ...{ method: "POST", path: `/schedules/${encodeURIComponent(agent)}/${path}` },
+  });
+  const steering = paused === null ? post("pause", "pause") : post("resume", "resume");
+  const runNow = post("run", "runs");
+  const act = async (action: Action): Promise<void> => {
+    sent.value = { kind: "sending" };
+    sent.value = await sendAction(action);
+    onDone();
+  };
+  const isBusy = sent.value.kind === "sending";
+  return (
+    <article class="sheet card">
+      <div class="line">
+        <h2 class="grow">
+          <a href={hrefOf(["agents", agent])}>{agent}</a>
+        </h2>
+        <code>{every}</code> <span class="quiet">{timezone}</span>
+      </div>
+      {paused === null ? null : (
+        <p class="warn">
+          Paused by {paused.by} <When at={paused.at} />: its firings start nothing.
+        </p>
+      )}
+      <Firings of={of} />
+      {sent.value.kind === "refused" ? <Refused trouble={sent.value.trouble} /> : null}
+      {sent.value.kind === "accepted" && runIn(sent.value.outcome) !== "" ? (
+        <p class="toast" role="status">
+          Started: <a href={hrefOf(["run", runIn(sent.value.outcome)])}>its run</a>
+        </p>
+      ) : null}
+      <div class="line">
+        <button type="button" disabled={isBusy} onClick={() => void act(runNow)}>
+          Run now
+        </button>
+        <button type="button" disabled={isBusy} onClick={() => void act(steering)}>
+          {paused === null ? "Pause" : "Resume"}
+        </button>
+      </div>
+      <AsCommand action={runNow} />
+    </article>
+  );
+}
+
+const Firings = ({ of: { overlap, missed, next, last } }: { readonly of: Scheduled }) => (
+  <dl class="facts">
+    <dt>next</dt>
+    <dd>
+      {next.length === 0 ? "never" : null}
+      {next.slice(0, NEXT_SHOWN).map((at) => (
+        <p key={at}>
+          {new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}{" "}
+          <When at={at} class="quiet" />
+        </p>
+      ))}
+    </dd>
+    <dt>last</dt>
+    <dd>
+      {last === null ? (
+        "it has not fired"
+      ) : (
+        <>
+          <When at={last.at} /> {last.run === null ? last.stage : <a href={hrefOf(["run", last.run])}>its run</a>}
+        </>
+      )}
+    </dd>
+    <dt>if the last run goes on</dt>
+    <dd>{overlap}</dd>
+    <dt>missed firings</dt>
+    <dd>{missed}</dd>
+  </dl>
+);

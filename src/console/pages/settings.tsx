@@ -1,0 +1,41 @@
+/** Settings of this browser: the theme, and the access token of this tab. */
+import { base, signIn, token } from "../api/http.ts";
+import { THEMES, theme } from "../store/theme.ts";
+
+export const Settings = () => (
+  <section class="page scrolls" aria-label="Settings">
+    <div class="inner">
+      <h1>Settings</h1>
+      <div class="sheet card">
+        <h2>Theme</h2>
+        <div class="groups" role="group" aria-label="Theme">
+          {THEMES.map((each) => (
+            <button key={each} type="button" aria-pressed={theme.value === each} onClick={() => (theme.value = each)}>
+              {{ system: "As the system", light: "Light", dark: "Dark" }[each]}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div class="sheet card">
+        <h2>Access</h2>
+        {token.value === null ? (
+          <p class="quiet">No token is set. The server asks for one where it needs one.</p>
+        ) : (
+          <div class="line">
+            <p class="grow">A token is set for this tab. Closing the tab forgets it.</p>
+            <button type="button" onClick={() => signIn(null)}>
+              Forget the token
+            </button>
+          </div>
+        )}
+      </div>
+      <div class="sheet card">
+        <h2>API</h2>
+        <p>
+          This console shows what the HTTP API at <code>{base()}</code> answers.{" "}
+          <a href="./openapi.json">Its reference</a>
+        </p>
+      </div>
+    </div>
+  </section>
+);

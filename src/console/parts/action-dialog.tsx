@@ -1,0 +1,133 @@
+/** Asks for what an action needs, shows what will happen and the same as commands, and sends it once. */
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { base, token } from "../api/http.ts";
+import type { Trouble } from "../api/problem.ts";
+import { type ActionName, describe, effectsOf, isReady } from "../model/actions.ts";
+import { type Action, cliOf, curlOf } from "../model/commands.ts";
+import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import { type Sent, runIn, sendAction } from "../store/act.ts";
+import { go } from "../store/route.ts";
+import { readShown } from "../store/run.ts";
+import { Command, Json } from "./basics.tsx";
+import { Dialog } from "./dialog.tsx";
+
+export function ActionDialog(of: {
+  readonly name: ActionName;
+  readonly run: Shown;
+  readonly entries: readonly TimelineEntry[];
+  readonly onClose: () => void;
+}) {
+  const { name, run } = of;
+  const { title, says, field, isDangerous, request } = describe(name, run);
+  const text = useSignal(field?.value ?? "");
+  const sent = useSignal<Sent>({ kind: "no" });
+  const asks = asksToConfirm(sent.value);
+  const action = request(text.value.trim(), asks !== null);
+  const submit = async (): Promise<void> => {
+    if (sent.peek().kind === "sending") return;
+    sent.value = { kind: "sending" };
+    const answer = await sendAction(action);
+    sent.value = answer;
+    if (answer.kind !== "accepted") return;
+    void readShown(run.run);
+    if (name === "fork") go(["run", runIn(answer.outcome)]);
+    if (name === "purge") go(["runs"]);
+    of.onClose();
+  };
+  const isBusy = sent.value.kind === "sending";
+  return (
+    <Dialog label={title} onClose={of.onClose}>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        <h2>{title}</h2>
+        <p>{says}</p>
+        {name === "undo" || name === "restart" ? <Effects entries={of.entries} /> : null}
+        {field === null ? null : <Field {...field} text={text.value} onText={(value) => (text.value = value)} />}
+        {asks === null ? null : <Confirm trouble={asks} />}
+        {sent.value.kind === "refused" && asks === null ? <Refused trouble={sent.value.trouble} /> : null}
+        <AsCommand action={action} />
+        <div class="foot">
+          <button type="button" onClick={of.onClose}>
+            Close
+          </button>
+          <button
+            type="submit"
+            class={isDangerous ? "danger" : "primary"}
+            disabled={isBusy || (field?.must === true && !isReady(name, text.value, run))}
+          >
+            {isBusy ? "Sending…" : asks === null ? title : `${title} all the same`}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+const asksToConfirm = (sent: Sent): Trouble | null =>
+  sent.kind === "refused" && sent.trouble.code === "NotConfirmed" ? sent.trouble : null;
+
+export const Field = (of: {
+  readonly label: string;
+  readonly lines: 1 | 3;
+  readonly text: string;
+  readonly onText: (text: string) => void;
+}) => (
+  <label class="field">
+    <span>{of.label}</span>
+    {of.lines === 1 ? (
+      <input value={of.text} autocomplete="off" autofocus onInput={(event) => of.onText(event.currentTarget.value)} />
+    ) : (
+      <textarea rows={4} value={of.text} autofocus onInput={(event) => of.onText(event.currentTarget.value)} />
+    )}
+  </label>
+);
+
+/** What will be undone, the newest first, and what cannot be. */
+function Effects({ entries }: { readonly entries: readonly TimelineEntry[] }) {
+  const effects = effectsOf(entries);
+  if (effects.length === 0) return <p class="quiet">The run has no effect that stands.</p>;
+  return (
+    <ol class="effects">
+      {effects.map(({ call, tool, canUndo }) => (
+        <li key={call}>
+          <b>{tool}</b> <code>{call}</code>{" "}
+          {canUndo ? (
+            <span class="good">will be undone</span>
+          ) : (
+            <span class="warn">cannot be undone: it has no undo</span>
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+const Confirm = ({ trouble: { detail, outcome } }: { readonly trouble: Trouble }) => (
+  <div class="toast">
+    <p>{detail}</p>
+    {outcome === null ? null : <Json of={withoutKind(outcome)} />}
+  </div>
+);
+
+const withoutKind = ({ kind: _, ...rest }: Readonly<Record<string, unknown>>): object => rest;
+
+export const Refused = ({ trouble: { code, detail } }: { readonly trouble: Trouble }) => (
+  <p class="toast bad" role="alert">
+    {detail} <code>{code}</code>
+  </p>
+);
+
+/** The same on the command line and by HTTP. */
+export const AsCommand = ({ action, children }: { readonly action: Action; readonly children?: ComponentChildren }) => (
+  <details>
+    <summary>As a command</summary>
+    {children}
+    <Command text={cliOf(action)} />
+    <Command text={curlOf(action, { base: base(), hasToken: token.value !== null })} />
+  </details>
+);

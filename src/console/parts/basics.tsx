@@ -1,0 +1,82 @@
+/** Small parts of every page: times, commands to copy, and the states that a view can be in. */
+import { useSignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import type { Trouble } from "../api/problem.ts";
+import { now } from "../store/clock.ts";
+import { relative } from "../../cli/render/words.ts";
+
+/** A time relative to now, and exactly on hover. */
+export const When = ({ at, class: name = "" }: { readonly at: number; readonly class?: string }) => (
+  <time class={name} dateTime={new Date(at).toISOString()} title={exact(at)}>
+    {relative(at, now.value)}
+  </time>
+);
+
+/** Local time with its offset, so that it can be compared with a log of another place. */
+export function exact(at: number): string {
+  return new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "long" });
+}
+
+export function Copy({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
+  const copied = useSignal<"no" | "yes" | "refused">("no");
+  const copy = (): void => {
+    navigator.clipboard
+      .writeText(text)
+      .then(() => (copied.value = "yes"))
+      .catch(() => (copied.value = "refused"))
+      .finally(() => setTimeout(() => (copied.value = "no"), 1_500));
+  };
+  const words = { no: label, yes: "Copied", refused: "Not copied" }[copied.value];
+  return (
+    <button type="button" class="plain" onClick={copy} aria-live="polite">
+      {words}
+    </button>
+  );
+}
+
+export const Command = ({ text }: { readonly text: string }) => (
+  <div class="command">
+    <code>{text}</code>
+    <Copy text={text} />
+  </div>
+);
+
+/** Nothing is there: what would be here, and the command that makes it. */
+export const Empty = (of: {
+  readonly title: string;
+  readonly children?: ComponentChildren;
+  readonly command?: string;
+}) => (
+  <div class="notice">
+    <h2>{of.title}</h2>
+    <div class="quiet">{of.children}</div>
+    {of.command === undefined ? null : <Command text={of.command} />}
+  </div>
+);
+
+export const Problem = ({ trouble, title }: { readonly trouble: Trouble; readonly title: string }) => (
+  <div class="notice error" role="alert">
+    <h2>{title}</h2>
+    <p>{trouble.detail}</p>
+    <p class="quiet small">
+      <code>{trouble.code}</code>
+    </p>
+  </div>
+);
+
+/** The shape of what is being loaded, so that nothing moves when it arrives. */
+export const Loading = ({ rows = 6 }: { readonly rows?: number }) => (
+  <div class="inner" aria-busy="true" aria-label="Loading">
+    {Array.from({ length: rows }, (_, index) => (
+      <span key={index} class="skeleton" style={{ width: `${90 - ((index * 17) % 50)}%` }} />
+    ))}
+  </div>
+);
+
+/** JSON as text. What a model or a tool wrote is never HTML. */
+export const Json = ({ of }: { readonly of: unknown }) => (
+  // A region that scrolls can be reached by keyboard.
+  <pre class="json" tabIndex={0}>
+    {typeof of === "string" ? of : JSON.stringify(of, null, 2)}
+  </pre>
+);

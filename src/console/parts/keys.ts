@@ -1,0 +1,64 @@
+/** Keys of the console. A key counts only where the user does not type. */
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { go } from "../store/route.ts";
+
+export const keyMapShown = signal(false);
+export const paletteShown = signal(false);
+
+/** What each key does, for the map that `?` shows. */
+export const KEYS: readonly (readonly [keys: readonly string[], does: string])[] = [
+  [["Ctrl", "K"], "find a run, an agent, a page or an action"],
+  [["g", "r"], "runs"],
+  [["g", "n"], "needs me"],
+  [["g", "s"], "schedules"],
+  [["g", "a"], "agents"],
+  [["/"], "filter this list"],
+  [["j"], "next row"],
+  [["k"], "previous row"],
+  [["Enter"], "open the row"],
+  [["a"], "approve the open item of Needs me"],
+  [["d"], "deny it"],
+  [["?"], "this map"],
+];
+
+const PAGES: Readonly<Record<string, string>> = { r: "runs", n: "needs", s: "schedules", a: "agents", c: "settings" };
+
+/** When the first key of a pair was pressed; it counts for a second. */
+let begun = -Infinity;
+
+addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    paletteShown.value = true;
+    return;
+  }
+  if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
+  if (event.key === "?") keyMapShown.value = true;
+  else if (event.key === "g") begun = event.timeStamp;
+  else if (event.timeStamp - begun < 1_000 && event.key in PAGES) {
+    begun = -Infinity;
+    event.stopImmediatePropagation();
+    go([PAGES[event.key] ?? "runs"]);
+  } else if (event.key === "/") {
+    const field = document.querySelector<HTMLInputElement>("[data-filter]");
+    if (field === null) return;
+    event.preventDefault();
+    field.focus();
+  }
+});
+
+const isTyping = ({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean =>
+  ctrlKey || metaKey || altKey || (target instanceof HTMLElement && target.matches("input, textarea, select"));
+
+/** Calls `on` for the keys of a page while it is shown. */
+export function useKeys(on: (key: string) => boolean): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent): void => {
+      if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
+      if (on(event.key)) event.preventDefault();
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  });
+}

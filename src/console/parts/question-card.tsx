@@ -1,0 +1,66 @@
+/** A question of a run: what it asks, what fits, and the answer. */
+import { useSignal } from "@preact/signals";
+import type { WaitingQuestion } from "../../operations/approvals.ts";
+import { type Action, runPath } from "../model/commands.ts";
+import { answerIn } from "../model/needs.ts";
+import { decide } from "../store/decided.ts";
+import { AsCommand } from "./action-dialog.tsx";
+import { Json, When } from "./basics.tsx";
+import { CardHead, Deciding } from "./need-parts.tsx";
+
+export function QuestionCard({ question: of }: { readonly question: WaitingQuestion }) {
+  const { run, agent, call, tool, args, schema, until, refused, asked } = of;
+  const id = `${run} ${call} ${asked}`;
+  const text = useSignal("");
+  const answer = answerIn(text.value, schema);
+  const action = (result: unknown): Action => ({
+    words: ["answer", run, call, "--result", JSON.stringify(result)],
+    ...{ method: "POST", path: `${runPath(run)}/answers/${encodeURIComponent(call)}`, body: { result } },
+  });
+  const question = (args as { readonly question?: unknown } | null)?.question;
+  return (
+    <>
+      <CardHead
+        title={
+          <>
+            <code class="name">{tool}</code> asks you
+          </>
+        }
+        run={run}
+        agent={agent}
+      >
+        {until === null ? null : (
+          <>
+            until <When at={until} />
+          </>
+        )}
+      </CardHead>
+      {typeof question === "string" ? <p class="asks">{question}</p> : <Json of={args} />}
+      {refused === null ? null : <p class="toast bad">The last answer did not fit: {refused}</p>}
+      <Deciding id={id}>
+        <label class="field">
+          <span>Answer</span>
+          <textarea rows={3} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />
+        </label>
+        {schema === null ? null : (
+          <details>
+            <summary>What fits</summary>
+            <Json of={schema} />
+          </details>
+        )}
+        {text.value !== "" && !answer.ok ? <p class="bad small">{answer.why}</p> : null}
+        <div class="line">
+          <button
+            type="button"
+            class="primary"
+            disabled={text.value === "" || !answer.ok}
+            onClick={() => answer.ok && void decide(id, action(answer.json))}
+          >
+            Answer
+          </button>
+        </div>
+        <AsCommand action={action(answer.ok ? answer.json : "…")} />
+      </Deciding>
+    </>
+  );
+}

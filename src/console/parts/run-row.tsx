@@ -1,0 +1,65 @@
+/** One row of the list of runs. */
+import type { Damaged } from "../../ports/run-table.ts";
+import type { Summary } from "../../operations/views.ts";
+import { shortRun } from "../../cli/render/words.ts";
+import { groupOf, phaseWords } from "../model/groups.ts";
+import { now } from "../store/clock.ts";
+import { hrefOf } from "../store/route.ts";
+import { When } from "./basics.tsx";
+import { Icon, Status } from "./icons.tsx";
+
+interface RowPlace {
+  readonly index: number;
+  readonly top: number;
+  readonly height: number;
+}
+
+const styleOf = ({ top, height }: RowPlace) => ({ transform: `translateY(${top}px)`, height: `${height}px` });
+
+export const money = (usd: number): string => `$${usd < 0.01 && usd > 0 ? usd.toFixed(4) : usd.toFixed(2)}`;
+
+/** A run that waits for a human says so, not only "waiting". */
+export const statusWord = (run: Pick<Summary, "status" | "phase">): string =>
+  groupOf(run) === "needs" ? "needs you" : run.status;
+
+export const RunRow = ({ run, ...place }: { readonly run: Summary } & RowPlace) => (
+  <div class="row" role="listitem" data-row={place.index} style={styleOf(place)}>
+    <a href={hrefOf(["run", run.run])}>
+      <Status group={groupOf(run)} word={statusWord(run)} />
+      <span class="who">
+        <b class="cut">{run.agent}</b>
+        <span class="mono quiet cut" title={run.run}>
+          {shortRun(run.run)}
+        </span>
+      </span>
+      <span class="phase cut" title={phaseWords(run, now.value)}>
+        {phaseWords(run, now.value)}
+      </span>
+      <span class="beats end">{run.beats}</span>
+      <span class="deaths end">
+        {run.takeovers === 0 ? (
+          <span class="quiet">–</span>
+        ) : (
+          <span class="warn" title={`taken over ${run.takeovers} times from a process that had died`}>
+            <Icon name="bolt" size={12} /> {run.takeovers}
+          </span>
+        )}
+      </span>
+      <span class="money end">{money(run.spent.usd)}</span>
+      <When at={run.lastCheckpointAt} class="when end quiet" />
+    </a>
+  </div>
+);
+
+/** A run whose row cannot be read is a row that says so, and the others stay readable. */
+export const DamagedRow = ({ damaged: { run, why }, ...place }: { readonly damaged: Damaged } & RowPlace) => (
+  <div class="row damaged" role="listitem" data-row={place.index} style={styleOf(place)}>
+    <a href={hrefOf(["run", run])}>
+      <Status group="failed" word="damaged" />
+      <span class="who">
+        <span class="mono cut">{shortRun(run)}</span>
+      </span>
+      <span class="phase cut">{why}: run npx cairn verify on it</span>
+    </a>
+  </div>
+);

@@ -1,0 +1,30 @@
+/** Asks for an access token where the server wants one. The token stays in this tab and goes only into headers. */
+import { signIn } from "../api/http.ts";
+import { Command } from "./basics.tsx";
+
+export function SignIn({ why }: { readonly why: string }) {
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const given = new FormData(event.currentTarget as HTMLFormElement).get("token");
+    if (typeof given === "string" && given.trim() !== "") signIn(given.trim());
+  };
+  return (
+    <dialog open class="sign-in" aria-label="Sign in">
+      <form onSubmit={submit}>
+        <h2>Sign in with an access token</h2>
+        <p class="quiet">{why}</p>
+        <label class="field">
+          <span>Access token</span>
+          <input name="token" type="password" autocomplete="off" spellcheck={false} required />
+        </label>
+        <p class="quiet small">It is kept in this tab until you close it. An administrator makes one with:</p>
+        <Command text="npx cairn token create --tenant local --scopes runs:read,runs:write,approve --expires 30d" />
+        <div class="foot">
+          <button type="submit" class="primary">
+            Sign in
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,165 @@
+/** A call whose outcome is unknown: what was sent, the evidence, and the four answers with what each does. */
+import { useSignal } from "@preact/signals";
+import type { Shown, UnknownCall } from "../../operations/views.ts";
+import { type Action, runPath } from "../model/commands.ts";
+import { jsonIn } from "../model/needs.ts";
+import { now } from "../store/clock.ts";
+import { decide } from "../store/decided.ts";
+import { AsCommand } from "./action-dialog.tsx";
+import { Json, When } from "./basics.tsx";
+import { CardHead, Deciding } from "./need-parts.tsx";
+
+const ANSWERS = {
+  succeeded: {
+    word: "It happened",
+    does: "The run takes the result below as the result of the call, and goes on.",
+    waits: false,
+  },
+  failed: {
+    word: "It did not happen",
+    does: "The model is told that the call failed, and decides what to do.",
+    waits: true,
+  },
+  retry: { word: "Run it again", does: "It did not happen: the call runs again under its key.", waits: true },
+  compensate: {
+    word: "Undo everything",
+    does: "This call and all other effects of the run are undone, the newest first.",
+    waits: false,
+  },
+} as const;
+
+type Answer = keyof typeof ANSWERS;
+
+function actionOf(
+  { run, call }: { readonly run: string; readonly call: string },
+  of: { readonly as: Answer; readonly note: string; readonly returned: { readonly result?: unknown } },
+): Action {
+  const { as, note, returned } = of;
+  return {
+    words: [
+      ...["reconcile", run, call, "--as", as],
+      ...("result" in returned ? ["--result", JSON.stringify(returned.result)] : []),
+      ...(note === "" ? [] : ["--note", note]),
+    ],
+    ...{ method: "POST", path: `${runPath(run)}/reconcile/${encodeURIComponent(call)}` },
+    body: { as, ...(note !== "" && { note }), ...returned },
+  };
+}
+
+export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; readonly call: UnknownCall }) {
+  const { run, agent } = shown;
+  const { call, tool, args, askFrom, undo, toolGone } = of;
+  const id = `${run} ${call} unknown`;
+  const chosen = useSignal<Answer>("succeeded");
+  const note = useSignal("");
+  const result = useSignal("null");
+  const parsed = jsonIn(result.value);
+  const isEarly = ANSWERS[chosen.value].waits && askFrom > now.value;
+  const isResult = chosen.value === "succeeded";
+  const returned = isResult && parsed.ok ? { result: parsed.json } : {};
+  const action = actionOf({ run, call }, { as: chosen.value, note: note.value.trim(), returned });
+  return (
+    <>
+      <CardHead
+        title={
+          <>
+            Did <code class="name">{tool}</code> happen?
+          </>
+        }
+        run={run}
+        agent={agent}
+      />
+      <p>
+        The process died or the answer was lost after the request was sent. Look for this key in the external service.
+      </p>
+      <Evidence call={of} />
+      <Json of={args} />
+      {toolGone ? <p class="toast bad">Its agent has no such tool any more.</p> : null}
+      <Deciding id={id}>
+        <Answers id={id} undo={undo} chosen={chosen.value} onChoose={(each) => (chosen.value = each)} />
+        {isResult ? (
+          <label class="field">
+            <span>What it returned (JSON)</span>
+            <textarea
+              rows={2}
+              value={result.value}
+              spellcheck={false}
+              onInput={(event) => (result.value = event.currentTarget.value)}
+            />
+          </label>
+        ) : null}
+        <label class="field">
+          <span>Note (for the record)</span>
+          <input value={note.value} autocomplete="off" onInput={(event) => (note.value = event.currentTarget.value)} />
+        </label>
+        {isEarly ? (
+          <p class="warn">
+            Too early: its request may still take effect. This answer can be given <When at={askFrom} />.
+          </p>
+        ) : null}
+        <div class="line">
+          <button
+            type="button"
+            class="primary"
+            disabled={isEarly || (isResult && !parsed.ok)}
+            onClick={() => void decide(id, action)}
+          >
+            Reconcile: {ANSWERS[chosen.value].word.toLowerCase()}
+          </button>
+        </div>
+        <AsCommand action={action} />
+      </Deciding>
+    </>
+  );
+}
+
+const Answers = (of: {
+  readonly id: string;
+  readonly undo: boolean;
+  readonly chosen: Answer;
+  readonly onChoose: (answer: Answer) => void;
+}) => (
+  <fieldset class="answers">
+    <legend>Your answer</legend>
+    {(Object.keys(ANSWERS) as readonly Answer[])
+      .filter((each) => each !== "compensate" || of.undo)
+      .map((each) => (
+        <label key={each} class={of.chosen === each ? "chosen" : ""}>
+          <input type="radio" name={of.id} checked={of.chosen === each} onChange={() => of.onChoose(each)} />
+          <span>
+            <b>{ANSWERS[each].word}</b> {ANSWERS[each].does}
+          </span>
+        </label>
+      ))}
+  </fieldset>
+);
+
+const Evidence = ({ call: { key, business, askFrom, otherwise } }: { readonly call: UnknownCall }) => (
+  <dl class="facts">
+    <dt>key</dt>
+    <dd>
+      <code>{key}</code> {business ? "the agent's own" : ""}
+    </dd>
+    <dt>may still take effect</dt>
+    <dd>
+      {askFrom > now.value ? (
+        <>
+          yes; that is over <When at={askFrom} />
+        </>
+      ) : (
+        "no longer"
+      )}
+    </dd>
+    <dt>without an answer</dt>
+    <dd>
+      {
+        {
+          ask: "it keeps waiting",
+          tell: "the model is told",
+          fail: "the run fails",
+          compensate: "all effects are undone",
+        }[otherwise]
+      }
+    </dd>
+  </dl>
+);

@@ -1,0 +1,30 @@
+/** A pinned run that waits for an operator to accept a newer version of its agent. */
+import type { Shown } from "../../operations/views.ts";
+import { describe } from "../model/actions.ts";
+import { decide } from "../store/decided.ts";
+import { AsCommand } from "./action-dialog.tsx";
+import { CardHead, Deciding } from "./need-parts.tsx";
+
+export function UpgradeCard({ run: shown }: { readonly run: Shown }) {
+  const { run, agent, waitsFor } = shown;
+  if (waitsFor?.kind !== "upgrade") return null;
+  const action = describe("upgrade", shown).request("", false);
+  const id = `${run} upgrade`;
+  return (
+    <>
+      <CardHead title={`Continue with version ${waitsFor.to}?`} run={run} agent={agent} />
+      <p>
+        The run began with version {waitsFor.from}. Before you accept, npx cairn replay {run} --against {agent} shows
+        what the newer code would do differently.
+      </p>
+      <Deciding id={id}>
+        <div class="line">
+          <button type="button" class="primary" data-key="a" onClick={() => void decide(id, action)}>
+            Accept version {waitsFor.to}
+          </button>
+        </div>
+        <AsCommand action={action} />
+      </Deciding>
+    </>
+  );
+}

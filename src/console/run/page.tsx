@@ -1,0 +1,197 @@
+/** One run: what it is doing, why, what it did, what it costs, and the action that unblocks it. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { type ActionName, actionsOf, describe } from "../model/actions.ts";
+import { groupOf } from "../model/groups.ts";
+import { type Verdict, verdictOf } from "../model/verdict.ts";
+import { ActionDialog } from "../parts/action-dialog.tsx";
+import { Copy, Empty, Loading, Problem, When } from "../parts/basics.tsx";
+import { Icon, Status } from "../parts/icons.tsx";
+import { money, statusWord } from "../parts/run-row.tsx";
+import { now } from "../store/clock.ts";
+import { go, hrefOf, route } from "../store/route.ts";
+import { follow, followed } from "../store/run.ts";
+import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import { count, grouped } from "../../cli/render/words.ts";
+import { Audit } from "./audit.tsx";
+import { Cost } from "./cost.tsx";
+import { Family } from "./family.tsx";
+import { StateAt } from "./state.tsx";
+import { Timeline } from "./timeline.tsx";
+import { Transcript } from "./transcript.tsx";
+import { Why } from "./why.tsx";
+
+const TABS = {
+  timeline: "Timeline",
+  transcript: "Transcript and ledger",
+  why: "Why",
+  state: "State",
+  cost: "Cost",
+  family: "Children and messages",
+  audit: "Audit log",
+} as const;
+
+type Tab = keyof typeof TABS;
+
+export function RunPage() {
+  const [, run = ""] = route.value.path;
+  useEffect(() => {
+    const stop = new AbortController();
+    void follow(run, stop.signal);
+    return () => stop.abort();
+  }, [run]);
+  const { shown = null, entries = null, trouble = null } = followed.value?.run === run ? followed.value : {};
+  if (shown === null) {
+    return (
+      <section class="page scrolls" aria-label="Run">
+        {trouble === null ? <Loading rows={10} /> : <Unshown run={run} />}
+      </section>
+    );
+  }
+  const asked = route.value.query.get("tab");
+  const tab: Tab = asked !== null && asked in TABS ? (asked as Tab) : "timeline";
+  return (
+    <section class="page run" aria-label="Run">
+      <Head run={shown} entries={entries ?? []} />
+      <nav class="tabs" aria-label="Views of the run">
+        {Object.entries(TABS).map(([name, word]) => (
+          <a key={name} href={hrefOf(["run", run], { tab: name })} aria-current={name === tab ? "page" : undefined}>
+            {word}
+          </a>
+        ))}
+      </nav>
+      {entries === null ? <Loading /> : <View tab={tab} run={shown} entries={entries} />}
+    </section>
+  );
+}
+
+function View({ tab, ...of }: { readonly tab: Tab; readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
+  switch (tab) {
+    case "timeline":
+      return <Timeline {...of} />;
+    case "transcript":
+      return <Transcript {...of} />;
+    case "why":
+      return <Why {...of} />;
+    case "state":
+      return <StateAt {...of} />;
+    case "cost":
+      return <Cost {...of} />;
+    case "family":
+      return <Family {...of} />;
+    case "audit":
+      return <Audit {...of} />;
+  }
+}
+
+const Unshown = ({ run }: { readonly run: string }) => {
+  const trouble = followed.value?.trouble ?? null;
+  if (trouble === null) return null;
+  if (trouble.status !== 404) return <Problem trouble={trouble} title="This run cannot be shown" />;
+  return (
+    <Empty title="There is no such run" command={`npx cairn show ${run}`}>
+      It may have been purged, or it belongs to another tenant or store. <a href={hrefOf(["runs"])}>Show the runs</a>
+    </Empty>
+  );
+};
+
+function Head({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
+  const open = useSignal<ActionName | null>(null);
+  const verdict = verdictOf(run, now.value);
+  return (
+    <header class="run-head">
+      <div class="line">
+        <h1>{run.agent}</h1>
+        <Status group={groupOf(run)} word={statusWord(run)} />
+        <span class="line tight quiet">
+          <code class="cut">{run.run}</code>
+          <Copy text={run.run} />
+        </span>
+      </div>
+      <div class="verdict">
+        <p role="status">{verdict.says}</p>
+        <Primary run={run} verdict={verdict} onAction={(name) => (open.value = name)} />
+      </div>
+      <Facts run={run} />
+      <div class="line tight actions">
+        {actionsOf(run)
+          .filter((name) => name !== verdict.action)
+          .map((name) => (
+            <button
+              key={name}
+              type="button"
+              class={describe(name, run).isDangerous ? "danger" : ""}
+              onClick={() => (open.value = name)}
+            >
+              {describe(name, run).title}
+            </button>
+          ))}
+        <a class="button" href={`./runs/${encodeURIComponent(run.run)}/export`} download={`${run.run}.jsonl`}>
+          Export
+        </a>
+      </div>
+      {open.value === null ? null : (
+        <ActionDialog name={open.value} run={run} entries={entries} onClose={() => (open.value = null)} />
+      )}
+    </header>
+  );
+}
+
+/** The one action that unblocks the run. */
+function Primary(of: {
+  readonly run: Shown;
+  readonly verdict: Verdict;
+  readonly onAction: (name: ActionName) => void;
+}) {
+  const { action } = of.verdict;
+  if (action === null) return null;
+  if (action === "review" || action === "answer" || action === "reconcile") {
+    const words = { review: "Review and decide", answer: "Answer", reconcile: "Reconcile" }[action];
+    return (
+      <button type="button" class="primary" onClick={() => go(["needs"], { run: of.run.run })}>
+        {words}
+      </button>
+    );
+  }
+  return (
+    <button type="button" class="primary" onClick={() => of.onAction(action)}>
+      {describe(action, of.run).title}
+    </button>
+  );
+}
+
+function Facts({ run }: { readonly run: Shown }) {
+  const { spent, beats, takeovers, agentVersion, version, startedBy, createdAt, lastCheckpointAt, parent } = run;
+  return (
+    <ul class="run-facts">
+      <li>
+        <b>{money(spent.usd)}</b> {grouped(spent.tokensIn + spent.tokensOut)} tokens
+      </li>
+      <li>
+        {count(beats, "beat")}, version {version}
+      </li>
+      <li class={takeovers > 0 ? "warn" : ""}>
+        {takeovers > 0 ? <Icon name="bolt" size={12} /> : null} {count(takeovers, "takeover")}
+      </li>
+      <li>
+        started <When at={createdAt} />
+        {startedBy === null ? "" : ` by ${startedBy}`}
+      </li>
+      <li>
+        checkpoint <When at={lastCheckpointAt} />
+      </li>
+      <li>agent version {agentVersion}</li>
+      {run.assigned === null ? null : <li>assigned to {run.assigned.to}</li>}
+      {parent === null ? null : (
+        <li>
+          <a href={hrefOf(["run", parent])}>its parent</a>
+        </li>
+      )}
+      {run.forkedFrom === null ? null : (
+        <li>
+          <a href={hrefOf(["run", run.forkedFrom.run])}>forked at version {run.forkedFrom.version}</a>
+        </li>
+      )}
+    </ul>
+  );
+}

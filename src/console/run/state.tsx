@@ -1,0 +1,161 @@
+/** The state of the run at any version, and what changed since another one. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { ask } from "../api/http.ts";
+import { type Trouble, troubleOf } from "../api/problem.ts";
+import { runPath } from "../model/commands.ts";
+import { type Change, diff } from "../model/diff.ts";
+import { ActionDialog } from "../parts/action-dialog.tsx";
+import { Json, Loading, Problem } from "../parts/basics.tsx";
+import { route, setQuery } from "../store/route.ts";
+import type { SnapshotShown } from "../../operations/snapshot.ts";
+import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import { count, shortJson } from "../../cli/render/words.ts";
+import type { Json as JsonValue } from "../../core/json.ts";
+
+interface Both {
+  readonly now: SnapshotShown["state"];
+  readonly before: SnapshotShown["state"] | null;
+}
+
+export function StateAt({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
+  const both = useSignal<Both | null>(null);
+  const trouble = useSignal<Trouble | null>(null);
+  const forks = useSignal(false);
+  const at = Math.min(run.version, numberOf("v") ?? run.version);
+  const against = Math.min(run.version, numberOf("against") ?? Math.max(1, at - 1));
+  useEffect(() => {
+    const read = async (version: number) =>
+      (await ask<SnapshotShown>(`${runPath(run.run)}/snapshots/${version}`)).state;
+    Promise.all([read(at), against >= 1 && against !== at ? read(against) : null])
+      .then(([state, before]) => {
+        both.value = { now: state, before };
+        trouble.value = null;
+      })
+      .catch((error: unknown) => (trouble.value = troubleOf(error)));
+  }, [run.run, at, against]);
+  return (
+    <div class="page scrolls">
+      <div class="inner">
+        <section class="sheet card">
+          <div class="line">
+            <Version name="v" label="Version" value={at} max={run.version} />
+            <Version name="against" label="Compared with" value={against} max={run.version} />
+            <button type="button" onClick={() => (forks.value = true)}>
+              Fork from version {at}
+            </button>
+          </div>
+          {trouble.value === null ? null : <Problem trouble={trouble.value} title="This version cannot be shown" />}
+          {both.value === null ? <Loading rows={4} /> : <Changes {...both.value} against={against} />}
+        </section>
+        {both.value === null ? null : (
+          <section class="sheet card">
+            <h2>State at version {at}</h2>
+            {Object.entries(both.value.now).map(([field, value]) => (
+              <Field key={field} name={field} value={value} />
+            ))}
+          </section>
+        )}
+      </div>
+      {forks.value ? (
+        <ActionDialog
+          name="fork"
+          run={{ ...run, version: at }}
+          entries={entries}
+          onClose={() => (forks.value = false)}
+        />
+      ) : null}
+    </div>
+  );
+}
+
+function numberOf(name: string): number | null {
+  const text = route.value.query.get(name) ?? "";
+  return /^\d{1,9}$/.test(text) ? Number(text) : null;
+}
+
+const Version = (of: {
+  readonly name: string;
+  readonly label: string;
+  readonly value: number;
+  readonly max: number;
+}) => (
+  <label class="field">
+    <span>
+      {of.label}, 1 to {of.max}
+    </span>
+    <input
+      type="number"
+      min={1}
+      max={of.max}
+      value={of.value}
+      onChange={(event) => {
+        const query = new URLSearchParams(route.peek().query);
+        query.set(of.name, event.currentTarget.value);
+        setQuery(query);
+      }}
+    />
+  </label>
+);
+
+function Changes({ now, before, against }: Both & { readonly against: number }) {
+  if (before === null) return <p class="quiet">Choose another version to compare with.</p>;
+  const changes = diff(before, now);
+  return (
+    <>
+      <h2>
+        {count(changes.length, "change")} since version {against}
+      </h2>
+      <div class="wide">
+        <table class="table diff">
+          <tbody>
+            {changes.map((change) => (
+              <tr key={change.path}>
+                <td>
+                  <code>{change.path}</code>
+                </td>
+                <td>
+                  <ChangeOf change={change} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
+
+const text = (value: unknown): string => (value === undefined ? "" : shortJson(value as JsonValue, 400));
+
+const ChangeOf = ({ change: { kind, before, after } }: { readonly change: Change }) => (
+  <>
+    {kind === "added" ? null : (
+      <code class="removed">
+        <span aria-label="before">− </span>
+        {text(before)}
+      </code>
+    )}
+    {kind === "changed" ? <br /> : null}
+    {kind === "removed" ? null : (
+      <code class="added">
+        <span aria-label="after">+ </span>
+        {text(after)}
+      </code>
+    )}
+  </>
+);
+
+const Field = ({ name, value }: { readonly name: string; readonly value: unknown }) =>
+  typeof value === "object" && value !== null && Object.keys(value).length > 0 ? (
+    <details>
+      <summary>
+        <code>{name}</code> {count(Object.keys(value).length, Array.isArray(value) ? "item" : "field")}
+      </summary>
+      <Json of={value} />
+    </details>
+  ) : (
+    <p>
+      <code class="quiet">{name}</code> <code>{text(value)}</code>
+    </p>
+  );

@@ -1,0 +1,145 @@
+/** The timeline: beats as lanes, process deaths as breaks, and a map of the whole run above them. */
+import { useComputed } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { type Beat, type Mark, type Row, rowsOf } from "../model/beats.ts";
+import { BeatBars } from "../parts/bars.tsx";
+import { exact } from "../parts/basics.tsx";
+import { Minimap } from "../parts/minimap.tsx";
+import { useRows } from "../parts/virtual.ts";
+import { narrow } from "../parts/media.ts";
+import { now } from "../store/clock.ts";
+import { hrefOf, route, setQuery } from "../store/route.ts";
+import { followed } from "../store/run.ts";
+import type { Shown } from "../../operations/views.ts";
+import { dollars, duration, grouped } from "../../cli/render/words.ts";
+
+const LINE = 24;
+const LANE = 22;
+
+/** The height is known without drawing a row, so a run of thousands of beats scrolls without jumps. */
+function heightOf(row: Row, isFull: boolean): number {
+  if (row.kind === "mark") return 16 + LINE * Math.max(1, row.lines.length);
+  if (!isFull) return narrow.value ? 64 : 40;
+  return 24 + LINE + LANE * (1 + row.lanes.length) + LINE * row.lines.length;
+}
+
+export function Timeline({ run }: { readonly run: Shown }) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const rows = useComputed(() => rowsOf(followed.value?.entries ?? [])).value;
+  const isFull = route.value.query.get("view") !== "compact";
+  const isAtEnd = useRef(true);
+  const shown = useRows({
+    scroller,
+    count: rows.length,
+    heightOf: (index) => heightOf(rows[index] as Row, isFull),
+    keyOf: (index) => `${rows[index]?.kind ?? ""}${rows[index]?.version ?? index} ${index}`,
+  });
+  const last = rows.at(-1);
+  useEffect(
+    () => shown.measure(),
+    [isFull, narrow.value, rows.length, last?.kind === "beat" ? heightOf(last, isFull) : last?.lines.length],
+  );
+  // A reader at the end of a live run stays there; one who has scrolled up is not moved.
+  useEffect(() => {
+    if (isAtEnd.current && run.inProgress && rows.length > 0) shown.scrollToIndex(rows.length - 1, { align: "end" });
+  }, [rows.length, last?.lines.length]);
+  const scrolled = (): void => {
+    const at = scroller.current;
+    isAtEnd.current = at === null || at.scrollHeight - at.scrollTop - at.clientHeight < 40;
+  };
+  const setView = (view: string): void => {
+    const query = new URLSearchParams(route.peek().query);
+    query.set("view", view);
+    setQuery(query);
+  };
+  return (
+    <>
+      <div class="timeline-head">
+        <Minimap rows={rows} onPick={(index) => shown.scrollToIndex(index, { align: "start" })} />
+        <div class="groups" role="group" aria-label="Detail">
+          {["full", "compact"].map((view) => (
+            <button key={view} type="button" aria-pressed={isFull === (view === "full")} onClick={() => setView(view)}>
+              {view === "full" ? "Full" : "Compact"}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div class="list timeline" ref={scroller} onScroll={scrolled} tabIndex={0} role="region" aria-label="Events">
+        <div role="list" style={{ height: `${shown.getTotalSize()}px`, position: "relative" }}>
+          {shown.getVirtualItems().map(({ index, key, start, size }) => {
+            const row = rows[index];
+            if (row === undefined) return null;
+            const style = { transform: `translateY(${start}px)`, height: `${size}px` };
+            return (
+              <div key={key} role="listitem" class="event-row" style={style}>
+                {row.kind === "mark" ? (
+                  <MarkRow mark={row} run={run} />
+                ) : (
+                  <BeatRow beat={row} isFull={isFull} run={run} />
+                )}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </>
+  );
+}
+
+function MarkRow({ mark: { tone, lines, at }, run }: { readonly mark: Mark; readonly run: Shown }) {
+  return (
+    <div class={`mark ${tone}`}>
+      {lines.length === 0 ? <p>{exact(at)}</p> : null}
+      {lines.map((line, index) => (
+        <p key={`${line.version} ${line.says}`} class={`cut ${index === 0 ? "first" : ""}`} title={line.says}>
+          <Version run={run} version={line.version} /> {line.says}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+function BeatRow({ beat, isFull, run }: { readonly beat: Beat; readonly isFull: boolean; readonly run: Shown }) {
+  const { number, version, model, lanes, lines } = beat;
+  const took = duration((model.span.to ?? now.value) - model.span.from);
+  const facts = `${took} · ${grouped(model.tokens)} tokens · ${dollars(model.microUsd)}`;
+  const names = lanes.map(({ tool }) => tool).join(", ");
+  if (!isFull) {
+    return (
+      <div class="beat compact">
+        <span class="number">{number}</span>
+        <span class="cut what">{names === "" ? (lines[0]?.says ?? "") : names}</span>
+        <BeatBars beat={beat} isFull={false} />
+        <span class="quiet small end facts-of">{facts}</span>
+      </div>
+    );
+  }
+  return (
+    <div class="beat">
+      <p class="beat-head">
+        <b>Beat {number}</b>{" "}
+        <span class="quiet small cut">
+          {model.name} · {facts}
+        </span>
+        <Version run={run} version={version} />
+      </p>
+      <BeatBars beat={beat} isFull />
+      {lines.map((line) => (
+        <p key={`${line.version} ${line.says}`} class="told cut" title={`${exact(line.at)}\n${line.says}`}>
+          <Version run={run} version={line.version} /> {line.says}
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** The version leads to the state at that time. */
+const Version = ({ run, version }: { readonly run: Shown; readonly version: number }) => (
+  <a
+    class="version"
+    href={hrefOf(["run", run.run], { tab: "state", v: String(version) })}
+    title={`The state at version ${version}`}
+  >
+    v{version}
+  </a>
+);

@@ -1,0 +1,160 @@
+/** The transcript beside the ledger: picking a call highlights it in both. What a model or tool wrote is text. */
+import { useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { ask } from "../api/http.ts";
+import { type Trouble, troubleOf } from "../api/problem.ts";
+import { runPath } from "../model/commands.ts";
+import { Json, Loading, Problem, When } from "../parts/basics.tsx";
+import { route, setQuery } from "../store/route.ts";
+import type { LedgerEntry } from "../../codec/archive.ts";
+import type { Message, Part, Value } from "../../core/message.ts";
+import type { SnapshotShown } from "../../operations/snapshot.ts";
+import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import { ledgerOf } from "../../history/call-ledger.ts";
+import { count } from "../../cli/render/words.ts";
+
+export function Transcript({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
+  const read = useSignal<SnapshotShown | null>(null);
+  const trouble = useSignal<Trouble | null>(null);
+  useEffect(() => {
+    ask<SnapshotShown>(`${runPath(run.run)}/snapshots/${run.version}`)
+      .then((shown) => (read.value = shown))
+      .catch((error: unknown) => (trouble.value = troubleOf(error)));
+  }, [run.run, run.version]);
+  const picked = route.value.query.get("call");
+  useEffect(() => {
+    if (picked === null) return;
+    for (const each of document.querySelectorAll(".two .picked")) each.scrollIntoView({ block: "nearest" });
+  }, [picked, read.value === null]);
+  if (read.value === null)
+    return trouble.value === null ? (
+      <Loading />
+    ) : (
+      <Problem trouble={trouble.value} title="The transcript cannot be read" />
+    );
+  const { state, omittedMessages } = read.value;
+  return (
+    <div class="two">
+      <div tabIndex={0} role="region" aria-label="Transcript">
+        <h2>Transcript</h2>
+        {omittedMessages > 0 ? (
+          <p class="quiet">
+            {count(omittedMessages, "older message")} left out: npx cairn export {run.run} has all.
+          </p>
+        ) : null}
+        {state.messages.map((message) => (
+          <MessageOf key={message.id} message={message} picked={picked} />
+        ))}
+      </div>
+      <div tabIndex={0} role="region" aria-label="Ledger">
+        <h2>Ledger: what it did to the world</h2>
+        <Ledger entries={entries} picked={picked} />
+      </div>
+    </div>
+  );
+}
+
+function pick(call: string): void {
+  const query = new URLSearchParams(route.peek().query);
+  if (query.get("call") === call) query.delete("call");
+  else query.set("call", call);
+  setQuery(query);
+}
+
+const callsIn = ({ parts }: Message): readonly string[] =>
+  parts.flatMap((part) => (part.kind === "call" || part.kind === "result" ? [part.call] : []));
+
+const MessageOf = ({ message, picked }: { readonly message: Message; readonly picked: string | null }) => (
+  <article class={`message ${picked !== null && callsIn(message).includes(picked) ? "picked" : ""}`}>
+    <p class="line small quiet">
+      <b>{message.source}</b> <When at={message.at} />
+    </p>
+    {message.parts.map((part, index) => (
+      <PartOf key={index} part={part} />
+    ))}
+  </article>
+);
+
+function PartOf({ part }: { readonly part: Part }) {
+  switch (part.kind) {
+    case "text":
+      return <p>{part.text}</p>;
+    case "reasoning":
+      return (
+        <details>
+          <summary>reasoning</summary>
+          <p class="quiet">{part.text}</p>
+        </details>
+      );
+    case "call":
+      return (
+        <div>
+          <CallButton call={part.call} says={`calls ${part.tool}`} />
+          <Json of={shown(part.args)} />
+        </div>
+      );
+    case "result":
+      return (
+        <div>
+          <CallButton call={part.call} says={`${part.tool}: ${part.outcome}`} />
+          {part.edited === null ? null : (
+            <p class="warn small">A human changed the arguments: {JSON.stringify(shown(part.edited))}</p>
+          )}
+          <Json of={shown(part.value)} />
+        </div>
+      );
+    default:
+      return <p>file {part.name}</p>;
+  }
+}
+
+const CallButton = ({ call, says }: { readonly call: string; readonly says: string }) => (
+  <button type="button" class="plain" onClick={() => pick(call)}>
+    <code>{call}</code> {says}
+  </button>
+);
+
+const shown = (value: Value): unknown =>
+  value.kind === "inline" ? value.json : `${value.head}\n… ${count(value.bytes, "byte")} in all …\n${value.tail}`;
+
+const TONES: { readonly [S in LedgerEntry["status"]]: string } = {
+  ...{ proposed: "quiet", intended: "quiet", started: "busy", succeeded: "good", failed: "bad", unknown: "warn" },
+  ...{ reconciled: "good", compensated: "quiet" },
+};
+
+function Ledger({ entries, picked }: { readonly entries: readonly TimelineEntry[]; readonly picked: string | null }) {
+  const calls = ledgerOf(entries);
+  if (calls.length === 0)
+    return <p class="quiet">No call yet. Each call that the model proposes gets an entry here, before it runs.</p>;
+  return (
+    <>
+      {calls.map((each) => (
+        <article key={each.call} class={`entry ${each.call === picked ? "picked" : ""}`}>
+          <p class="line">
+            <button type="button" class="plain" onClick={() => pick(each.call)}>
+              <code>{each.call}</code> <b>{each.tool}</b>
+            </button>
+            <span class={TONES[each.status]}>{each.status}</span>
+            {each.effect === null ? null : <span class="tag">{each.effect}</span>}
+            {each.attempts > 1 ? <span class="tag warn">{count(each.attempts, "attempt")}</span> : null}
+          </p>
+          <dl class="facts small">
+            {each.key === null ? null : <Fact name="key" text={each.key} />}
+            {each.externalId === null ? null : <Fact name="external ID" text={each.externalId} />}
+            <dt>evidence</dt>
+            <dd>{each.evidence}</dd>
+          </dl>
+        </article>
+      ))}
+    </>
+  );
+}
+
+const Fact = ({ name, text }: { readonly name: string; readonly text: string }) => (
+  <>
+    <dt>{name}</dt>
+    <dd>
+      <code>{text}</code>
+    </dd>
+  </>
+);

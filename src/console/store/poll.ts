@@ -1,0 +1,85 @@
+/**
+ * Reads something again and again while the page is visible, and knows how old it is. All such readers share one state
+ * of the connection: the first failure shows, and the first success heals it.
+ */
+import { type Signal, computed, signal } from "@preact/signals";
+import { type Trouble, troubleOf } from "../api/problem.ts";
+import { now } from "./clock.ts";
+
+export type Connection =
+  | { readonly kind: "live" }
+  | { readonly kind: "reconnecting"; readonly since: number }
+  | { readonly kind: "paused" };
+
+const lostAt = signal<number | null>(null);
+const visible = signal(document.visibilityState === "visible");
+
+document.addEventListener("visibilitychange", () => {
+  visible.value = document.visibilityState === "visible";
+});
+
+export const connection = computed<Connection>(() => {
+  if (!visible.value) return { kind: "paused" };
+  return lostAt.value === null ? { kind: "live" } : { kind: "reconnecting", since: lostAt.value };
+});
+
+/** When the last answer came. Null before the first. */
+export const answeredAt = signal<number | null>(null);
+
+const STALE_MS = 10_000;
+
+/** What the page shows is old, because the server does not answer. */
+export const stale = computed(() => lostAt.value !== null && now.value - (answeredAt.value ?? 0) > STALE_MS);
+
+export const answered = (): void => {
+  lostAt.value = null;
+  answeredAt.value = Date.now();
+};
+
+export function failed(trouble: Trouble): void {
+  // Another status than 5xx comes from a server that works.
+  if (trouble.status !== null && trouble.status < 500) answered();
+  else lostAt.value ??= Date.now();
+}
+
+/** Waits, but not longer than until the page becomes visible or the network comes back. */
+export const elapse = (ms: number, signal?: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      removeEventListener("online", end);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    addEventListener("online", end);
+    signal?.addEventListener("abort", end);
+  });
+
+const RETRY_MS_MAX = 5_000;
+
+/** Calls `read` until `signal` fires. `trouble` has its last failure, or null. */
+export async function poll(
+  read: () => Promise<unknown>,
+  of: { readonly everyMs: number; readonly signal: AbortSignal; readonly trouble: Signal<Trouble | null> },
+): Promise<void> {
+  for (let failures = 0; !of.signal.aborted;) {
+    if (!visible.peek()) {
+      await elapse(500, of.signal);
+      continue;
+    }
+    try {
+      await read();
+      answered();
+      of.trouble.value = null;
+      failures = 0;
+    } catch (error) {
+      if (of.signal.aborted) return;
+      const trouble = troubleOf(error);
+      failed(trouble);
+      of.trouble.value = trouble;
+      failures += 1;
+    }
+    await elapse(failures === 0 ? of.everyMs : Math.min(RETRY_MS_MAX, 500 * 2 ** failures), of.signal);
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * One run: its document and its events. The events come as a stream, where the server streams, and as pages that wait
+ * otherwise. Each commit reads the document again, since it says what no event says, such as a lease.
+ */
+import { signal } from "@preact/signals";
+import type { EventPage } from "../../operations/event-page.ts";
+import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import { ask, documentOf, send } from "../api/http.ts";
+import { ApiError, type Trouble, troubleOf } from "../api/problem.ts";
+import { runPath } from "../model/commands.ts";
+import { eventReader } from "../model/event-stream.ts";
+import { answered, elapse, failed } from "./poll.ts";
+
+export interface Followed {
+  readonly run: string;
+  readonly shown: Shown | null;
+  /** Null until the first page is there. */
+  readonly entries: readonly TimelineEntry[] | null;
+  readonly trouble: Trouble | null;
+}
+
+export const followed = signal<Followed | null>(null);
+
+const change = (run: string, part: Partial<Followed>): void => {
+  const before = followed.peek();
+  if (before?.run === run) followed.value = { ...before, ...part };
+};
+
+const RETRY_MS_MAX = 5_000;
+/** A run that has ended changes only by a redrive or a purge. */
+const ENDED_MS = 3_000;
+const SHOWN_MS = 3_000;
+
+/** Follows a run until `stop` fires. */
+export async function follow(run: string, stop: AbortSignal): Promise<void> {
+  followed.value = { run, shown: null, entries: null, trouble: null };
+  void keepShown(run, stop);
+  let after = 0;
+  for (let failures = 0; !stop.aborted;) {
+    try {
+      const part = await readEvents(run, { after, stop });
+      after = part.next;
+      failures = 0;
+      if (part.isOver) await elapse(ENDED_MS, stop);
+    } catch (error) {
+      if (stop.aborted) return;
+      const trouble = troubleOf(error);
+      failed(trouble);
+      change(run, { trouble });
+      failures += 1;
+      await elapse(Math.min(RETRY_MS_MAX, 500 * 2 ** failures), stop);
+    }
+  }
+}
+
+interface Part {
+  readonly next: number;
+  readonly isOver: boolean;
+}
+
+async function readEvents(run: string, of: { readonly after: number; readonly stop: AbortSignal }): Promise<Part> {
+  const { after, stop } = of;
+  const response = await send(`${runPath(run)}/events?after=${after}${after === 0 ? "" : "&wait=15"}`, {
+    headers: { accept: "text/event-stream, application/json" },
+    signal: stop,
+  });
+  const isStream = response.ok && (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
+  if (isStream && response.body !== null) return readStream(run, { body: response.body, after });
+  const { entries, next, inProgress, more } = await documentOf<EventPage>(response);
+  take(run, entries);
+  return { next, isOver: !inProgress && !more };
+}
+
+async function readStream(
+  run: string,
+  of: { readonly body: ReadableStream<Uint8Array>; readonly after: number },
+): Promise<Part> {
+  const read = eventReader();
+  const decoder = new TextDecoder();
+  const reader = of.body.getReader();
+  let next = of.after;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+      if (done || value === undefined) return { next, isOver: false };
+      answered();
+      const entries: TimelineEntry[] = [];
+      for (const { event, id, text } of read(decoder.decode(value, { stream: true }))) {
+        if (event === "end") return (take(run, entries), { next: Math.max(next, Number(id)), isOver: true });
+        if (event !== "message") continue;
+        entries.push(...(JSON.parse(text) as readonly TimelineEntry[]));
+        next = Math.max(next, Number(id));
+      }
+      take(run, entries);
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function take(run: string, entries: readonly TimelineEntry[]): void {
+  answered();
+  const before = followed.peek();
+  if (before?.run !== run) return;
+  if (entries.length > 0 || before.entries === null) {
+    change(run, { entries: [...(before.entries ?? []), ...entries], trouble: null });
+    void readShown(run);
+  } else if (before.trouble !== null) change(run, { trouble: null });
+}
+
+async function keepShown(run: string, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    await readShown(run);
+    await elapse(SHOWN_MS, stop);
+  }
+}
+
+/** Reads the document of the run again, for example after an action. */
+export async function readShown(run: string): Promise<void> {
+  try {
+    const shown = await ask<Shown>(runPath(run));
+    answered();
+    change(run, { shown, trouble: null });
+  } catch (error) {
+    const trouble = troubleOf(error);
+    failed(trouble);
+    if (error instanceof ApiError) change(run, { trouble });
+  }
+}

@@ -1,0 +1,124 @@
+/** A `useChat` page in a real browser, over a real server whose worker is killed while its model speaks. */
+import { buildSync } from "esbuild";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { createCliFolder, parseJsonLines, runCairn, waitForOutput } from "../support/processes/cli-process.ts";
+import { type Served, openPage, startServer } from "./harness.ts";
+
+/** Speaks for some seconds, in words that tell which call they belong to. */
+const TALKER = `
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { defineAgent, scriptedModel, tool } from "cairn-run";
+import { z } from "zod";
+
+const words = Array.from({ length: 40 }, (_, index) => "word" + index).join(" ");
+
+export const talker = defineAgent({
+  name: "talker",
+  version: "1",
+  instructions: "Talk.",
+  task: z.string(),
+  model: scriptedModel({
+    name: "talker-model",
+    reply: ({ messages }) => {
+      const asked = messages.findLast(({ role }) => role === "user").text;
+      if (asked === "pay" && messages.at(-1).role === "user") return { calls: [{ tool: "pay", args: { euros: 5 } }] };
+      return { text: "About " + asked + ": " + words + " end", delayMs: asked === "slow" ? 8_000 : 0 };
+    },
+  }),
+  tools: {
+    pay: tool({
+      input: z.object({ euros: z.number() }),
+      effect: "keyed",
+      approval: "always",
+      run: ({ key }) => appendFileSync(join(process.env.CAIRN_STORE ?? ".", "paid"), key + "\\n"),
+    }),
+  },
+  chat: true,
+});
+`;
+
+const PAGE = '<!doctype html><meta charset="utf-8"><div id="root"></div><script type="module" src="/page.js"></script>';
+
+/** The page's program, as a bundler makes it for browsers. */
+function bundledPage(): string {
+  const { outputFiles } = buildSync({
+    entryPoints: [join(import.meta.dirname, "fixtures", "chat-page.ts")],
+    ...{ bundle: true, write: false, format: "esm", target: "es2022", platform: "browser" },
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  return outputFiles?.[0]?.text ?? "";
+}
+
+/** Serves the page at the server's own address, as a site would that has cairn's API below it. */
+async function open(page: Page, url: string): Promise<void> {
+  const program = bundledPage();
+  await page.route(`${url}/page`, (route) => route.fulfill({ contentType: "text/html", body: PAGE }));
+  await page.route(`${url}/page.js`, (route) => route.fulfill({ contentType: "text/javascript", body: program }));
+  await page.goto(`${url}/page`);
+  await page.locator("input").waitFor();
+}
+
+async function say(page: Page, text: string): Promise<void> {
+  await page.locator("input").fill(text);
+  await page.locator("input").press("Enter");
+}
+
+const answersIn = (page: Page): Promise<readonly string[]> => page.locator("article.assistant p").allInnerTexts();
+const statusOf = (page: Page): Promise<string> => page.locator("#status").innerText();
+
+async function talkers(): Promise<Served> {
+  const at = createCliFolder();
+  writeFileSync(join(at.dir, "talker.ts"), TALKER);
+  writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./talker.ts"] };\n');
+  return startServer(at);
+}
+
+/** The process that works now. */
+function workerOf({ running }: Served): number {
+  const pid = [...running.out().matchAll(/→ worker pid (\d+)/g)].at(-1)?.[1];
+  return Number(pid);
+}
+
+test("shows a reply once, although its worker is killed while it speaks and the page is loaded again", async () => {
+  const served = await talkers();
+  const { page } = await openPage();
+  await open(page, served.url);
+  await say(page, "hello");
+  await expect.poll(() => answersIn(page)).toEqual([expect.stringMatching(/^About hello: word0 .* end$/)]);
+  await expect.poll(() => statusOf(page)).toBe("ready");
+  await say(page, "slow");
+  // The page shows words of a reply that is not committed.
+  await expect.poll(async () => (await answersIn(page))[1] ?? "").toMatch(/word1\b/);
+  expect((await answersIn(page))[1]).not.toContain("end");
+  await waitForOutput(served.running, /→ worker pid (\d+)/);
+  process.kill(workerOf(served), "SIGKILL");
+  await page.reload();
+  await page.locator("input").waitFor();
+  const whole = /^About slow: word0 word1 .*word39 end$/;
+  await expect
+    .poll(() => answersIn(page))
+    .toEqual([expect.stringMatching(/^About hello/), expect.stringMatching(whole)]);
+  await expect.poll(() => statusOf(page)).toBe("ready");
+  const [run = { run: "" }] = parseJsonLines((await runCairn(served.at, ["list", "--json"])).out);
+  expect(run).toMatchObject({ agent: "talker", status: "waiting" });
+  expect(Number(run["takeovers"])).toBeGreaterThanOrEqual(0);
+});
+
+test("goes on in the same page when the worker is killed, and approves a payment once", async () => {
+  const served = await talkers();
+  const { page } = await openPage();
+  await open(page, served.url);
+  await say(page, "slow");
+  await expect.poll(async () => (await answersIn(page))[0] ?? "").toMatch(/word1\b/);
+  process.kill(workerOf(served), "SIGKILL");
+  await expect.poll(() => answersIn(page)).toEqual([expect.stringMatching(/^About slow: word0 .* end$/)]);
+  await expect.poll(() => statusOf(page)).toBe("ready");
+  await say(page, "pay");
+  await page.locator("button.approve").click();
+  await expect.poll(() => page.locator(".tool").innerText()).toBe("tool-pay output-available");
+  await expect.poll(async () => (await answersIn(page))[1] ?? "").toMatch(/^About pay: .* end$/);
+});

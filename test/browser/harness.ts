@@ -1,0 +1,54 @@
+/** A real Chromium for a test, and a real server for its pages. Both end with the test. */
+import { createServer } from "node:net";
+import type { AddressInfo } from "node:net";
+import { type BrowserContextOptions, type Page, chromium } from "playwright-core";
+import { onTestFinished } from "vitest";
+import { findChromium } from "../../scripts/chromium.ts";
+import { type CliFolder, type CliProcess, spawnCairn, waitForOutput } from "../support/processes/cli-process.ts";
+
+export interface OpenedPage {
+  readonly page: Page;
+  /** What the page printed as an error or threw, and the requests that failed; in order. */
+  readonly troubles: readonly string[];
+}
+
+/** Opens an empty page in a browser of its own. `context` sets size, colour scheme, locale and so on. */
+export async function openPage(context: BrowserContextOptions = {}): Promise<OpenedPage> {
+  const executablePath = findChromium();
+  if (executablePath === null) throw new Error("there is no Chromium: type `npm run chromium`");
+  // Chromium's sandbox needs namespaces, which root in a container lacks; /dev/shm of a container is small.
+  const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
+  const browser = await chromium.launch({ executablePath, args, headless: true });
+  onTestFinished(() => browser.close());
+  const page = await (await browser.newContext(context)).newPage();
+  const troubles: string[] = [];
+  page.on("console", (line) => line.type() === "error" && troubles.push(line.text()));
+  page.on("pageerror", (error) => troubles.push(String(error)));
+  return { page, troubles };
+}
+
+export interface Served {
+  readonly at: CliFolder;
+  readonly running: CliProcess;
+  /** Such as `http://127.0.0.1:41234`. */
+  readonly url: string;
+}
+
+/** Starts `cairn serve` or `cairn dev` in that folder, and waits until it answers. */
+export async function startServer(at: CliFolder, command: "serve" | "dev" = "serve"): Promise<Served> {
+  const port = await freePort();
+  const running = spawnCairn(at, [command, "--port", String(port), "--workers", "1"]);
+  const url = `http://127.0.0.1:${port}`;
+  await waitForOutput(running, url);
+  return { at, running, url };
+}
+
+/** A port that is free now. */
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

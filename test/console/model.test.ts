@@ -1,0 +1,159 @@
+/** What the console makes of the answers of the API, without a browser. */
+import { describe, expect, test } from "vitest";
+import type { Listed } from "../../src/operations/list.ts";
+import type { Summary } from "../../src/operations/views.ts";
+import { BULK_ACTIONS, sendEach, whyNot } from "../../src/console/model/bulk.ts";
+import { cliOf, curlOf } from "../../src/console/model/commands.ts";
+import { NO_FILTERS, filtersFrom, matches, queryOf } from "../../src/console/model/filters.ts";
+import { find } from "../../src/console/model/find.ts";
+import { countsOf, groupOf, phaseWords } from "../../src/console/model/groups.ts";
+import { EMPTY_LIST, withPage } from "../../src/console/model/run-list.ts";
+
+const run = (name: string, of: Partial<Summary> = {}): Summary => ({
+  ...{ run: name, agent: "clerk", status: "running", phase: "AwaitingLLM", inProgress: true, resumable: false },
+  ...{ version: 3, epoch: 1, beats: 2, takeovers: 0, createdAt: 1_000, statusSince: 1_000, lastCheckpointAt: 2_000 },
+  ...{ wakeAt: null, parent: null, storeOutage: null, spent: { usd: 0.1, tokensIn: 10, tokensOut: 5 } },
+  ...of,
+});
+
+const page = (runs: readonly Summary[], more = false): Listed => ({
+  ...{ kind: "listed", runs, damaged: [], more, next: more ? "next" : null },
+});
+
+describe("groups", () => {
+  test("a run that waits for a human is counted with those, whatever its status is called", () => {
+    const runs = [
+      run("a", { status: "waiting", phase: "AwaitingApproval" }),
+      run("b", { status: "blocked", phase: "AwaitingReconcile" }),
+      run("c", { status: "blocked", phase: "AwaitingAgent" }),
+      run("d", { status: "waiting", phase: "AwaitingChildren" }),
+      run("e", { status: "paused", phase: "Paused" }),
+      run("f", { status: "queued", phase: "Preparing" }),
+      run("g"),
+      run("h", { status: "failed", phase: "Failed", inProgress: false }),
+    ];
+    expect(runs.map(groupOf)).toEqual([
+      "needs",
+      "needs",
+      "needs",
+      "waiting",
+      "waiting",
+      "waiting",
+      "running",
+      "failed",
+    ]);
+    expect(countsOf(runs)).toEqual({ needs: 3, running: 1, waiting: 3, failed: 1, completed: 0, cancelled: 0 });
+  });
+
+  test("says which store is away and when the run continues", () => {
+    const away = run("a", { storeOutage: { store: "objects" } as never, wakeAt: 50_000 });
+    expect(phaseWords(away, 10_000)).toBe("store unavailable (objects), continues in 40s");
+    expect(phaseWords(run("b", { needsNewer: true }), 0)).toBe("needs a newer version of cairn");
+  });
+});
+
+describe("filters", () => {
+  test("an address restores exactly the filters that made it, and holds no other", () => {
+    const filters = {
+      group: "failed",
+      agent: "clerk",
+      text: "a&b=c",
+      hours: 24,
+      usdAbove: 0.5,
+      takenOver: true,
+    } as const;
+    expect(filtersFrom(new URLSearchParams(queryOf(filters).toString()))).toEqual(filters);
+    expect(queryOf(NO_FILTERS).toString()).toBe("");
+    expect(filtersFrom(new URLSearchParams("group=all&hours=-3&above=x"))).toEqual(NO_FILTERS);
+  });
+
+  test("each filter leaves out what it says", () => {
+    const found = run("local-abc", { takeovers: 1, createdAt: 10 * 3_600_000 });
+    const now = 11 * 3_600_000;
+    const holds = (part: Partial<typeof NO_FILTERS>): boolean => matches(found, { ...NO_FILTERS, ...part }, now);
+    expect([holds({}), holds({ text: " ABC " }), holds({ takenOver: true }), holds({ hours: 2 })]).toEqual(
+      Array(4).fill(true),
+    );
+    expect([
+      ...[holds({ text: "xyz" }), holds({ group: "failed" }), holds({ agent: "other" })],
+      ...[holds({ hours: 0.5 }), holds({ usdAbove: 0.1 })],
+    ]).toEqual(Array(5).fill(false));
+  });
+});
+
+describe("the list of runs", () => {
+  const old = run("old", { createdAt: 100 });
+  const middle = run("middle", { createdAt: 200 });
+  const young = run("young", { createdAt: 300 });
+
+  test("a newer page replaces its range: changed runs change, purged ones go, older ones stay", () => {
+    const first = withPage(withPage(EMPTY_LIST, page([young, middle], true), true), page([old]), false);
+    expect(first.runs.map((each) => each.run)).toEqual(["young", "middle", "old"]);
+    const newest = run("newest", { createdAt: 400 });
+    const again = withPage(first, page([newest, { ...young, beats: 9 }], true), true);
+    expect(again.runs.map((each) => each.run)).toEqual(["newest", "young", "middle", "old"]);
+    expect(again.runs[1]?.beats).toBe(9);
+    const purged = withPage(again, page([newest, middle], true), true);
+    expect(purged.runs.map((each) => each.run)).toEqual(["newest", "middle", "old"]);
+    expect(withPage(purged, page([]), true).runs).toEqual([]);
+  });
+
+  test("runs of the same millisecond at the end of a page stay", () => {
+    const twin = run("twin", { createdAt: 200 });
+    const both = withPage(withPage(EMPTY_LIST, page([young, middle], true), true), page([twin, old]), false);
+    expect(withPage(both, page([young, middle], true), true).runs.map((each) => each.run)).toContain("twin");
+  });
+});
+
+describe("commands to copy", () => {
+  const action = {
+    words: ["deny", "local-a", "c1", "--note", "it's late"],
+    method: "POST",
+    path: "/runs/local-a/approvals/c1-1",
+  } as const;
+
+  test("are quoted for a shell, and never hold a token", () => {
+    expect(cliOf(action)).toBe("npx cairn deny local-a c1 --note 'it'\\''s late'");
+    const curl = curlOf({ ...action, body: { note: "it's" } }, { base: "http://127.0.0.1:7420/", hasToken: true });
+    expect(curl).toBe(
+      `curl -X POST 'http://127.0.0.1:7420/runs/local-a/approvals/c1-1' -H "Authorization: Bearer $CAIRN_TOKEN" -H 'content-type: application/json' -d '{"note":"it'\\''s"}'`,
+    );
+  });
+});
+
+describe("one action for several runs", () => {
+  test("asks only the runs that it can change, and says why it leaves the others", () => {
+    const reasons = (of: Partial<Summary>): readonly (string | null)[] =>
+      BULK_ACTIONS.map((name) => whyNot(name, run("a", of)));
+    expect(reasons({})).toEqual([null, "it is not paused", null, "it has not failed"]);
+    expect(reasons({ status: "paused" })).toEqual(["it is paused", null, null, "it has not failed"]);
+    const failed = reasons({ status: "failed", inProgress: false });
+    expect(failed).toEqual(["it has ended", "it has ended", "it has ended", null]);
+  });
+
+  test("sends each request once, four at a time, and none after a stop", async () => {
+    const sent: number[] = [];
+    let open = 0;
+    let most = 0;
+    let isStopped = false;
+    const send = async (item: number): Promise<void> => {
+      sent.push(item);
+      open += 1;
+      most = Math.max(most, open);
+      await Promise.resolve();
+      open -= 1;
+      if (item === 9) isStopped = true;
+    };
+    await sendEach([1, 2, 3, 4, 5, 6], send, () => isStopped);
+    expect(sent).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(most).toBe(4);
+    await sendEach([9, 10, 11, 12, 13, 14], send, () => isStopped);
+    expect(sent.slice(6)).toEqual([9, 10, 11, 12]);
+  });
+});
+
+test("the palette finds all words, and first what begins with them", () => {
+  const all = ["my travel", "travel", "orders"].map((title) => ({ title, says: "agent", path: [title] }));
+  expect(find(all, "trav").map(({ title }) => title)).toEqual(["travel", "my travel"]);
+  expect(find(all, "agent orders").map(({ title }) => title)).toEqual(["orders"]);
+});
