@@ -1,19 +1,24 @@
 /** The function that serves the HTTP API behind API Gateway. */
 import { awsWorld } from "../src/adapters/aws/world.ts";
+import { authenticatorOf } from "../src/api/access/authenticator.ts";
 import { createApi } from "../src/api/app.ts";
+import { nextFirings } from "../src/sdk/schedule/firing-times.ts";
 import { definedAgent, definedAgents } from "./defined-agent.ts";
-import { type FromGateway, GATEWAY_ROWS, baseOf, callerOf, gatewayHandler } from "./gateway.ts";
+import { type FromGateway, GATEWAY_ROWS, baseOf, callerBy, gatewayHandler } from "./gateway.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
-import { settingsOf } from "./settings.ts";
+import { access, settingsOf } from "./settings.ts";
 
+const options = access();
 const world = awsWorld({ ...settingsOf("api"), secrets: secretsOf(), sealKeys: sealKeysOf() });
 const api = createApi<FromGateway>({
   world,
   agentOf: definedAgent,
   agents: definedAgents,
-  callerOf,
+  firingsOf: nextFirings,
+  callerOf: callerBy(authenticatorOf(world, options)),
   baseOf,
+  ...(options.limits !== undefined && { limits: options.limits }),
   rows: GATEWAY_ROWS,
 });
 

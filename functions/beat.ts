@@ -11,9 +11,14 @@ import { type LambdaContext, invocation } from "./invocation.ts";
 import { type AskedBeat, answerBeat, readBeat } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
-import { settingsOf } from "./settings.ts";
+import { settingsOf, spansOf } from "./settings.ts";
+import { webhooksOf } from "./webhooks.ts";
 
-const world = awsWorld({ ...settingsOf("beat"), secrets: secretsOf(), sealKeys: sealKeysOf() });
+const spans = spansOf();
+const settings = settingsOf("beat");
+const telemetry = { ...settings.telemetry, ...(spans && { spans }) };
+const stores = awsWorld({ ...settings, telemetry, secrets: secretsOf(), sealKeys: sealKeysOf() });
+const world = { ...stores, ...webhooksOf() };
 const caches = { segments: new SegmentCache(), commits: new CommitCache() };
 const runner: Runner = { world, agentOf: agentOf(world), ...caches };
 
@@ -26,6 +31,13 @@ interface BeatContext extends LambdaContext {
 export async function handler(asked: AskedBeat, context: BeatContext): Promise<MachineInput | Reply> {
   const task = readBeat(asked);
   const { run } = task.payload;
-  const { reply } = await invocation({ world, context, run }, (own) => beat(runner, task, own));
+  const { reply } = await invocation({ world, context, run }, async (own) => {
+    try {
+      return await beat(runner, task, own);
+    } finally {
+      // Lambda freezes the process after its answer.
+      await spans?.flush();
+    }
+  });
   return answerBeat(asked, { reply, code: context.functionVersion });
 }

@@ -7,6 +7,7 @@ import { bucketClients, tableClients } from "../src/adapters/aws/clients.ts";
 import { systemClock as clock } from "../src/adapters/aws/clock.ts";
 import { Dynamo } from "../src/adapters/aws/table/dynamo.ts";
 import { dynamoInbox } from "../src/adapters/aws/table/messages.ts";
+import { dynamoDeltaLog } from "../src/adapters/aws/table/delta-log.ts";
 import { s3ObjectStore } from "../src/adapters/aws/bucket/object-store.ts";
 import { dynamoRunTable } from "../src/adapters/aws/table/run-table.ts";
 import { removedIncarnation } from "../src/adapters/aws/table/schema.ts";
@@ -20,6 +21,7 @@ const dynamo = new Dynamo({ clients: tableClients(), table, clock });
 const world = {
   table: dynamoRunTable({ dynamo, table }),
   inbox: dynamoInbox(dynamo),
+  deltas: dynamoDeltaLog(dynamo),
   objects: s3ObjectStore({ clients: bucketClients(), bucket: bucketName() }),
   ...{ clock, telemetry: telemetryOf("cleanup") },
 };

@@ -5,10 +5,11 @@
 // oxlint-disable-next-line typescript/no-deprecated -- its successor is in no package that we depend on
 import { handle } from "hono/aws-lambda";
 import type { Api } from "../src/api/app.ts";
-import type { Caller } from "../src/api/operations.ts";
+import type { Authenticate, Caller, Credentials } from "../src/api/access/caller.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 import { SIZES } from "../src/codec/limits.ts";
 import type { Rows } from "../src/api/routes.ts";
+import { SCOPES } from "../src/operations/operation.ts";
 import { ROWS } from "../src/operations/table.ts";
 
 /**
@@ -29,7 +30,7 @@ export interface GatewayEvent {
     /** The path with the stage, or with the base path of a custom domain. */
     readonly path: string;
     /** The identity that signed the request; absent if the request needed no signature. */
-    readonly identity: { readonly userArn?: string | null };
+    readonly identity: { readonly userArn?: string | null; readonly sourceIp?: string | null };
   };
 }
 
@@ -63,12 +64,17 @@ export function baseOf({ event }: FromGateway): string {
 }
 
 /**
- * The caller of a request. A deployment has one tenant, as at the command line; the actor is the identity that signed.
+ * The caller of a request. `authenticate` null: API Gateway has checked the signature of an identity of the account, which
+ * has every scope of the one tenant that a deployment has at the command line.
  */
-export function callerOf({ event }: FromGateway): Caller | null {
-  const { userArn } = event.requestContext.identity;
-  return userArn ? { tenant: DEFAULT_TENANT, actor: actorOf(userArn) } : null;
-}
+export const callerBy =
+  (authenticate: Authenticate | null) =>
+  async ({ event }: FromGateway, credentials: Credentials): Promise<Caller | null> => {
+    const { userArn, sourceIp } = event.requestContext.identity;
+    const address = sourceIp ? { address: sourceIp } : {};
+    if (authenticate !== null) return { ...(await authenticate(credentials)), ...address };
+    return userArn ? { tenant: DEFAULT_TENANT, actor: actorOf(userArn), scopes: SCOPES, ...address } : null;
+  };
 
 /** An ARN that is too long loses its beginning, since callers with the same role differ at its end. */
 const actorOf = (arn: string): string =>

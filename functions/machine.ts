@@ -30,7 +30,9 @@ export function answerBeat(
   { attempt, shared = false }: Pick<AskedBeat, "attempt" | "shared">,
   { reply, code }: { readonly reply: Reply; readonly code: string },
 ): MachineInput | Reply {
-  return "died" in attempt ? nextInput(reply, shared ? LIVE : code) : reply;
+  if ("died" in attempt) return nextInput(reply, shared ? LIVE : code);
+  // An older definition does not know of a run without an execution; to it the execution is over.
+  return reply.route === "asleep" ? { ...reply, route: "done" } : reply;
 }
 
 /** A Rescue as the state machine requests it, since a template of its language cannot leave out what is unknown. */

@@ -4,7 +4,11 @@
  */
 import { deploymentOf } from "../src/adapters/aws/table/keys.ts";
 import { lambdaTelemetry } from "../src/adapters/aws/telemetry.ts";
+import { otlpSpans } from "../src/adapters/otlp/exporter.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
+import type { Spans } from "../src/ports/spans.ts";
+import type { AccessOptions } from "../src/sdk/access.ts";
+import type { Webhook } from "../src/ports/webhooks.ts";
 import type { Telemetry } from "../src/ports/world.ts";
 
 export interface Settings {
@@ -12,6 +16,7 @@ export interface Settings {
   readonly bucket: string;
   readonly machine: string;
   readonly limits: Limits;
+  readonly statusShards: number;
   readonly telemetry: Telemetry;
 }
 
@@ -22,6 +27,7 @@ export function settingsOf(service: string): Settings {
     bucket: bucketName(),
     machine: machineArn(),
     limits: limitsFor(Number(named("CAIRN_BEAT_SECONDS")) * 1_000, JSON.parse(process.env["CAIRN_LIMITS"] || "{}")),
+    statusShards: Number(process.env["CAIRN_STATUS_SHARDS"] || 1),
     telemetry: telemetryOf(service),
   };
 }
@@ -37,6 +43,16 @@ export const deployment = (): string => named("CAIRN_DEPLOYMENT");
 
 export const telemetryOf = (service: string): Telemetry =>
   lambdaTelemetry({ deployment: deploymentOf(machineArn()), service });
+
+/** How the API identifies its callers; absent: by IAM. */
+export const access = (): AccessOptions => JSON.parse(process.env["CAIRN_ACCESS"] || "{}") as AccessOptions;
+
+/** The endpoints that hear of the runs. */
+export const webhooks = (): readonly Webhook[] =>
+  JSON.parse(process.env["CAIRN_WEBHOOKS"] || "[]") as readonly Webhook[];
+
+/** Where the beats send their spans; undefined if `deploy.env` of the config names no collector. */
+export const spansOf = (): Spans | undefined => otlpSpans(process.env);
 
 /** An environment variable that must be set. Throws if it is missing or empty. */
 export function named(name: string): string {

@@ -7,12 +7,18 @@ import type { Task } from "../src/protocol/chain.ts";
 import { collectAllOrphans } from "../src/maintenance/orphans.ts";
 import { renew } from "../src/engine/loop/park.ts";
 import { rescue, sweep } from "../src/maintenance/sweep.ts";
+import { withDeliveries } from "../src/maintenance/webhooks/alongside.ts";
 import { type LambdaContext, invocation } from "./invocation.ts";
 import { type AskedRescue, readRescue } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";
+import { secretsOf } from "./secrets.ts";
 import { deployment, settingsOf } from "./settings.ts";
+import { webhooksOf } from "./webhooks.ts";
 
-const world = awsWorld({ ...settingsOf("sweep"), sealKeys: sealKeysOf() });
+const hooks = webhooksOf();
+// Only the keys of webhooks: it runs no agent.
+const secrets = hooks.webhooks === undefined ? {} : { secrets: secretsOf() };
+const world = { ...awsWorld({ ...settingsOf("sweep"), ...secrets, sealKeys: sealKeysOf() }), ...hooks };
 const options = { deployment: deployment() };
 
 type Sweep = Extract<Task, { readonly kind: "sweep" | "orphans" | "renew" }> | AskedRescue;
@@ -28,7 +34,7 @@ export async function handler(task: Sweep, context: LambdaContext): Promise<Resc
   const result = await invocation({ world, context, run }, (own) => {
     switch (task.kind) {
       case "sweep":
-        return sweep(world, own, options);
+        return withDeliveries(world, own, sweep(world, own, options));
       case "orphans":
         return collectAllOrphans(world, own);
       case "renew":

@@ -44,6 +44,8 @@ export function checkOptions(options: CairnOptions, plan: Agents & Pick<Plan, "o
   matches("table", table, { pattern: TABLE, wanted: "the name or the ARN of a DynamoDB table" });
   matches("bucket", bucket, { pattern: BUCKET, wanted: "the name or the ARN of an S3 bucket" });
   matches("kmsKey", kmsKey, { pattern: KMS_KEY, wanted: "the ARN of a KMS key (arn:aws:kms:REGION:ACCOUNT:key/ID)" });
+  if (options.access !== undefined && (options.access.auth === "jwt") !== (options.access.jwt !== undefined))
+    throw new Error('access: write jwt: { issuer, audience } together with auth: "jwt"');
   if (domain !== undefined && api === false) throw new Error("domain is of the API, and api is false: take one out");
   checkAgent("", options);
   for (const [agent, own] of Object.entries(agents)) {

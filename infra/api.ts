@@ -1,10 +1,12 @@
 /**
- * Creates the REST API in front of one function, which knows all routes. AWS checks the callers: every route requires a
- * request signed by an identity of the account that has `execute-api:Invoke` on it.
+ * Creates the REST API in front of one function, which knows all routes. By default AWS checks the callers: every route
+ * requires a request signed by an identity of the account that has `execute-api:Invoke` on it. With tokens, the function
+ * checks them, so each request invokes it; the rate of the API bounds that.
  *
  * Only `/healthz` is open, and API Gateway answers it without the function. Otherwise any stranger could use up the
  * account's concurrency, which beats need.
  */
+import { isByIam } from "./access.ts";
 import type { Site } from "./site.ts";
 
 /** Allowed requests of `GET /healthz` per second. This is more than monitors need, and each request costs money. */
@@ -20,6 +22,14 @@ export function createApi({ names, plan, options, called }: Site, fn: sst.aws.Fu
     transform: {
       api: { name: names.prefix },
       accessLog: { name: `/aws/vendedlogs/apis/${names.prefix}` },
+      stage: (args) => {
+        const { accessLogSettings } = args;
+        if (accessLogSettings === undefined) return;
+        args.accessLogSettings = $resolve([accessLogSettings]).apply(([settings]) => ({
+          ...settings,
+          format: withoutPath(settings.format),
+        }));
+      },
       // A deployment is a snapshot of the API, so it waits for the resources that SST does not know.
       deployment: (args, opts) => {
         args.triggers = $resolve([args.triggers ?? {}]).apply(([triggers]) => ({ ...triggers, health: HEALTH.body }));
@@ -27,11 +37,17 @@ export function createApi({ names, plan, options, called }: Site, fn: sst.aws.Fu
       },
     },
   });
-  api.route("ANY /{proxy+}", fn.arn, { auth: { iam: true }, name: "All" });
+  api.route("ANY /{proxy+}", fn.arn, { ...(isByIam(options, plan) && { auth: { iam: true } }), name: "All" });
   answers.push(answerHealth(api, called));
   api.deploy();
   throttle(api, { rate: plan.options.apiRate, called });
   return api;
+}
+
+/** What the access log records of a request, without its path: that of a callback is a secret. */
+function withoutPath(format: string): string {
+  const { path: _, ...fields } = JSON.parse(format) as Readonly<Record<string, unknown>>;
+  return JSON.stringify(fields);
 }
 
 const HEALTH = {

@@ -9,6 +9,12 @@ import { type Plan, secretsOf } from "./plan.ts";
 /** Functions that load agents. Agents may read the `env` of their deployment. */
 export const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
 
+/**
+ * How long a park keeps its execution open: three sweeps. A sweep starts the next execution of a run ahead of its time by
+ * half of that, so one that comes half an interval late is still in time.
+ */
+const openParkMsOf = ({ options }: Plan): number => 3 * options.sweepMinutes * 60_000;
+
 /** The variables of one function. */
 export function environmentOf(
   fn: DeployedFunction,
@@ -21,8 +27,11 @@ export function environmentOf(
     CAIRN_BUCKET: names.bucket,
     CAIRN_MACHINE: names.machineArn,
     CAIRN_BEAT_SECONDS: String(plan.beatSeconds),
-    CAIRN_LIMITS: JSON.stringify(plan.limits),
-    CAIRN_PARAMETERS: JSON.stringify(secretsOf(fn, plan)),
+    CAIRN_LIMITS: JSON.stringify({ openParkMs: openParkMsOf(plan), ...plan.limits }),
+    CAIRN_STATUS_SHARDS: plan.options.statusShards === 1 ? "" : String(plan.options.statusShards),
+    CAIRN_PARAMETERS: kind === "sweep" && plan.webhooks.length === 0 ? "" : JSON.stringify(secretsOf(fn, plan)),
+    CAIRN_ACCESS: Object.keys(plan.access).length === 0 ? "" : JSON.stringify(plan.access),
+    CAIRN_WEBHOOKS: plan.webhooks.length === 0 ? "" : JSON.stringify(plan.webhooks),
     CAIRN_DEPLOYMENT: plan.deployment,
     CAIRN_SEAL_KMS_KEY: seal?.kmsKey ?? "",
     CAIRN_SEAL: seal?.required === true ? "required" : "",

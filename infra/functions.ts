@@ -4,6 +4,7 @@
 import { createHash } from "node:crypto";
 import { LIVE } from "../src/adapters/aws/machine/machine-input.ts";
 import { TABLE } from "../src/adapters/aws/table/schema.ts";
+import { accessVariable } from "./access.ts";
 import { agentOptionsOf } from "./agent-options.ts";
 import { LOADS_AGENTS, environmentOf } from "./environment.ts";
 import { type Statement, statementsOf, tlsOnly } from "./grants.ts";
@@ -102,7 +103,8 @@ const IN_VPC: Statement = {
 function variablesOf(fn: DeployedFunction, site: Site): Record<string, $util.Input<string>> {
   const { options, plan } = site;
   const own = LOADS_AGENTS.has(kindOf(fn)) ? { ...options.env, ...agentOptionsOf(fn, options, plan).env } : {};
-  return { ...environmentOf(fn, site), ...(own as Record<string, $util.Input<string>>) };
+  const access = kindOf(fn) === "api" ? accessVariable(options, plan) : {};
+  return { ...environmentOf(fn, site), ...(access as object), ...(own as Record<string, $util.Input<string>>) };
 }
 
 /** A reservation guarantees this concurrency to a function, and is also its limit. */

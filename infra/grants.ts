@@ -28,7 +28,7 @@ interface Grant {
   readonly wakes?: true;
   /** May read the stream of the table. Lambda reads it with the role of this function. */
   readonly follows?: true;
-  /** May read the secrets that agents declare, and no others. */
+  /** May read its secrets (`secretsOf`), and no others: those that agents declare, or that sign webhooks. */
   readonly secrets?: true;
   /** Writes runs: may get data keys for sealing, and decrypt the data keys of other writers. */
   readonly seals?: true;
@@ -59,7 +59,7 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
     rows: [...DELIVER, ...INBOX],
     indexes: ["alive", "due"],
     objects: [...KEEP, "DeleteObject"],
-    ...{ archives: true, store: true, starts: true, wakes: true, letters: "schedule", seals: true },
+    ...{ archives: true, store: true, starts: true, wakes: true, letters: "schedule", secrets: true, seals: true },
   },
   cleanup: {
     ...{ rows: ["GetItem", "Query", "BatchWriteItem"], objects: ["DeleteObject"] },

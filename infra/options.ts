@@ -49,10 +49,24 @@ export interface CairnOptions extends AgentOptions {
   readonly kmsKey?: string;
   /** Whether the HTTP API is reachable; default true. */
   readonly api?: boolean;
+  /** How the HTTP API identifies its callers; default: `access` of the config, then IAM. */
+  readonly access?: Access;
   /** The domain of the HTTP API: a name whose zone is in Route 53, or a name with a certificate of your own. */
   readonly domain?: string | Domain;
   /** Whether alarms and their dashboard are created; default true. */
   readonly alarms?: boolean;
+}
+
+/** As `access` of the config. The issuer may be a resource of the same deployment, such as a pool of users. */
+export interface Access {
+  readonly auth: "token" | "jwt" | "iam";
+  readonly jwt?: {
+    readonly issuer: InputOf<string>;
+    readonly audience: InputOf<string>;
+    readonly tenantClaim?: string;
+    readonly scopesClaim?: string;
+    readonly clockSkewSeconds?: number;
+  };
 }
 
 /** A domain, in the terms of `sst.aws.ApiGatewayV1`. */

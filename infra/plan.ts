@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Config, type DeployOptions, type LimitOptions, isolatedOf, limitsIn } from "../src/sdk/config.ts";
+import type { AccessOptions } from "../src/sdk/access.ts";
 import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { MachineTimes } from "../src/adapters/aws/machine/asl.ts";
@@ -15,6 +16,8 @@ import { type AgentFunction, type DeployedFunction, FUNCTIONS, agentFunction, ki
 import type { CairnOptions } from "./options.ts";
 import type { DeployedSchedule } from "./schedules.ts";
 import type { AgentSecrets } from "./secrets.ts";
+import type { Webhook } from "../src/ports/webhooks.ts";
+import { isOfThisMachine } from "../src/sdk/webhooks.ts";
 
 /** The plan, as plain data. */
 export interface Plan {
@@ -31,6 +34,10 @@ export interface Plan {
   readonly isolated: readonly AgentSecrets[];
   /** The most beats of an agent at once, by the name of the function that runs them. */
   readonly concurrency: Readonly<Record<string, number>>;
+  /** How the HTTP API identifies its callers; empty: by IAM. */
+  readonly access: AccessOptions;
+  /** The endpoints that hear of the runs. */
+  readonly webhooks: readonly Webhook[];
   readonly beatSeconds: number;
   /** Overrides of single limits. */
   readonly limits: Partial<Limits>;
@@ -72,11 +79,17 @@ export const functionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly Depl
 export const agentFunctionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly AgentFunction[] =>
   isolated.map(({ agent }) => agentFunction(agent));
 
-/** The secrets that a function may read. The function of an isolated agent may read only that agent's secrets. */
-export const secretsOf = (
+/**
+ * The secrets that a function may read. The function of an isolated agent may read only that agent's secrets. The sweep
+ * runs no agent: it may read only those that sign webhooks.
+ */
+export function secretsOf(
   fn: DeployedFunction,
-  { secrets, isolated }: Pick<Plan, "secrets" | "isolated">,
-): readonly string[] => isolated.find(({ agent }) => agentFunction(agent) === fn)?.secrets ?? secrets;
+  { secrets, isolated, webhooks }: Pick<Plan, "secrets" | "isolated" | "webhooks">,
+): readonly string[] {
+  if (kindOf(fn) === "sweep") return [...new Set(webhooks.map(({ secret }) => secret))].toSorted();
+  return isolated.find(({ agent }) => agentFunction(agent) === fn)?.secrets ?? secrets;
+}
 
 /** The timeouts and delays of the state machine's definition, from the limits of the world. */
 export function machineTimesOf({ beatSeconds, limits }: Pick<Plan, "beatSeconds" | "limits">): MachineTimes {
@@ -102,7 +115,7 @@ export function planOf(
     beatSeconds = BEAT_SECONDS,
     deploy = {},
     ...config
-  }: Pick<Config, "beatSeconds" | "deploy" | "concurrency"> & LimitOptions,
+  }: Pick<Config, "beatSeconds" | "deploy" | "concurrency" | "access" | "webhooks"> & LimitOptions,
   bundles: readonly Pick<Bundle, "name" | "folder" | "digest">[],
   of: { readonly schedules?: readonly DeployedSchedule[]; readonly agents?: readonly AgentSecrets[] } = {},
 ): Plan {
@@ -112,11 +125,12 @@ export function planOf(
   const { schedules = [], agents = [] } = of;
   const secrets = [...new Set(agents.flatMap((each) => each.secrets))].toSorted();
   const [isolated, capped] = [isolatedOf(deploy, agents), Object.entries(config.concurrency ?? {})];
-  const { concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100 } = deploy;
+  const { concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100, statusShards = 1 } = deploy;
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
-    ...{ schedules, secrets, isolated, beatSeconds },
+    ...{ schedules, secrets, isolated, beatSeconds, access: config.access ?? {} },
+    webhooks: deployable(config.webhooks ?? []),
     agents: agents.map(({ agent }) => agent),
     concurrency: Object.fromEntries(capped.map(([agent, most]) => [functionOf(agent, { agents, isolated }), most])),
     limits: limitsIn(config),
@@ -131,6 +145,7 @@ export function planOf(
         concurrencyReserved,
         apiRate,
         spendPerDayUsd,
+        statusShards,
       },
       concurrencyMax: deploy.concurrencyMax ?? null,
       alarmEmail: deploy.alarmEmail ?? null,
@@ -138,6 +153,18 @@ export function planOf(
       tableName: deploy.tableName ?? null,
     },
   };
+}
+
+/** Lambda gives a function 4 KB of environment in all. */
+const WEBHOOKS_BYTES_MAX = 2_000;
+
+function deployable(webhooks: readonly Webhook[]): readonly Webhook[] {
+  const own = webhooks.find(isOfThisMachine);
+  if (own !== undefined) throw new Error(`webhooks of cairn.config.ts name ${own.url}, which no deployment can reach`);
+  if (Buffer.byteLength(JSON.stringify(webhooks)) <= WEBHOOKS_BYTES_MAX) return webhooks;
+  throw new Error(
+    `webhooks of cairn.config.ts take more than ${WEBHOOKS_BYTES_MAX} bytes: name fewer, or shorter URLs`,
+  );
 }
 
 /** The function of an agent with a cap. A deployment with one agent has one function of beats. */

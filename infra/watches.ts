@@ -143,6 +143,18 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
       "The clean-up received an event for the removal of a row that still exists, and deleted nothing: the event did not come from the table's stream",
     todo: `${alarms(names, "cleanup", "NotRemoved")} names the run; find out what else invokes ${names.functionName("cleanup")}`,
   }),
+  SpendCapReached: (names) => ({
+    means: "The spend cap of the day is reached: no run calls its model, and new runs are refused, until the next day",
+    todo: `${alarms(names, "beat", "SpendCapReached")} names the runs and when the cap resets; ${typed("npx cairn list --world aws")} shows what is under way; raise spend.perDayUsd in cairn.config.ts and deploy, or end runs with ${typed("npx cairn cancel --all --agent AGENT --world aws")}`,
+  }),
+  WebhookUndelivered: (names) => ({
+    means: "An endpoint did not accept a notification for days, or refused it for good; it is not sent again",
+    todo: `${alarms(names, "sweep", "WebhookUndelivered")} names the run, the event and the last reason; mend the endpoint, and read what it missed with ${typed("npx cairn audit-log --world aws")}`,
+  }),
+  WebhookFailed: (names) => ({
+    means: "A round of notifications failed for a reason of cairn's own, such as a signing key that cannot be read",
+    todo: `${alarms(names, "sweep", "WebhookFailed")} names the reason; the next sweep tries again`,
+  }),
   OtherAlarm: (names) => ({
     means: "An alarm was recorded that has no metric of its own",
     todo: `${tail(names, "beat", OF_BEAT)}; likewise the logs of the other functions`,
@@ -204,7 +216,7 @@ function ofStores(names: Names): readonly Watch[] {
   const why: Why = {
     means:
       "DynamoDB throttled reads or writes for 15 minutes: the load grew faster than the table scales, or one key of an index had too much load",
-    todo: "It usually ends within half an hour. If not, the status of one tenant is a hot key in the index byStatus: start runs more slowly, or under several tenants",
+    todo: "It usually ends within half an hour. If not, the status of one tenant is a hot key in the index byStatus: raise `deploy.statusShards` (docs/upgrades.md), start runs more slowly, or under several tenants",
   };
   const named = [
     ["table-reads-throttled", ofTable(names, "ReadThrottleEvents")],

@@ -16,6 +16,7 @@ const CERT = "arn:aws:acm:eu-west-1:123456789012:certificate/1";
 const BILLING: CairnOptions = { table: "billing", bucket: "arn:aws:s3:::billing-objects", api: false, alarms: false };
 const SAFE: CairnOptions = {
   kmsKey: KEY,
+  access: { auth: "jwt", jwt: { issuer: "https://issuer.example", audience: "cairn", tenantClaim: "org" } },
   domain: { name: "agents.example.org", cert: CERT, dns: false },
   env: { PLACE: "shop" },
   agents: {
@@ -175,4 +176,18 @@ test("the options of an agent hold in its own function, and those of the compone
 test("a domain leads to the API", () => {
   expect(only("Safe", "apigateway/domainName:DomainName")).toMatchObject({ domainName: "agents.example.org" });
   expect(of("Safe", "apigateway/basePathMapping:BasePathMapping")).toHaveLength(1);
+});
+
+test("the API of a component with tokens of an issuer passes every request to its function, which knows the issuer", () => {
+  const authorizations = (component: string) =>
+    found.resources
+      .filter(
+        ({ type, name }) =>
+          type === "aws:apigateway/method:Method" && name.startsWith("Safe") === (component === "Safe"),
+      )
+      .map(({ inputs }) => inputs["authorization"]);
+  expect(authorizations("Safe")).not.toContain("AWS_IAM");
+  expect(authorizations("others")).toContain("AWS_IAM");
+  expect(JSON.parse(String(fn("Safe", "api").variables["CAIRN_ACCESS"]))).toEqual(SAFE.access);
+  expect(fn("Safe", "beat").variables).not.toHaveProperty("CAIRN_ACCESS");
 });

@@ -15,7 +15,12 @@ import { PLACE, type Stages } from "./deployed.ts";
 const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.ts");
 const TELLER = join(import.meta.dirname, "..", "localstack", "fixtures", "teller.ts");
 
-const RESERVED = { concurrencyReserved: { sweep: 2, park: 5, api: 10 }, apiRate: 20, spendPerDayUsd: 5 };
+const RESERVED = {
+  concurrencyReserved: { sweep: 2, park: 5, api: 10 },
+  apiRate: 20,
+  spendPerDayUsd: 5,
+  statusShards: 4,
+} as const;
 
 const folder = mkdtempSync(join(tmpdir(), "cairn-deployment-"));
 
@@ -35,9 +40,11 @@ export async function setup(project: TestProject): Promise<void> {
   const event = { agent: "travel", tenant: "local", scheduledTime: "<aws.scheduler.scheduled-time>" };
   const daily = { expression: "cron(0 8 ? * MON-FRI *)", timezone: "Europe/Berlin", maximumEventAgeSec: 86_400 };
   const schedules = [{ agent: "travel", ...daily, event }];
+  const webhooks = [{ url: "https://hooks.example.org/", events: ["run.failed"], secret: "HOOK_KEY" }] as const;
+  const given = { beatSeconds: 120, deploy, concurrency: { teller: 3 }, access: { auth: "iam" }, webhooks } as const;
   const plans = {
     dev: planOf({}, bundles),
-    production: planOf({ beatSeconds: 120, deploy, concurrency: { teller: 3 } }, bundles, {
+    production: planOf(given, bundles, {
       schedules,
       agents: [
         { agent: "travel", secrets: ["AIRLINE_TOKEN", "CARD_KEY"] },

@@ -58,6 +58,14 @@ describe.each(STAGES)("in %s", (stage) => {
     ]);
   });
 
+  test("the access log has no path: that of a callback is a secret", () => {
+    const { accessLogSettings } = deployment.one("apigateway/stage:Stage") as {
+      readonly accessLogSettings: { readonly format: string };
+    };
+    expect(accessLogSettings.format).toContain("$context.requestId");
+    expect(accessLogSettings.format).not.toContain("$context.path");
+  });
+
   test("the API is regional, and no other API may call its function", () => {
     expect(deployment.one("apigateway/restApi:RestApi")).toMatchObject({
       ...{ name: names.prefix, endpointConfiguration: { types: "REGIONAL" } },

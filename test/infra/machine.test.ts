@@ -124,7 +124,7 @@ describe("the function version that an execution calls", () => {
 describe("the response of a beat", () => {
   test("gives an execution of the previous definition its reply, whatever the route", () => {
     const old = { attempt: { execution: "x", epoch: 0, retry: 0 } };
-    for (const route of ROUTES)
+    for (const route of ROUTES.filter((each) => each !== "asleep"))
       expect(answerBeat(old, { reply: reply({ route }), code: "7" })).toEqual(reply({ route }));
   });
 
@@ -267,4 +267,12 @@ describe("the machine compared with the chain of the other worlds", () => {
     expect(waited).toBeGreaterThanOrEqual(seconds / 4);
     expect(waited).toBeLessThanOrEqual(Math.min(LIMITS.backoffMsMax / 1_000, Math.max(1, 4 * seconds)));
   }
+});
+
+test("a run without an execution is over for a definition that began before routes were errors", () => {
+  const asleep = reply({ route: "asleep" });
+  const older = { execution: "e", epoch: 0, retry: 0 };
+  expect(answerBeat({ attempt: older }, { reply: asleep, code: "7" })).toEqual({ ...asleep, route: "done" });
+  expect(outcomeOf(asleep)).toMatchObject({ error: "CairnEnd" });
+  expect(startMachine().end(outcomeOf(asleep))).toMatchObject({ state: "End", task: null });
 });

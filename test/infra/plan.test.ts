@@ -8,7 +8,7 @@ import { loadConfig } from "../../src/sdk/config.ts";
 import { environmentOf } from "../../infra/environment.ts";
 import { statementsOf } from "../../infra/grants.ts";
 import { FUNCTIONS, type FunctionName, namesOf } from "../../infra/names.ts";
-import { machineTimesOf, planOf, secondsOf } from "../../infra/plan.ts";
+import { machineTimesOf, planOf, secondsOf, secretsOf } from "../../infra/plan.ts";
 
 const dirs: string[] = [];
 afterAll(() => dirs.forEach((dir) => rmSync(dir, { recursive: true })));
@@ -23,14 +23,26 @@ function loaded(config: Omit<Config, "agents" | "deploy"> & { readonly deploy?: 
 
 const KMS_KEY = "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd";
 
+test("a park keeps its execution open for three sweeps, unless the config says otherwise", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const limitsOf = (plan: ReturnType<typeof planOf>): unknown =>
+    JSON.parse(environmentOf("beat", { names, plan })["CAIRN_LIMITS"] ?? "");
+  expect(limitsOf(planOf({}, []))).toEqual({ openParkMs: 900_000 });
+  const plan = planOf({ deploy: { sweepMinutes: 1 } }, []);
+  expect(limitsOf(plan)).toEqual({ openParkMs: 180_000 });
+  expect(limitsOf({ ...plan, limits: { openParkMs: 1 } })).toEqual({ openParkMs: 1 });
+});
+
 test("a deployment without options is the smallest one", () => {
   expect(planOf({}, [])).toEqual({
+    access: {},
     deployment: expect.any(String),
     ...{
       folders: {},
       schedules: [],
       agents: [],
       secrets: [],
+      webhooks: [],
       isolated: [],
       concurrency: {},
       beatSeconds: 60,
@@ -38,7 +50,14 @@ test("a deployment without options is the smallest one", () => {
     },
     options: {
       ...{ memoryMb: 512, logRetention: "1 month", sweepMinutes: 5, env: {} },
-      ...{ concurrencyReserved: {}, apiRate: 50, spendPerDayUsd: 100, rollout: "at-once", isolation: "agent" },
+      ...{
+        concurrencyReserved: {},
+        apiRate: 50,
+        spendPerDayUsd: 100,
+        statusShards: 1,
+        rollout: "at-once",
+        isolation: "agent",
+      },
       ...{ concurrencyMax: null, alarmEmail: null, seal: null, tableName: null },
     },
   });
@@ -51,6 +70,7 @@ test("the options of the config equal those of the plan", async () => {
       concurrencyReserved: { sweep: 1, park: 2, api: 3 },
       apiRate: 5,
       spendPerDayUsd: 7.5,
+      statusShards: 4,
       tableName: "cairn-dev.restored",
     },
     ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" } },
@@ -59,7 +79,16 @@ test("the options of the config equal those of the plan", async () => {
   const config = await loaded({ beatSeconds: 300, beatsPerInvocation: 25, keyDays: 60, deploy });
   expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat", digest: "0" }])).toEqual({
     deployment: expect.any(String),
-    ...{ folders: { beat: "/tmp/beat" }, schedules: [], agents: [], secrets: [], isolated: [], concurrency: {} },
+    ...{
+      folders: { beat: "/tmp/beat" },
+      access: {},
+      schedules: [],
+      agents: [],
+      secrets: [],
+      webhooks: [],
+      isolated: [],
+      concurrency: {},
+    },
     ...{ beatSeconds: 300, limits: { beatsPerInvocation: 25, keyRetentionMs: 60 * 24 * 3_600_000 }, options: deploy },
   });
 });
@@ -76,6 +105,8 @@ describe("an option is refused with its path", () => {
     ["concurrencyReserved.api", { api: 0 }],
     ["apiRate", 0],
     ["isolation", "process"],
+    ["statusShards", 3],
+    ["statusShards", 32],
     ["tableName", "a table"],
     ["spendPerDayUsd", 0],
     ["alarmEmail", "ops at example.org"],
@@ -166,6 +197,16 @@ test("the code of its functions alone determines a deployment's version", () => 
   expect(told).toEqual(["sweep"]);
 });
 
+test("exactly the functions that change the status of a run are told of shards, and only where there are several", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const told = (statusShards: 1 | 16) =>
+    FUNCTIONS.map((fn) => environmentOf(fn, { names, plan: planOf({ deploy: { statusShards } }, []) })).map(
+      ({ CAIRN_STATUS_SHARDS: shards = null }) => shards,
+    );
+  expect(FUNCTIONS.filter((_, index) => told(16)[index] === "16")).toEqual(["beat", "start", "sweep", "api"]);
+  expect(new Set(told(1))).toEqual(new Set([null]));
+});
+
 test("only functions that write runs have the seal key and may use it", () => {
   const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
   const usesKey = (fn: FunctionName, sealKey: string | null): boolean =>
@@ -188,4 +229,32 @@ test("a function without agents has none of their variables and none of their se
   const knowing = FUNCTIONS.filter((fn) => "CAIRN_PARAMETERS" in environmentOf(fn, { names, plan }));
   expect(knowing).toEqual(given);
   expect(environmentOf("beat", { names, plan })["CAIRN_PARAMETERS"]).toBe('["TOKEN"]');
+});
+
+test("only the API knows how callers are identified, and only if the config says so", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const told = (plan: ReturnType<typeof planOf>) =>
+    FUNCTIONS.map((fn) => environmentOf(fn, { names, plan })["CAIRN_ACCESS"]);
+  expect(told(planOf({}, []))).toEqual(FUNCTIONS.map(() => undefined));
+  const byToken = told(planOf({ access: { auth: "token" } }, []));
+  expect(FUNCTIONS.filter((_, index) => byToken[index] === '{"auth":"token"}')).toEqual(["api"]);
+});
+
+test("only the sweep may read the keys that sign webhooks; beats learn what to note", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const webhooks = [{ url: "https://hooks.example/", events: ["run.failed"], secret: "HOOK_KEY" }] as const;
+  const plan = planOf({ webhooks }, [], { agents: [{ agent: "a", secrets: ["TOKEN"] }] });
+  const readable = FUNCTIONS.filter((fn) =>
+    JSON.stringify(statementsOf(fn, names, { secrets: secretsOf(fn, plan), storeKey: undefined })).includes("HOOK_KEY"),
+  );
+  expect(readable).toEqual(["sweep"]);
+  expect(secretsOf("sweep", plan)).toEqual(["HOOK_KEY"]);
+  expect(FUNCTIONS.filter((fn) => "CAIRN_WEBHOOKS" in environmentOf(fn, { names, plan }))).toEqual(["beat", "sweep"]);
+});
+
+test("a deployment refuses webhooks to this machine, and more than its environment holds", () => {
+  const hook = (url: string) => ({ url, events: ["run.failed"], secret: "HOOK_KEY" }) as const;
+  expect(() => planOf({ webhooks: [hook("http://127.0.0.1:3000/")] }, [])).toThrow("no deployment can reach");
+  const many = Array.from({ length: 3 }, (_, n) => hook(`https://hooks.example/${n}${"x".repeat(900)}`));
+  expect(() => planOf({ webhooks: many }, [])).toThrow("more than 2000 bytes");
 });

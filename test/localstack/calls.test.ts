@@ -45,11 +45,14 @@ test("a beat makes one put and three row writes, each at the price of a small it
     expect(result).toMatchObject({ kind: "beat", reply: { route: "beat" } });
     payload = (result as { readonly reply: Reply }).reply;
     expect(calls.map(({ operation }) => operation)).toEqual([
-      ...["UpdateItem", ...(beat === 1 ? ["GetObject"] : []), "UpdateItem", "PutObject", "UpdateItem"],
+      ...["UpdateItem", ...(beat === 1 ? ["GetObject"] : []), "GetItem", "UpdateItem", "PutObject", "UpdateItem"],
     ]);
-    const units = calls.flatMap(({ service, units }) => (service === "table" ? [units ?? 0] : []));
+    const unitsOf = (name: string): readonly number[] =>
+      calls.flatMap(({ operation, units }) => (operation === name ? [units ?? 0] : []));
     // One unit per 1 KB; the first claim changes the status and so two index entries.
-    expect(units).toEqual([beat === 1 ? 3 : 1, 1, 1]);
+    expect(unitsOf("UpdateItem")).toEqual([beat === 1 ? 3 : 1, 1, 1]);
+    // Whether a reader wants to see what the model says: an answer that may lag costs half.
+    expect(unitsOf("GetItem")).toEqual([0.5]);
     const item = await itemOf(payload.run);
     expect(item[ATTRIBUTES.journal]?.B?.length ?? 0).toBeLessThanOrEqual(FEW_REQUESTS.journalBytesMax);
   }

@@ -11,7 +11,7 @@ import type { Row } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
 import { resolveAmbiguousWrite } from "../../src/history/resolve-ambiguous-write.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
-import { handOver } from "../../src/engine/loop/executions.ts";
+import { handOver } from "../../src/engine/context/executions.ts";
 import { deliver } from "../../src/engine/context/inbox.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";

@@ -18,6 +18,7 @@ import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
 import { ROUTE_ERROR } from "../../src/adapters/aws/machine/machine-input.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { executionName } from "../../src/protocol/ids.ts";
+import type { FileContent } from "../../src/core/file.ts";
 import type { Json } from "../../src/core/json.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -58,14 +59,15 @@ export const until = <T>(holds: () => T | Promise<T>, timeout = 60_000): Promise
 
 export async function started(
   { world }: Pick<Lane, "world">,
-  of: { readonly agent: Agent; readonly input: Json; readonly key?: string },
+  of: {
+    readonly agent: Agent;
+    readonly input: Json;
+    readonly key?: string;
+    readonly files?: readonly FileContent[];
+  },
 ): Promise<Row> {
-  const begun = await startRun(world, {
-    agent: of.agent,
-    input: of.input,
-    tenant: "lane",
-    idempotencyKey: of.key ?? null,
-  });
+  const { agent, input, key = null, files = [] } = of;
+  const begun = await startRun(world, { agent, input, files, tenant: "lane", idempotencyKey: key });
   if (begun.kind !== "started") throw new Error(`the run was not started: ${begun.kind}`);
   return begun.row;
 }

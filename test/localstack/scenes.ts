@@ -16,6 +16,7 @@ import type { Incarnation, Row } from "../../src/protocol/row.ts";
 import { cleanUp } from "../../src/history/clean-up.ts";
 import { fireInTime } from "../../src/maintenance/firing.ts";
 import { collectAllOrphans } from "../../src/maintenance/orphans.ts";
+import { SCOPES } from "../../src/operations/operation.ts";
 import { park, renew } from "../../src/engine/loop/park.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { startRun } from "../../src/operations/start.ts";
@@ -147,7 +148,7 @@ async function fires(on: Listened): Promise<void> {
 const apiOf = (on: Listened) =>
   createApi<object>({
     ...{ world: on.worldOf("api"), agentOf: async () => talker, baseOf: () => "" },
-    callerOf: () => ({ tenant: TENANT, actor: "a test" }),
+    callerOf: () => ({ tenant: TENANT, actor: "a test", scopes: SCOPES }),
   });
 
 async function asked(on: Listened, path: string, body?: object): Promise<{ readonly run?: string }> {

@@ -2,12 +2,12 @@
 import { join } from "node:path";
 import type { Instead } from "../../infra/bundle.ts";
 import { type Deployed, deployParts, withParts } from "../../localstack/deploy.ts";
-import type { Limits } from "../../src/protocol/limits.ts";
+import { type Limits, TIMES } from "../../src/protocol/limits.ts";
 
 export const BEAT_SECONDS = 12;
 
-/** The shortest times that a busy machine can keep. */
-const SHORT = { rescueMs: 2_000, overdueMs: 1_000, settleMs: 1_000 };
+/** The shortest times that a busy machine can keep. Their runs wait with an open execution, as shorter waits do. */
+const SHORT = { openParkMs: TIMES.parkSecondsMax * 1_000 + 1, rescueMs: 2_000, overdueMs: 1_000, settleMs: 1_000 };
 const LIMITS = { ...SHORT, entryAttemptsMax: 5, backoffMsMax: 4_000 };
 
 const STAGES = {
@@ -32,7 +32,7 @@ const TRAVEL = join(import.meta.dirname, "..", "..", "agents", "travel", "agent.
 const INSTEAD = { park: join(FIXTURES, "park.ts"), cleanup: join(FIXTURES, "cleanup.ts") };
 
 /** The stages of the deployments that most tests use. */
-export const AGENTS = ["clerk.ts", "patient.ts", "teller.ts", "team.ts"] as const;
+export const AGENTS = ["clerk.ts", "patient.ts", "scanner.ts", "teller.ts", "team.ts"] as const;
 
 export interface LanePlace {
   readonly url: string;

@@ -1,10 +1,16 @@
-/** The AWS world for the conformance suites, on a separate deployment; each case has its own names. */
+/** The AWS world for the conformance suites, with shards and on a separate deployment; each case has its own names. */
 import { DeleteItemCommand, GetItemCommand, ScanCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { DescribeExecutionCommand, StopExecutionCommand } from "@aws-sdk/client-sfn";
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/testing/conformance/index.ts";
+import type {
+  ChainWorld,
+  DeltasWorld,
+  ObjectStoreWorld,
+  RecordsWorld,
+  RunTableWorld,
+} from "../../src/testing/conformance/index.ts";
 import type { World } from "../../src/ports/world.ts";
 import { eventually } from "./eventually.ts";
 import type { Deployment } from "./deployment.ts";
@@ -12,6 +18,8 @@ import type { Deployment } from "./deployment.ts";
 export interface Worlds {
   readonly table: () => RunTableWorld;
   readonly objects: () => ObjectStoreWorld;
+  readonly records: () => RecordsWorld;
+  readonly deltas: () => DeltasWorld;
   readonly chain: () => ChainWorld;
 }
 
@@ -20,7 +28,12 @@ export function worldsOf(deployment: () => Deployment): Worlds {
   const fresh = () => {
     cases += 1;
     const of = deployment();
-    const world = awsWorld({ ...of, limits: limitsFor(60_000), telemetry: { record: () => undefined } });
+    const world = awsWorld({
+      ...of,
+      limits: limitsFor(60_000),
+      telemetry: { record: () => undefined },
+      statusShards: 4,
+    });
     return { of, world, tenant: `c${of.round}${cases}` };
   };
   return {
@@ -36,6 +49,14 @@ export function worldsOf(deployment: () => Deployment): Worlds {
         expire: (now) => expire(of, tenant, now),
         removedOf: (run) => of.stream.removedOf(run),
       };
+    },
+    records: () => {
+      const { world, tenant } = fresh();
+      return { records: world.records, tenant };
+    },
+    deltas: () => {
+      const { world, tenant } = fresh();
+      return { deltas: world.deltas, tenant };
     },
     objects: () => {
       const { world, tenant } = fresh();
