@@ -7,8 +7,8 @@ export default defineConfig({
     // A second, the usual patience, is not much on a machine with more to do than cores.
     expect: { poll: { timeout: 60_000 } },
     include: ["test/**/*.test.ts"],
-    // They need an emulator or SST's platform, and have configurations of their own.
-    exclude: [...configDefaults.exclude, "test/localstack/**", "test/deployment/**"],
+    // They need an emulator, a browser or SST's platform, and have configurations of their own.
+    exclude: [...configDefaults.exclude, "test/localstack/**", "test/browser/**", "test/deployment/**"],
     pool: "forks",
     allowOnly: false,
     // A test that types a dozen commands takes two minutes where each of them takes ten seconds.

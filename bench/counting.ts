@@ -9,8 +9,9 @@ export interface Counted {
   rowWrites: number;
 }
 
-/** The world, whose calls are added to `counted`. */
+/** The world, whose calls for one run are added to `counted`. */
 export function counting(world: World, counted: Counted): World {
+  let journal: Uint8Array | null = null;
   const { table, objects } = world;
   return {
     ...world,
@@ -34,11 +35,19 @@ export function counting(world: World, counted: Counted): World {
       },
       commit: (commit) => {
         counted.rowWrites += 1;
-        counted.rowBytes += commit.journal?.byteLength ?? 0;
+        counted.rowBytes += addedBytes(journal, commit.journal);
+        ({ journal } = commit);
         return table.commit(commit);
       },
     },
   };
+}
+
+/** A store keeps the parts that a journal begins with. */
+function addedBytes(before: Uint8Array | null, journal: Uint8Array | null): number {
+  if (journal === null) return 0;
+  const isLonger = before !== null && Buffer.compare(journal.subarray(0, before.byteLength), before) === 0;
+  return journal.byteLength - (isLonger ? before.byteLength : 0);
 }
 
 export const nothing = (): Counted => ({ objectBytes: 0, rowBytes: 0, gets: 0, puts: 0, rowWrites: 0 });

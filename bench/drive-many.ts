@@ -1,11 +1,12 @@
 /** Many runs of the workload at once, on real worker processes. */
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { extname, join } from "node:path";
 import { openStore } from "../src/adapters/local/store/database.ts";
 import { startSupervisor } from "../src/adapters/local/workers/supervisor.ts";
 import { localWorld } from "../src/adapters/local/world.ts";
 import { limitsFor } from "../src/protocol/limits.ts";
 import { startRun } from "../src/operations/start.ts";
+import { WORKER_FLAGS } from "../src/cli/supervise.ts";
 import { sized } from "./workload.ts";
 
 const CACHE = join(tmpdir(), "cairn-bench-compiled");
@@ -25,7 +26,7 @@ export async function openMany(
   const { runs, beats, replyMs, perInvocation, workers, beatsPerWorker } = of;
   const store = openStore({ dir, create: true });
   const limits = limitsFor(60_000, { beatsPerInvocation: perInvocation });
-  const agentFiles = [join(import.meta.dirname, "many-agent.ts")];
+  const agentFiles = [join(import.meta.dirname, `many-agent${extname(import.meta.filename)}`)];
   const world = localWorld({ store, limits, telemetry: { record: () => undefined } });
   const { agent } = sized({ beats, replyMs });
   for (let index = 0; index < runs; index += 1) {
@@ -40,9 +41,9 @@ export async function openMany(
       const supervisor = startSupervisor({
         ...{ store, limits, workers, beatsPerWorker },
         worker: {
-          module: new URL("../src/cli/workers/worker.ts", import.meta.url),
+          module: new URL(import.meta.resolve("#cli/workers/worker")),
           args: [JSON.stringify({ dir, limits, agentFiles, prices: {} })],
-          execArgv: [],
+          execArgv: WORKER_FLAGS,
           // Compiled once, as by a command.
           env: {
             ...process.env,

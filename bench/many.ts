@@ -13,7 +13,7 @@ import { median } from "./statistics.ts";
 const { values } = parseArgs({
   options: {
     workers: { type: "string", default: String(Math.max(1, availableParallelism() - 1)) },
-    "beats-per-worker": { type: "string", default: "256" },
+    "beats-per-worker": { type: "string", default: "16" },
     rounds: { type: "string", default: "5" },
     only: { type: "string" },
   },
@@ -56,5 +56,5 @@ for (const [what, load] of Object.entries(LOADS)) {
   rows.push({ what, "median s": seconds.toFixed(2), "beats/s": perSecond.toFixed(perSecond < 10 ? 2 : 0) });
 }
 console.table(rows);
-console.log(`${workers} worker processes, ${beatsPerWorker} beats in each`);
+console.log(`${workers} worker processes, ${beatsPerWorker} beats that act in each`);
 console.log(`${cpus()[0]?.model ?? "unknown CPU"}, Node ${process.version}, ${new Date().toISOString().slice(0, 10)}`);

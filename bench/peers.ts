@@ -12,6 +12,7 @@ import { parseArgs } from "node:util";
 import { median, sorted } from "./statistics.ts";
 import { canTrace, strace } from "./strace.ts";
 import { prose } from "./sentences.ts";
+import { bundleBench } from "./bundle.ts";
 import { withPart } from "../scripts/marks.ts";
 
 const { values } = parseArgs({
@@ -189,6 +190,7 @@ if (!existsSync(join(PEERS, "node_modules"))) {
   const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: PEERS, stdio: ["ignore", 2, 2] });
   if (status !== 0) throw new Error("the peers could not be installed: see above, and try npm ci in bench/peers");
 }
+await bundleBench();
 const part = compare();
 console.log(part);
 if (values.write === true) {

@@ -1,8 +1,10 @@
 /** Text that compresses as the text of models and tools does: sentences of the documentation, in another order each. */
 import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
-const DOCS = join(import.meta.dirname, "../docs");
+// Also from the bundle, which is in another folder.
+const DOCS = join(dirname(fileURLToPath(import.meta.resolve("#package"))), "docs");
 
 const SENTENCES: readonly string[] = readdirSync(DOCS)
   .filter((name) => name.endsWith(".md"))

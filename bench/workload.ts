@@ -38,7 +38,8 @@ export function sized(of: {
         return { text: prose(turn, 1_500), calls, ...tokens, ...delay };
       },
     }),
-    topology: { kind: "react", maxBeats: beats + 1 },
+    // A message that comes late asks for one more reply.
+    topology: { kind: "react", maxBeats: 2 * beats + 100 },
     tools: {
       look: tool({
         input: z.object({ turn: z.number() }),

@@ -19,7 +19,7 @@ import { isolatedOf, loadConfig } from "../src/sdk/config.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const TIMES = 7;
-const KILOBYTES_MAX = 940;
+const KILOBYTES_MAX = 1_130;
 const RATIO_MAX = 2.5;
 
 /** A fake place: importing a function contacts none of its resources. */
@@ -44,9 +44,12 @@ try {
   const isolated = isolatedOf(deploy, agents).map(({ agent }) => agent);
   const bundles = await bundleFunctions({ folder, agentFiles, prices, isolated });
   const [names, plan] = [namesOf("measured", PLACE), planOf(config ?? {}, bundles, { agents })];
-  const measured = bundles.map(({ name, startBytes, files, folder: own }) => {
-    const env = environmentOf(name, { names, plan });
-    const times = Array.from({ length: TIMES }, () => importMs(join(own, "index.mjs"), env));
+  // In rounds, since a machine may be slower for some seconds: all functions meet that alike.
+  const rounds = Array.from({ length: TIMES }, () =>
+    bundles.map(({ name, folder: own }) => importMs(join(own, "index.mjs"), environmentOf(name, { names, plan }))),
+  );
+  const measured = bundles.map(({ name, startBytes, files }, index) => {
+    const times = rounds.map((round) => round[index] ?? Infinity);
     return { name, files, kilobytes: startBytes / 1_024, ms: Math.min(...times) };
   });
   const quickest = Math.min(...measured.map(({ ms }) => ms));

@@ -4,7 +4,7 @@
  */
 import { ALIVE_SHARDS } from "../src/adapters/aws/table/keys.ts";
 import { described } from "./described.ts";
-import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "./prices.ts";
+import { MEMORY_GB, OWN_MS, PRICES, WAIT_MS } from "../src/history/aws-prices.ts";
 
 const MINUTES = 30 * 24 * 60;
 /** An eventually consistent read of an index costs half a unit, however little the index holds. */

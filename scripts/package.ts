@@ -1,20 +1,24 @@
 /**
  * `npm run package`: builds the package that users install, in `build/cairn-run`. `npm pack ./build/cairn-run` makes
- * the tarball. Beside it, `build/create-cairn-run` is the package that `npm create cairn-run` runs.
+ * the tarball. Beside it, `build/create-cairn-run` is the package that `npm create cairn-run` runs. `npm run package --
+ * DIR` builds in another folder than `build`; what is in it is removed.
  *
  * The JavaScript is one bundle, split into chunks that the entry points share. So a command loads few files, and a class
  * such as `OutcomeUnknown` is one class for the library, the command line and the workers. Packages that users or AWS
  * bring stay imports; all others are part of the bundle.
  */
-import { cpSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join, relative, resolve } from "node:path";
 import { FUNCTIONS } from "../infra/names.ts";
-import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { type OutputChunk, rolldown } from "rolldown";
+import { packedReadme } from "./packed-readme.ts";
+import { SOURCE, STAYS, WRITTEN, bundle } from "./bundle.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const OUT = join(ROOT, "build", "cairn-run");
-const TYPES = join(ROOT, "build", "types");
+const BUILD = resolve(process.argv[2] ?? join(ROOT, "build"));
+const OUT = join(BUILD, "cairn-run");
+const TYPES = join(BUILD, "types");
 
 interface Manifest {
   readonly name: string;
@@ -29,14 +33,8 @@ interface Manifest {
 
 /** Users pass their own zod schemas, so they choose its version. */
 const PEERS = new Set(["zod"]);
-/**
- * Imported by the package as they are: optional peers, what the types mention, and the clients of AWS. cairn's own
- * schemas use a zod of the bundle: a command that loads no agent would otherwise spend most of its start on zod's hundred
- * files. A schema of the user works with it, because zod reads schemas by their structure.
- */
-const STAYS = /^(@ai-sdk\/provider|@langchain\/[a-z-]+|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
-/** Only an entry point of their own imports these, and it says which of them is missing. */
-const OPTIONAL_PEERS = ["@langchain/core", "@langchain/langgraph-checkpoint"];
+/** Only what is loaded on use imports these, and it says which of them is missing. */
+const OPTIONAL_PEERS = ["@langchain/core", "@langchain/langgraph-checkpoint", "@modelcontextprotocol/server"];
 
 /** Only the declarations import these. */
 const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);
@@ -52,40 +50,38 @@ const PROCESSES = [
 
 async function main(): Promise<void> {
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
-  rmSync(join(ROOT, "build"), { recursive: true, force: true });
+  rmSync(BUILD, { recursive: true, force: true });
   const sources = Object.values(manifest.exports).filter((file) => file.endsWith(".ts"));
-  const chunks = await bundle([...sources.filter((file) => file !== SST), ...PROCESSES, "src/cli/process.ts"]);
+  const chunks = await bundleEntries([...sources.filter((file) => file !== SST), ...PROCESSES, "src/cli/process.ts"]);
   await bundleMain();
   await bundleDescription();
   const functions = await bundleFunctions();
-  writeTypes(sources);
-  const imported = importedBy([...chunks, ...functions]);
-  writeFileSync(join(OUT, "package.json"), `${JSON.stringify(packed(manifest, imported), null, 2)}\n`);
+  const own = packed(manifest, importedBy([...chunks, ...functions]));
+  writeTypes(sources, new Set([...Object.keys(own.dependencies), ...Object.keys(own.peerDependencies)]));
+  execFileSync(process.execPath, ["scripts/console.ts", join(OUT, "dist", "console")], { cwd: ROOT });
+  writeFileSync(join(OUT, "package.json"), `${JSON.stringify(own, null, 2)}\n`);
   cpSync(join(ROOT, "templates"), join(OUT, "templates"), { recursive: true, filter: (from) => !from.includes("/.") });
-  for (const file of ["README.md", "LICENSE"]) cpSync(join(ROOT, file), join(OUT, file));
+  cpSync(join(ROOT, "LICENSE"), join(OUT, "LICENSE"));
+  writeReadme(manifest);
   writeCreate(manifest);
   const files = filesIn(OUT);
   const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
-  console.log(`${relative(ROOT, OUT)}: ${files.length} files, ${Math.round(bytes / 1_000)} KB`);
+  const folder = relative(process.cwd(), OUT);
+  const path = folder.startsWith("..") ? OUT : `./${folder}`;
+  console.log(`${path}: ${files.length} files, ${Math.round(bytes / 1_000)} KB`);
+  console.log(`for the tarball that users install: npm pack ${path}`);
 }
 
-/**
- * Most of a start is needed to find and link files. So what every command loads is one chunk, and all else that a worker
- * or an agent file loads is another. What only some commands load stays in chunks of its own.
- */
-async function bundle(sources: readonly string[]): Promise<readonly OutputChunk[]> {
-  const { plugin, importedBy: loads } = importGraph();
-  const command = loads(["src/cli/process.ts"]);
-  const worker = loads(["src/index.ts", "src/cli/workers/worker.ts"]);
-  const input = Object.fromEntries(sources.map((file) => [nameOf(file), file]));
-  const build = await rolldown({ ...SOURCE, input, external: STAYS, plugins: [plugin, WITHOUT_LOCALES] });
-  const groups = [
-    { name: "command", test: command },
-    { name: "worker", test: worker },
-  ];
-  const { output } = await build.write({ ...WRITTEN, dir: join(OUT, "dist"), codeSplitting: { groups } });
-  await build.close();
-  return output.filter((each) => each.type === "chunk");
+/** What every command loads is one chunk, and all else that a worker or an agent file loads is another. */
+function bundleEntries(sources: readonly string[]): Promise<readonly OutputChunk[]> {
+  return bundle({
+    input: Object.fromEntries(sources.map((file) => [nameOf(file), file])),
+    dir: join(OUT, "dist"),
+    groups: [
+      { name: "command", entryPoints: ["src/cli/process.ts"] },
+      { name: "worker", entryPoints: ["src/index.ts", "src/cli/workers/worker.ts"] },
+    ],
+  });
 }
 
 /** The binary alone: an old Node must be able to parse it, and it imports the rest. */
@@ -127,56 +123,22 @@ async function bundleFunctions(): Promise<readonly OutputChunk[]> {
 /** The path of a source file in `dist`, without its ending. */
 const nameOf = (file: string): string => file.replace(/^(?:\.\/)?(?:src\/)?(.+)\.ts$/, "$1");
 
-const SOURCE = { cwd: ROOT, platform: "node", transform: { target: "node22.18" }, logLevel: "warn" } as const;
-/** cairn speaks English only: the messages of zod in fifty other languages stay out of the bundle. */
-const WITHOUT_LOCALES: Plugin = {
-  name: "without-locales",
-  load: (id) => (id.endsWith("/zod/v4/locales/index.js") ? "export {};" : null),
-};
-
-/** Names stay readable in stack traces. */
-const WRITTEN = {
-  format: "esm",
-  chunkFileNames: "chunks/[name]-[hash].js",
-  minify: { mangle: false, compress: true, codegen: { removeWhitespace: true } },
-} as const;
-
 /**
- * Records what each module imports. The test of `importedBy` holds for the modules that entry points import when they
- * start, without those that they import later by `import()`. It may be asked when all modules are parsed.
+ * The declarations that the entry points reach, next to their JavaScript. `installed`: the packages that users have
+ * beside this one. The compiler of a user takes everything from another package for `any`, without an error where
+ * `skipLibCheck` is set, so none may be imported.
  */
-function importGraph(): {
-  readonly plugin: Plugin;
-  readonly importedBy: (entryPoints: readonly string[]) => (id: string) => boolean;
-} {
-  const imports = new Map<string, readonly string[]>();
-  const plugin: Plugin = {
-    name: "import-graph",
-    moduleParsed: ({ id, importedIds }) => void imports.set(id, importedIds),
-  };
-  const importedBy = (entryPoints: readonly string[]): ((id: string) => boolean) => {
-    const entries = entryPoints.map((file) => join(ROOT, file));
-    let reached: Set<string> | null = null;
-    return (id) => {
-      if (reached === null) {
-        reached = new Set(entries);
-        for (const each of reached) for (const imported of imports.get(each) ?? []) reached.add(imported);
-      }
-      return reached.has(id) && !entries.includes(id);
-    };
-  };
-  return { plugin, importedBy };
-}
-
-/** The declarations that the entry points reach, next to their JavaScript. */
-function writeTypes(sources: readonly string[]): void {
+function writeTypes(sources: readonly string[], installed: ReadonlySet<string>): void {
   const tsc = join(ROOT, "node_modules", ".bin", "tsc");
-  execFileSync(tsc, ["-p", "tsconfig.package.json"], { cwd: ROOT, stdio: "inherit" });
+  execFileSync(tsc, ["-p", "tsconfig.package.json", "--outDir", TYPES], { cwd: ROOT, stdio: "inherit" });
   const reached = new Set(sources.map((file) => join(TYPES, file.replace(/\.ts$/, ".d.ts"))));
   for (const file of reached) {
-    const text = readFileSync(file, "utf8");
-    for (const [, path = ""] of text.matchAll(/(?:from |import\()"(\.[^"]+)\.ts"/g)) {
-      reached.add(resolve(dirname(file), `${path}.d.ts`));
+    // What wraps zod for the API is bundled; its declarations are those of zod.
+    const text = readFileSync(file, "utf8").replaceAll('"@hono/zod-openapi"', '"zod"');
+    for (const [, path = ""] of text.matchAll(/(?:from |import\(|import )"([^"]+)"/g)) {
+      if (path.startsWith(".")) reached.add(resolve(dirname(file), path.replace(/\.ts$/, ".d.ts")));
+      else if (!path.startsWith("node:") && !installed.has(packageOf(path)))
+        throw new Error(`the declarations of ${relative(TYPES, file)} import ${path}, which is no dependency or peer`);
     }
     const to = join(OUT, "dist", `${nameOf(relative(TYPES, file))}.ts`);
     mkdirSync(dirname(to), { recursive: true });
@@ -191,18 +153,21 @@ const toJs = (text: string): string => text.replaceAll(/((?:from |import\()(["`]
 /** The packages that the bundle imports. */
 function importedBy(chunks: readonly OutputChunk[]): ReadonlySet<string> {
   const paths = chunks.flatMap(({ imports, dynamicImports }) => [...imports, ...dynamicImports]);
-  const names = paths.filter((path) => STAYS.test(path));
-  return new Set(names.map((path) => path.split("/", path.startsWith("@") ? 2 : 1).join("/")));
+  return new Set(paths.filter((path) => STAYS.test(path)).map(packageOf));
 }
 
-function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
-  const { name, version, description, license, type, repository, dependencies, devDependencies } = manifest;
-  const built = (file: string): string => (file.endsWith(".ts") ? `./dist/${nameOf(file)}.js` : file);
+/** The package of an import. */
+const packageOf = (path: string): string => path.split("/", path.startsWith("@") ? 2 : 1).join("/");
+
+function packed(manifest: Manifest, imported: ReadonlySet<string>) {
+  const { name, version, description, keywords, license, type, repository, dependencies, devDependencies } = manifest;
+  const built = (file: string): string =>
+    file.endsWith(".ts") ? `./dist/${nameOf(file)}.js` : file.replace("./build/console/", "./dist/console/");
   const versions = Object.entries(dependencies).filter(([each]) => imported.has(each) || FOR_TYPES.has(each));
   const unlisted = [...imported].filter((each) => !(each in dependencies) && !OPTIONAL_PEERS.includes(each));
   if (unlisted.length > 0) throw new Error(`imported, but not a dependency: ${unlisted.join(", ")}`);
   return {
-    ...{ name, version, description, license, type, repository },
+    ...{ name, version, description, keywords, license, type, repository },
     engines: { node: ">=22.18" },
     bin: Object.fromEntries(Object.entries(manifest.bin).map(([bin, file]) => [bin, built(file)])),
     imports: Object.fromEntries(Object.entries(manifest.imports).map(([path, file]) => [path, built(file)])),
@@ -222,10 +187,17 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>): object {
   };
 }
 
+/** After all else, because its links depend on what the package has. */
+function writeReadme({ repository }: Manifest): void {
+  const has = (path: string): boolean => existsSync(join(OUT, path));
+  const text = readFileSync(join(ROOT, "README.md"), "utf8");
+  writeFileSync(join(OUT, "README.md"), packedReadme(text, { has, repository }));
+}
+
 /** The package behind `npm create cairn-run`, with the version of this one, which it runs. */
 function writeCreate({ name, version, license }: Manifest): void {
   const create = join(ROOT, "packages", `create-${name}`);
-  const out = join(ROOT, "build", `create-${name}`);
+  const out = join(BUILD, `create-${name}`);
   cpSync(create, out, { recursive: true });
   cpSync(join(ROOT, "LICENSE"), join(out, "LICENSE"));
   const own = JSON.parse(readFileSync(join(create, "package.json"), "utf8")) as Manifest;

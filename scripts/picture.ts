@@ -143,7 +143,7 @@ async function trip({ env = {}, before, during, tells }: Trip): Promise<string> 
     const timeline = await ended(cairn(["timeline", run, "--store", dir], {}));
     const lines = shortened(timeline.out.trimEnd().split("\n"), tells);
     const takeover = lines.findIndex((line) => line.includes("took over"));
-    const kill = `${" ".repeat(15)}✗ kill -9 ${killed}: the airline has booked, and cairn has not recorded it`;
+    const kill = `${" ".repeat(STAMP_COLUMNS)}✗ kill -9 ${killed}: the airline has booked, and cairn has not recorded it`;
     const told = killed === undefined ? lines : lines.toSpliced(takeover, 0, kill);
     return ["```", ...told, "", tally(services), "```"].join("\n");
   } finally {
@@ -156,7 +156,7 @@ function shortened(lines: readonly string[], tells: RegExp): readonly string[] {
   const kept: string[] = [];
   let left = 0;
   const skip = (): void => {
-    if (left > 1) kept.push(`${" ".repeat(15)}⋮ ${left} more lines`);
+    if (left > 1) kept.push(`${" ".repeat(STAMP_COLUMNS)}⋮ ${left} more lines`);
     left = 0;
   };
   for (const line of lines) {
@@ -169,6 +169,8 @@ function shortened(lines: readonly string[], tells: RegExp): readonly string[] {
   return kept;
 }
 
+/** The time, the epoch and the version of a line. */
+const STAMP_COLUMNS = "   +0.0s  e1   v1   ".length;
 const LONG_VALUE = / [[{].{40,}$/;
 const COLUMNS = 110;
 

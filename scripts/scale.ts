@@ -1,7 +1,7 @@
 /**
- * `npm run scale [-- --runs 10000 --beats 4 --starts 1000 --seed 1]`: simulates runs of one AWS account, all at once,
- * through the real run table of AWS on a table in memory, on virtual time. Lambda, DynamoDB and Step Functions throttle
- * as their default quotas say; processes die and freeze, and answers are lost. Prints what the account carries, what
+ * `npm run scale [-- --runs 10000 --beats 4 --starts 1000 --seed 1 --shards 1 --lambda 1000]`: simulates runs of one AWS
+ * account, all at once, through the real run table of AWS on a table in memory, on virtual time. Lambda, DynamoDB and
+ * Step Functions throttle as their default quotas say; `--lambda` raises the concurrency. Processes die and freeze, and answers are lost. Prints what the account carries, what
  * throttled, and every run that was lost or took a step twice. Exits 1 if there is any.
  */
 import { parseArgs } from "node:util";
@@ -13,18 +13,25 @@ const { values } = parseArgs({
     beats: { type: "string", default: "4" },
     starts: { type: "string", default: "1000" },
     seed: { type: "string", default: "1" },
+    shards: { type: "string", default: "1" },
+    lambda: { type: "string", default: "1000" },
   },
 });
 const [runs, beats, startsPerSecond] = [Number(values.runs), Number(values.beats), Number(values.starts)];
-if (![runs, beats, startsPerSecond].every((each) => Number.isSafeInteger(each) && each > 0)) {
-  console.error("--runs, --beats and --starts take whole numbers above 0");
+const [statusShards, lambdaConcurrency] = [Number(values.shards), Number(values.lambda)];
+const numbers = [runs, beats, startsPerSecond, statusShards, lambdaConcurrency];
+if (!numbers.every((each) => Number.isSafeInteger(each) && each > 0)) {
+  console.error("--runs, --beats, --starts, --shards and --lambda take whole numbers above 0");
   process.exit(2);
 }
 
 const inSeconds = ({ median, p99, max }: Spread): string =>
   [median, p99, max].map((ms) => `${(ms / 1_000).toFixed(1)} s`).join(" / ");
 
-const report = await simulateAccount({ runs, beats, startsPerSecond, seed: values.seed });
+const report = await simulateAccount({
+  ...{ runs, beats, startsPerSecond, seed: values.seed, statusShards },
+  quotas: { lambdaConcurrency },
+});
 const throttles = Object.keys(report.counts).filter((name) => name.startsWith("throttled: "));
 const rows: readonly (readonly [string, string])[] = [
   ["runs, beats of each", `${runs.toLocaleString("en")}, ${beats}`],

@@ -2,14 +2,14 @@
  * `npm run verify`: the checks to run before a change is handed in, in less than 12 minutes on two cores. `npm run
  * verify -- --full` adds every slow suite, the mutants and LocalStack, and is what CI runs. Neither needs a cloud.
  *
- * Each step prints a line with its time. All steps run, even after one failed. The last line says how many passed and
- * failed: each test counts, and so does each other step. Exits 1 if anything failed. `--without-localstack` is for
- * machines that cannot run LocalStack; it is refused if CI is set.
+ * Each step prints a line with its time. All steps run, even after one failed, and the failures are named again at the
+ * end. The last line says how many passed and failed: each test counts, and so does each other step. Exits 1 if anything
+ * failed. `--without-localstack` is for machines that cannot run LocalStack; it is refused if CI is set.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, join, relative } from "node:path";
 
 const ROOT = join(import.meta.dirname, "..");
 const BIN = join(ROOT, "node_modules", ".bin");
@@ -19,6 +19,8 @@ const ENV = { ...process.env, PATH: [BIN, process.env["PATH"]].join(delimiter) }
 interface Score {
   readonly passed: number;
   readonly failed: number;
+  /** The tests that failed. The last lines of the output name them again. */
+  readonly named?: readonly string[];
 }
 
 type Step = readonly [name: string, run: () => Promise<Score>];
@@ -26,18 +28,32 @@ type Step = readonly [name: string, run: () => Promise<Score>];
 /** Lanes run in parallel; the steps of a lane run in sequence. */
 type Stage = readonly (readonly Step[])[];
 
-const CHECKS: readonly Step[] = [
-  ["infra platform", () => command("node", "scripts/platform.ts")],
-  ["format", () => command("oxfmt", "--check")],
-  ["lint", () => command("oxlint", "--type-aware")],
-  ["types", () => command("tsc", "--noEmit")],
+/** The types of infra, which the lint reads too, come with the platform. */
+const PLATFORM: Stage = [
+  [["infra platform", () => command("node", "scripts/platform.ts")]],
+  [
+    ["format", () => command("oxfmt", "--check")],
+    ["diagram", () => command("node", "scripts/diagram.ts", "--check", "docs/protocol.md")],
+    ["picture", () => command("node", "scripts/picture.ts", "--check", "audit", "killed", "declined")],
+  ],
+];
+
+const INFRA: readonly Step[] = [
   ["types of infra", () => command("tsc", "--noEmit", "-p", "tsconfig.infra.json")],
   ["infra tests", () => tests("--config=vitest.infra.config.ts")],
-  ["dead code", () => command("knip")],
-  ["diagram", () => command("node", "scripts/diagram.ts", "--check", "docs/protocol.md")],
-  ["picture", () => command("node", "scripts/picture.ts", "--check", "audit", "killed", "declined")],
-  ["size and import of functions", () => command("node", "scripts/functions.ts")],
 ];
+
+const CHECKS: readonly Step[] = [
+  ["lint", () => command("oxlint", "--type-aware")],
+  ["types", () => command("tsc", "--noEmit")],
+  ["types of the console", () => command("tsc", "--noEmit", "-p", "src/console/tsconfig.json")],
+  ["dead code", () => command("knip")],
+  ["size and import of functions", () => command("node", "scripts/functions.ts")],
+  ["sizes of the package", () => command("node", "scripts/sizes.ts")],
+];
+
+/** The time is a bound: the search itself takes a minute. */
+const CONTRACT: Step = ["contract of the API", () => command("node", "scripts/contract.ts", "--seconds", "60")];
 
 const BENCHMARKS: readonly Step[] = [
   ["benchmark, small", () => command("node", "bench/main.ts", "--small")],
@@ -70,18 +86,24 @@ const simulation = (seeds: number): Step => [
 ];
 
 const LAPTOP: readonly Stage[] = [
-  [CHECKS],
+  PLATFORM,
+  [CHECKS, INFRA],
   [CRASHES, [simulation(2_000)]],
   [[["tests", () => tests("--config=vitest.config.ts", "--exclude", "test/slow/**")]]],
 ];
 
 const FULL: readonly Stage[] = [
-  [[...CHECKS, ...BENCHMARKS]],
+  PLATFORM,
+  [
+    [...CHECKS, CONTRACT],
+    [...INFRA, ...BENCHMARKS],
+  ],
   [[...CRASHES, crash("pairs of crashes", "--pairs", "--stride", "40")], [simulation(10_000)]],
   [
     [
       ["mutants", () => command("node", "test/mutation/run.ts")],
       ["tests", () => tests("--config=vitest.config.ts")],
+      ["browser tests", () => tests("--config=vitest.browser.config.ts")],
       ["tests on LocalStack", () => tests("--config=vitest.localstack.config.ts")],
       ["cost of beats on LocalStack", () => command("node", "scripts/cost.ts", "--localstack")],
     ],
@@ -100,13 +122,19 @@ function chosenStages(): readonly Stage[] {
 
 async function main(): Promise<void> {
   const scores: Score[] = [];
+  const failures: string[] = [];
   for (const lanes of chosenStages()) {
     await Promise.all(
       lanes.map(async (lane) => {
-        for (const step of lane) scores.push(await played(step));
+        for (const step of lane) {
+          const score = await played(step);
+          scores.push(score);
+          if (score.failed > 0) failures.push(`FAILED ${step[0]}`, ...(score.named ?? []).map((name) => `  ${name}`));
+        }
       }),
     );
   }
+  for (const line of failures) console.log(line);
   const passed = scores.reduce((sum, score) => sum + score.passed, 0);
   const failed = scores.reduce((sum, score) => sum + score.failed, 0);
   process.exitCode = failed === 0 ? 0 : 1;
@@ -152,10 +180,24 @@ async function tests(...options: readonly string[]): Promise<Score> {
   return status !== 0 && score.failed === 0 ? { ...score, failed: 1 } : score;
 }
 
+interface Report {
+  readonly numPassedTests?: number;
+  readonly numFailedTests?: number;
+  readonly testResults?: readonly {
+    readonly name: string;
+    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
+  }[];
+}
+
 function scoreIn(file: string): Score {
   try {
-    const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(file, "utf8")) as Record<string, number>;
-    return { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0 };
+    const { numPassedTests, numFailedTests, testResults = [] } = JSON.parse(readFileSync(file, "utf8")) as Report;
+    const named = testResults.flatMap(({ name, assertionResults }) =>
+      assertionResults
+        .filter(({ status }) => status === "failed")
+        .map(({ fullName }) => `${relative(ROOT, name)}: ${fullName}`),
+    );
+    return { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0, named };
   } catch {
     return { passed: 0, failed: 1 };
   }

@@ -1,5 +1,5 @@
 /**
- * cairn from its sources. Variants: `in-N`, in this process with N beats per invocation; `work-N`, by a supervisor with a
+ * cairn as users run it, from the bundle that `bundle.ts` makes. Variants: `in-N`, in this process with N beats per invocation; `work-N`, by a supervisor with a
  * worker process, as the commands do it. Its agent makes the same texts by itself.
  */
 import { join } from "node:path";
@@ -8,11 +8,11 @@ export async function open(dir, steps, variant) {
   const [how, perInvocation] = variant.split("-");
   const store = join(dir, "store");
   if (how === "in") {
-    const { drive } = await import("../drive.ts");
+    const { drive } = await import("../../build/bench/drive.js");
     const called = (turn) => void (turn < steps.beats && steps.model(turn));
     return { run: () => drive(store, { beats: steps.beats, perInvocation: Number(perInvocation), called }) };
   }
-  const { openMany } = await import("../drive-many.ts");
+  const { openMany } = await import("../../build/bench/drive-many.js");
   const { runs, beats } = steps;
   const load = { runs, beats, replyMs: 0, perInvocation: Number(perInvocation), workers: 1, beatsPerWorker: 256 };
   const many = await openMany(store, load);
