@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, "..");
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 
 const files = filesBelow(ROOT);
-const sources = files.filter((path) => path.endsWith(".ts")).map((path) => sourceOf(path, read(path)));
+const sources = files.filter((path) => /\.tsx?$/.test(path)).map((path) => sourceOf(path, read(path)));
 
 const CORE = "src/core/x.ts";
 const TEST = "test/core/x.test.ts";
@@ -143,7 +143,7 @@ const RULES: readonly rules.Rule[] = [
   },
   {
     says: "no default export",
-    where: /^(?!(vitest(\.(infra|localstack))?|sst)\.config\.ts$)/,
+    where: /^(?!(vitest(\.(browser|infra|localstack))?|sst)\.config\.ts$)/,
     check: rules.defaultExport,
     bites: [
       [CORE, "export default 1;"],

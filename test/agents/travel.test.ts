@@ -184,6 +184,7 @@ async function walk(task: Json, options: WalkOptions = {}) {
 }
 
 const OF = { run: "main-1", task: LISBON, restart: 1 };
+const NO_FILES = { list: () => [], read: () => Promise.reject(new Error("it has none")) };
 const NONE = { get: () => Promise.reject(new Error("it declares none")) };
 
 async function send(
@@ -192,7 +193,8 @@ async function send(
 ): Promise<Json> {
   const { input, run } = travel.tools[tool] ?? expect.fail(`there is no tool ${tool}`);
   const call = { ...OF, input: input.parse(args), key, attempt: 1, epoch: 1 };
-  const context = { ...call, signal, deadline: Infinity, log: () => {}, secrets: NONE };
+  const callback = () => Promise.reject(new Error("it has none"));
+  const context = { ...call, signal, deadline: Infinity, log: () => {}, secrets: NONE, files: NO_FILES, callback };
   return JSON.parse(JSON.stringify(await run(context))) as Json;
 }
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
-import { PLAIN_ROUTES, performing, requestFor } from "../support/harness/plain-routes.ts";
+import { ALL_ROUTES, PLAIN_ROUTES, performing, requestFor } from "../support/harness/plain-routes.ts";
 import {
   type ApiRequest,
   DOCUMENTED_RESPONSES,
@@ -10,15 +10,24 @@ import {
   type RequestContext,
   createApiHarness,
 } from "../support/harness/api-harness.ts";
-import { drive, runnerOf } from "../support/harness/drive.ts";
+import { largeRun, withLinks } from "../support/harness/large-run.ts";
+import { ROWS } from "../../src/operations/table.ts";
+import { openCallback } from "../../src/history/callbacks.ts";
+import type { Row } from "../../src/protocol/row.ts";
+import { callsOnce, waitingAgent } from "../support/agents/waiting-agent.ts";
+import { beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { rowOf } from "../support/harness/harness.ts";
 
 const SECRET = "SECRET arn:aws:iam::123456789012:user/root AKIAIOSFODNN7EXAMPLE";
 const ANONYMOUS: RequestContext = { caller: null };
+const UNSCOPED: RequestContext = { caller: { tenant: "local", actor: "eve", scopes: [] } };
 const ABSENT = `local-${"a".repeat(26)}`;
 const LARGE = `"${"x".repeat(SIZES.httpBodyBytesMax)}"`;
 
 type Request = readonly [request: ApiRequest, from?: RequestContext];
+
+/** A file whose bytes are a text. */
+const NOTE = { name: "note.txt", base64: "bm90ZQ==" };
 
 const json = { "content-type": "application/json" };
 
@@ -26,6 +35,7 @@ const json = { "content-type": "application/json" };
 const wrongBodies = (path: string): Readonly<Record<number, Request>> => ({
   400: [{ path, body: '{"agent": ', headers: json }],
   401: [{ path, json: {} }, ANONYMOUS],
+  403: [{ path, json: {} }, UNSCOPED],
   413: [{ path, body: LARGE, headers: json }],
   415: [{ path, body: "agent=actor", headers: { "content-type": "application/x-www-form-urlencoded" } }],
   422: [{ path, json: {} }],
@@ -36,10 +46,19 @@ interface Walk {
   readonly run: string;
   readonly ended: string;
   readonly token: string;
+  /** The path of a callback to a run that waits, and of one to a run that has ended. */
+  readonly callback: string;
+  readonly closed: string;
 }
 
 /** One request for each answer, by operation and status. */
-const requestsOf = ({ run, ended, token }: Walk): Readonly<Record<string, Readonly<Record<number, Request>>>> => ({
+const requestsOf = ({
+  run,
+  ended,
+  token,
+  callback,
+  closed,
+}: Walk): Readonly<Record<string, Readonly<Record<number, Request>>>> => ({
   "POST /runs": {
     202: [{ path: "/runs", json: { agent: "actor" }, headers: { "Idempotency-Key": "k" } }],
     200: [{ path: "/runs", json: { agent: "actor", input: {} }, headers: { "Idempotency-Key": "k" } }],
@@ -52,7 +71,14 @@ const requestsOf = ({ run, ended, token }: Walk): Readonly<Record<string, Readon
     200: [{ path: `/runs/${run}` }],
     304: [{ path: `/runs/${run}`, headers: { "If-None-Match": "*" } }],
     401: [{ path: `/runs/${run}` }, ANONYMOUS],
+    403: [{ path: `/runs/${run}` }, UNSCOPED],
     404: [{ path: `/runs/${ABSENT}` }],
+  },
+  "GET /runs/{run}/files/{file}": {
+    200: [{ path: `/runs/${run}/files/note.txt` }],
+    401: [{ path: `/runs/${run}/files/note.txt` }, ANONYMOUS],
+    403: [{ path: `/runs/${run}/files/note.txt` }, UNSCOPED],
+    404: [{ path: `/runs/${run}/files/absent` }],
   },
   "POST /runs/{run}/messages": {
     202: [{ path: `/runs/${run}/messages`, json: { text: "a", id: "w1" } }],
@@ -62,8 +88,21 @@ const requestsOf = ({ run, ended, token }: Walk): Readonly<Record<string, Readon
     412: [{ path: `/runs/${run}/messages`, json: { text: "a" }, headers: { "If-Match": token } }],
     ...wrongBodies(`/runs/${run}/messages`),
   },
+  "GET /runs/{run}/export": {
+    200: [{ path: `/runs/${run}/export` }],
+    401: [{ path: `/runs/${run}/export` }, ANONYMOUS],
+    403: [{ path: `/runs/${run}/export` }, UNSCOPED],
+    404: [{ path: `/runs/${ABSENT}/export` }],
+  },
   "GET /openapi.json": { 200: [{ path: "/openapi.json" }], 401: [{ path: "/openapi.json" }, ANONYMOUS] },
   "GET /healthz": { 200: [{ path: "/healthz" }, ANONYMOUS] },
+  "POST /callbacks/{token}": {
+    202: [{ path: callback, json: { euros: 5 } }, ANONYMOUS],
+    200: [{ path: callback, json: { euros: 5 } }, ANONYMOUS],
+    404: [{ path: "/callbacks/cairn_0123456789abcdef_0", json: {} }, ANONYMOUS],
+    ...{ 400: wrongBodies(callback)[400], 413: wrongBodies(callback)[413], 415: wrongBodies(callback)[415] },
+    409: [{ path: closed, json: { euros: 6 } }, ANONYMOUS],
+  } as Readonly<Record<number, Request>>,
 });
 
 async function walked(): Promise<Walk> {
@@ -71,7 +110,7 @@ async function walked(): Promise<Walk> {
   const begin = async (key: string): Promise<string> => {
     const { body } = await harness.ask({
       path: "/runs",
-      json: { agent: "actor" },
+      json: { agent: "actor", files: [NOTE] },
       headers: { "Idempotency-Key": key },
     });
     return String(body["run"]);
@@ -88,7 +127,13 @@ async function walked(): Promise<Walk> {
   const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
   const headers = { "Idempotency-Key": "kept" };
   await harness.ask({ path: "/runs", json: { agent: "omnivore", input: 1 }, headers });
-  return { harness, run, ended, token: String(body["resumeToken"]) };
+  const waiter = waitingAgent({ reply: callsOnce("paid") });
+  const waiting = await beginRun(harness.world, waiter, {});
+  await drive(runnerOf(harness.world, waiter), waiting);
+  const of = { tenant: "local", event: "paid", lifeMs: 3_600_000 };
+  const callback = await openCallback(harness.world, { ...waiting, ...of });
+  const closed = await openCallback(harness.world, { ...of, run: ended, born });
+  return { harness, run, ended, token: String(body["resumeToken"]), callback, closed };
 }
 
 /** The store says no, in words that are nobody's business. */
@@ -108,12 +153,13 @@ async function plainAnswers({ harness, run, token }: Walk): Promise<ReadonlySet<
     const { hasRun, hasBody, hasQuery, isSteering, path } = each;
     const known = requestFor(each, run);
     await harness.ask(known, ANONYMOUS);
+    await harness.ask(known, UNSCOPED);
     if (hasRun) await harness.ask(requestFor(each, ABSENT));
     if (hasQuery) await harness.ask({ ...known, path: `${known.path}?surprise=1` });
     if (isSteering) await harness.ask({ ...known, headers: { "If-Match": token } });
     if (!hasBody) continue;
     for (const [status, [request]] of Object.entries(wrongBodies(path(run)))) {
-      if (status !== "401" && status !== "422") await harness.ask(request);
+      if (!["401", "403", "422"].includes(status)) await harness.ask(request);
     }
     await harness.ask({ path: path(run), json: { surprise: 1 } });
   }
@@ -169,10 +215,36 @@ describe("every documented answer", () => {
       const run = `local-${"b".repeat(26)}`;
       await harness.ask({ path: "/runs", json: { agent: "actor" } });
       await harness.ask({ path: `/runs/${run}` });
+      await harness.ask({ path: `/runs/${run}/files/note.txt` });
       await harness.ask({ path: `/runs/${run}/messages`, json: { text: "a" } });
+      await harness.ask({ path: `/runs/${run}/export` });
+      const of = { run, born: "b", tenant: "local", event: "paid", lifeMs: 3_600_000 };
+      await harness.ask({ path: await openCallback(harness.world, of), json: {} });
+      for (const each of harness.seen) seen.add(each);
+    }
+    for (const exportBytesMax of [1_000_000, 1]) {
+      const harness = createApiHarness({}, withLinks, ROWS, { exportBytesMax });
+      await harness.ask({ path: `/runs/${await largeRun(harness)}/export` });
       for (const each of harness.seen) seen.add(each);
     }
     for (const each of await plainAnswers(walk)) seen.add(each);
+    const limits = { local: { requestsPerMinute: 1 } };
+    const limited = createApiHarness({}, undefined, ROWS, { limits });
+    const begun = await limited.ask({ path: "/runs", json: { agent: "actor" } });
+    const run = String(begun.body["run"]);
+    const { born } = (await limited.world.table.read(run, limited.clock.now())) as Row;
+    const link = await openCallback(limited.world, { run, born, tenant: "local", event: "paid", lifeMs: 3_600_000 });
+    await limited.ask({ path: link, json: {} }, ANONYMOUS);
+    for (const { request } of ALL_ROUTES) await limited.ask(request(walk.run));
+    await limited.ask({ path: "/openapi.json" });
+    for (const each of limited.seen) if (each.endsWith(" 429")) seen.add(each);
+    const linking = createApiHarness({}, (world) => ({
+      ...world,
+      links: { linkTo: async () => "https://bucket.test/" },
+    }));
+    const { body } = await linking.ask({ path: "/runs", json: { agent: "actor", files: [NOTE] } });
+    await linking.ask({ path: `/runs/${String(body["run"])}/files/note.txt` });
+    for (const each of linking.seen) seen.add(each);
     expect([...seen].toSorted()).toEqual(DOCUMENTED_RESPONSES.toSorted());
   });
 });

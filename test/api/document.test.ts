@@ -26,14 +26,14 @@ describe("docs/openapi.json", () => {
     expect(body).toEqual(JSON.parse(kept));
   });
 
-  test("requires a caller on every route except health", () => {
+  test("requires a caller on every route except health and callbacks", () => {
     const { openapi, paths, security } = JSON.parse(kept) as Document;
     expect(openapi).toBe("3.1.0");
     expect(security).not.toEqual([]);
     const open = Object.entries(paths).filter(([, each]) =>
       Object.values(each).some(({ security }) => security?.length === 0),
     );
-    expect(open.map(([path]) => path)).toEqual(["/healthz"]);
+    expect(open.map(([path]) => path)).toEqual(["/healthz", "/callbacks/{token}"]);
   });
 
   test("references only definitions that exist", () => {

@@ -1,6 +1,8 @@
 /** The API behind API Gateway: what its events say about who asks, where the paths begin, and what the body is. */
 import { describe, expect, test } from "vitest";
-import { type FromGateway, GATEWAY_ROWS, baseOf, callerOf, gatewayHandler } from "../../functions/gateway.ts";
+import { type FromGateway, GATEWAY_ROWS, baseOf, callerBy, gatewayHandler } from "../../functions/gateway.ts";
+import { authenticatorOf } from "../../src/api/access/authenticator.ts";
+import { createToken } from "../../src/operations/access/tokens.ts";
 import { createApi } from "../../src/api/app.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { transcript } from "../../src/operations/views.ts";
@@ -13,7 +15,7 @@ function gateway() {
   const agent = scriptedAgent({ reply: () => FINAL_REPLY });
   const agentOf = async (name: string) => (name === agent.name ? agent : null);
   const handler = gatewayHandler(
-    createApi<FromGateway>({ world: harness.world, agentOf, callerOf, baseOf, rows: GATEWAY_ROWS }),
+    createApi<FromGateway>({ world: harness.world, agentOf, callerOf: callerBy(null), baseOf, rows: GATEWAY_ROWS }),
   );
   const ask = async (of: Recorded) => {
     const { statusCode, body, isBase64Encoded, multiValueHeaders = {} } = await handler(gatewayEvent(of));
@@ -89,12 +91,14 @@ describe("the caller", () => {
     });
   });
 
-  test("is distinguished from other callers with the same role", () => {
+  test("is distinguished from other callers with the same role", async () => {
     const role = "arn:aws:sts::123456789012:assumed-role/AWSReservedSSO_AdministratorAccess_0123456789abcdef";
-    const actors = ["ann@example.com", "bob@example.com"].map((name) => {
-      const event = gatewayEvent({ path: "/runs", userArn: `${role}/${name}` });
-      return callerOf({ event })?.actor ?? "";
-    });
+    const actors = await Promise.all(
+      ["ann@example.com", "bob@example.com"].map(async (name) => {
+        const event = gatewayEvent({ path: "/runs", userArn: `${role}/${name}` });
+        return (await callerBy(null)({ event }, { authorization: "" }))?.actor ?? "";
+      }),
+    );
     expect(actors.map((actor) => actor.slice(-16))).toEqual(["/ann@example.com", "/bob@example.com"]);
     expect(actors.map((actor) => actor.length)).toEqual([SIZES.nameCharactersMax, SIZES.nameCharactersMax]);
   });
@@ -115,4 +119,19 @@ test("a query of API Gateway bounds a list", async () => {
   const { body } = await harness.ask({ path: "/runs", query: { limit: "2", agent: "actor" } });
   expect([(body["runs"] as readonly unknown[]).length, body["more"]]).toEqual([2, true]);
   expect((await harness.ask({ path: "/runs", query: { limit: "0" } })).status).toBe(422);
+});
+
+test("with access tokens the function identifies callers, whatever identity signed, and keeps their address", async () => {
+  const { world } = createHarness();
+  const callerOf = callerBy(authenticatorOf(world, { auth: "token" }));
+  const made = { tenant: "acme", by: "ann", scopes: ["approve"] as const, name: null, lifeMs: null };
+  const { secret, token } = await createToken(world, made);
+  const event = gatewayEvent({ path: "/runs" });
+  const caller = await callerOf({ event }, { authorization: `Bearer ${secret}` });
+  expect(caller).toMatchObject({ tenant: "acme", scopes: ["approve"], token: token.token });
+  expect(caller?.address).toBe(event.requestContext.identity.sourceIp ?? undefined);
+  const signed = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20261125/eu-west-1/execute-api/aws4_request";
+  await expect(callerOf({ event }, { authorization: signed })).rejects.toThrow("no access token");
+  expect(authenticatorOf(world, {})).toBeNull();
+  expect(authenticatorOf(world, { auth: "iam" })).toBeNull();
 });

@@ -58,7 +58,7 @@ describe("a message", () => {
     expect((await say(harness, run, { text: "a" }, headers)).body).toMatchObject({ message: "w1", delivered: true });
     expect((await say(harness, run, { text: "a", id: "w1" }, headers)).status).toBe(200);
     const both = await say(harness, run, { text: "a", id: "w2" }, headers);
-    expect([both.status, both.body["errors"]]).toMatchObject([422, [{ pointer: "#/id" }]]);
+    expect([both.status, both.body["code"]]).toMatchObject([409, "KeysDiffer"]);
     expect(rowOf(harness, run).wakeCount).toBe(1);
   });
 

@@ -42,7 +42,7 @@ describe("GET /runs", () => {
     const [first, second] = [await begin(harness), await begin(harness)];
     await play(harness, first);
     const runsOf = async (query: string) => (await harness.ask({ path: `/runs?${query}` })).body["runs"];
-    expect(await runsOf("status=queued")).toMatchObject([{ run: second }]);
+    expect(await runsOf("status=queued")).toMatchObject([{ run: second, parent: null }]);
     expect(await runsOf("status=completed&agent=actor")).toMatchObject([{ run: first }]);
     expect(await runsOf("agent=other")).toEqual([]);
     expect(await runsOf("after=%00forged")).toEqual([]);

@@ -227,6 +227,12 @@ describe("the table", () => {
     expect(renderChaos(counted, style)).toContain("No process was killed during a call of mail: only a human may say");
     expect(text).toContain("task 1, killed after effect 2 (pay): lost: it is blocked");
     expect(text).toContain("npx cairn timeline local-abc --store /tmp/x/cairn");
+    expect(text).not.toContain("uninterrupted:");
+    const reference = { run: "local-def", store: "/tmp/x/reference" };
+    const differs = { ...report, failures: [{ ...report.failures[0], what: "differs", reference }] };
+    expect(renderChaos(differs, style)).toContain(
+      "uninterrupted: npx cairn timeline local-def --store /tmp/x/reference",
+    );
     expect(text).toContain("all stores are kept in /tmp/x\nto repeat it: npx cairn chaos payer");
   });
 

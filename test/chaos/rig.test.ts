@@ -33,6 +33,8 @@ const contextOf = (usd: number, key: string): ToolContext<unknown> => ({
   ...{ run: "main-1", task: {}, restart: 1, attempt: 1 },
   ...{ input: { usd }, key, epoch: 1, signal: new AbortController().signal, deadline: 1, log: () => {} },
   secrets: { get: async () => "" },
+  files: { list: () => [], read: () => Promise.reject(new Error("it has none")) },
+  callback: () => Promise.reject(new Error("it has none")),
 });
 
 it("records calls and undos with the fault points before and after them", async () => {

@@ -32,6 +32,7 @@ const blocked: Shown = {
   ...{
     createdAt: NOW,
     startedAt: NOW,
+    forkedFrom: null,
     startedBy: null,
 
     deadline: null,
@@ -53,6 +54,7 @@ const blocked: Shown = {
     failure: null,
     keptUntil: null,
     archive: null,
+    files: [],
   },
   ignoredDecision: null,
   ...{ granted: null, assigned: null, topology: null, cracks: {} },
@@ -87,7 +89,7 @@ test("the timeline shows what the external service reports by itself, and what f
     { kind: "ToolResultReconciled", call: "c1", answer, evidence: "409", externalId: "R7" },
   ];
   const entries = events.map((event, index) => ({ version: index, epoch: 1, at: NOW, ...event }) as TimelineEntry);
-  expect(tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   ".length))).toEqual([
+  expect(tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length))).toEqual([
     'beat 1 asks for book (c1) {"flight":7}',
     "↻ book (c1) failed and is tried again: 503",
     "? the outcome of book (c1) is unknown: no answer; the model is told in 12s, unless an operator reconciles it first",

@@ -16,6 +16,7 @@ const waiting: Shown = {
   ...{
     createdAt: NOW - 700_000,
     startedAt: NOW - 700_000,
+    forkedFrom: null,
     startedBy: null,
 
     deadline: null,
@@ -36,7 +37,7 @@ const waiting: Shown = {
   },
   ...{ spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 }, agentVersion: "1", waitsFor: null, failure: null },
   ...{ storeOutage: null, ignoredDecision: null },
-  ...{ granted: null, assigned: null, topology: null, cracks: {}, keptUntil: null, archive: null },
+  ...{ granted: null, assigned: null, topology: null, cracks: {}, keptUntil: null, archive: null, files: [] },
 };
 
 test("shows since when the model is unavailable, the number of tries, and the time of the next try", () => {

@@ -27,7 +27,7 @@ test("the timeline shows the first signal, the forced stop, and a closing call t
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
   const page = { paint: (_: string, text: string) => text, width: 120 };
-  const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   ".length));
+  const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
   expect(lines.slice(1)).toEqual([
     "beat 1 asks for look (c1) {}",
     "! runs away: w",
@@ -47,7 +47,7 @@ test("the timeline shows a compaction, what the summary replaces and what it cos
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
   const page = { paint: (_: string, text: string) => text, width: 120 };
-  const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   ".length));
+  const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
   expect(lines.slice(1)).toEqual([
     "↻ its context is compacted next (r): w",
     "≡ its context was compacted $0.0012, $0.0012 in all: a summary replaces 2 messages, m2 to m3",

@@ -27,6 +27,7 @@ const waiting: Shown = {
   ...{
     createdAt: AT,
     startedAt: AT,
+    forkedFrom: null,
     startedBy: null,
 
     deadline: null,
@@ -38,6 +39,7 @@ const waiting: Shown = {
   ...{
     keptUntil: null,
     archive: null,
+    files: [],
     granted: null,
     assigned: null,
     topology: null,
@@ -97,7 +99,7 @@ test("the timeline shows what a run waits for, who lets it continue, and which c
     decided({ kind: "toolBack", call: "c1" }),
   ] as const;
   const entries = events.map((event, index): TimelineEntry => ({ version: index + 1, epoch: 1, ...event }));
-  const lines = tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   ".length));
+  const lines = tell(UNTOLD, entries, PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
   expect(lines.slice(1)).toEqual([
     "‖ waits for its agent (r): w",
     "‖ waits for an upgrade (r): w",

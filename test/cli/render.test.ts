@@ -29,6 +29,7 @@ const blocked: Shown = {
   ...{
     createdAt: NOW - 125_000,
     startedAt: NOW - 124_000,
+    forkedFrom: null,
     startedBy: "ann@loom",
 
     deadline: null,
@@ -48,6 +49,7 @@ const blocked: Shown = {
     assigned: null,
     outage: null,
     redrivable: false,
+    files: [],
     waits: [],
     children: [],
     parent: null,
@@ -143,7 +145,7 @@ const committed = (...events: readonly object[]): TimelineEntry[] =>
   events.map((event, index) => ({ version: index + 1, epoch: 1, at: NOW + 2_000 * index, ...event }) as TimelineEntry);
 
 const linesOf = (...events: readonly object[]): readonly string[] =>
-  tell(UNTOLD, committed(...events), PAGE).lines.map((line) => line.slice("   +0.0s  e1   ".length));
+  tell(UNTOLD, committed(...events), PAGE).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
 
 const asks = {
   ...{ kind: "ModelCallCompleted", model: "m", finish: "tool-calls", tokensIn: 1, tokensOut: 1, tookMs: 1 },
@@ -166,12 +168,12 @@ describe("the timeline", () => {
       PAGE,
     );
     expect(told.lines).toEqual([
-      "   +0.0s  e1   started with agent version 1",
-      '   +2.0s  e1   beat 1 $0.05, $0.05 in all, asks for book (c1) {"flight":7}',
-      "    +10s  e2   ✔ book (c1) succeeded as PNR7 in 2.0s booked",
-      '    +12s  e3   ■ completed {"ok":true}',
+      "   +0.0s  e1   v1   started with agent version 1",
+      '   +2.0s  e1   v2   beat 1 $0.05, $0.05 in all, asks for book (c1) {"flight":7}',
+      "    +10s  e2   v6   ✔ book (c1) succeeded as PNR7 in 2.0s booked",
+      '    +12s  e3   v7   ■ completed {"ok":true}',
     ]);
-    expect(told.story).toMatchObject({ beats: 1, microUsd: 50_000, tools: ["book"], startedAt: NOW });
+    expect(told.story).toMatchObject({ beats: 1, microUsd: 50_000, tools: new Map([["c1", "book"]]), startedAt: NOW });
   });
 
   it("names another model than the agent's own, and why it was called", () => {

@@ -1,7 +1,7 @@
 /** Which run a command means, and that a person confirms what cannot be taken back. */
 import { describe, expect, test } from "vitest";
 import type { Shell } from "../../src/cli/shell.ts";
-import { createLocalHarness, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { createLocalHarness, beginRun, attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";
 import { scriptedAgent, callsThenFinal } from "../support/harness/harness.ts";
 import { runCli, runCliAt } from "../support/processes/cli-in-process.ts";
 
@@ -62,6 +62,18 @@ describe("a prefix of a run ID", () => {
       expect([exit, err]).toEqual([3, expect.stringContaining(`error RunUnknown: there is no run ${text}`)]);
     }
   });
+});
+
+test("an effect without an undo stays if its run is cancelled, and may happen twice if it is restarted", async () => {
+  const { dir, world } = createLocalHarness();
+  const agent = scriptedAgent({ effect: "keyed", reply: callsThenFinal(2) });
+  const payload = await beginRun(world, agent, {});
+  const runner = runnerOf(world, agent);
+  for (let beat = 0; beat < 2; beat += 1) await attemptBeat(runner, payload);
+  const restart = await runCli(dir, "restart", payload.run);
+  expect(restart.err).toContain("these have no undo, and they may be done twice: act (c1)");
+  const cancel = await runCli(dir, "cancel", payload.run, "--compensate");
+  expect(cancel.out).toContain("these have no undo, and they stay as they are: act (c1)");
 });
 
 describe("purge", () => {

@@ -1,7 +1,8 @@
 /** Schedules and firings as people read them. */
 import { describe, expect, it } from "vitest";
 import { plain } from "../../src/cli/terminal/paint.ts";
-import { renderSchedules, type Scheduled } from "../../src/cli/render/schedules.ts";
+import { renderSchedules } from "../../src/cli/render/schedules.ts";
+import type { Scheduled } from "../../src/operations/schedules.ts";
 import { renderSupervision } from "../../src/cli/render/supervision.ts";
 import type { FiringOutcome } from "../../src/protocol/firing.ts";
 
@@ -13,6 +14,7 @@ const RUN = "local-abcdefghijklmnopqrstuvwxyz";
 const daily: Scheduled = {
   ...{ agent: "travel", every: "rate(1 day)", timezone: "UTC", overlap: "skip", missed: "latest" },
   next: [NOW + 300_000, NOW + 86_700_000],
+  paused: null,
   last: { at: NOW - 3_600_000, run: RUN, stage: "started" },
 };
 
@@ -50,6 +52,7 @@ describe("a firing", () => {
       { kind: "skipped", run: RUN },
       "20:00:00  travel  its firing of 19:59:00 is skipped: local-abcdefgh has not ended",
     ],
+    [{ kind: "paused", by: "ann" }, "20:00:00  travel  its firing of 19:59:00 starts nothing: ann paused the schedule"],
     [{ kind: "missed" }, "20:00:00  travel  its firing of 19:59:00 was missed, and is not fired late"],
     [{ kind: "unseen" }, "20:00:00  travel  its schedule is new, and fires from now on"],
     [{ kind: "held", until: NOW }, "20:00:00  travel  its firing of 19:59:00 waits: another firing is being decided"],

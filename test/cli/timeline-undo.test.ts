@@ -8,7 +8,9 @@ const committed = (...events: readonly object[]): TimelineEntry[] =>
   events.map((event, index) => ({ version: index + 1, epoch: 1, at: 1_000 * index, ...event }) as TimelineEntry);
 
 const linesOf = (...events: readonly object[]): readonly string[] =>
-  tell(UNTOLD, committed(...events), { paint: plain, width: 80 }).lines.map((line) => line.slice(15));
+  tell(UNTOLD, committed(...events), { paint: plain, width: 80 }).lines.map((line) =>
+    line.slice("   +0.0s  e1   v1   ".length),
+  );
 
 const inline = (json: unknown) => ({ kind: "inline", json });
 const asks = {

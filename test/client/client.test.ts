@@ -3,10 +3,11 @@ import { serve } from "@hono/node-server";
 import { expectTypeOf, describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
 import { createApi } from "../../src/api/app.ts";
+import { SCOPES } from "../../src/operations/operation.ts";
 import type { Client } from "../../src/client/client.ts";
-import { CairnError, connect } from "../../src/client/index.ts";
+import { CairnError, type LiveItem, connect } from "../../src/client/index.ts";
 import { PLACES } from "../../src/client/perform.ts";
-import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import { defineAgent, defineChaos, scriptedModel, tool } from "../../src/index.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -41,7 +42,7 @@ type Trouble = (request: Request) => Response | "lost" | null;
 async function overServer(trouble: Trouble = () => null): Promise<Place & { readonly requests: readonly Request[] }> {
   const { world } = createLocalHarness();
   const api = createApi<object>({
-    ...{ world, baseOf: () => "", callerOf: () => ({ tenant: "local", actor: "ann" }) },
+    ...{ world, baseOf: () => "", callerOf: () => ({ tenant: "local", actor: "ann", scopes: SCOPES }) },
     agentOf: async (name) => (name === "clerk" ? (clerk as Agent) : null),
   });
   const requests: Request[] = [];
@@ -110,6 +111,13 @@ describe.each<[string, () => Promise<Place>]>([
     const kinds: string[] = [];
     for await (const { kind } of client.events(run)) kinds.push(kind);
     expect([kinds[0], kinds.at(-1)]).toEqual(["RunStarted", "RunEnded"]);
+    const items: LiveItem[] = [];
+    for await (const item of client.follow(run)) items.push(item);
+    expect(items.map((item) => (item.kind === "event" ? item.event.kind : item.kind))).toEqual(kinds);
+    const { cursor = "" } = items[1] ?? {};
+    const rest: LiveItem[] = [];
+    for await (const item of client.follow(run, { cursor })) rest.push(item);
+    expect(rest).toEqual(items.filter((item) => item.kind === "event" && item.event.version > Number(cursor)));
   });
 
   test("throws the code of the operation table, and its facts", async () => {
@@ -202,6 +210,20 @@ test("agents' types flow through", () => {
   const typed = (client: Typed) => client.get<"clerk">("run");
   expectTypeOf(typed).returns.resolves.toHaveProperty("result").toEqualTypeOf<{ sent: string } | null>();
   expect(Object.keys(OPERATIONS)).toContain("start");
+});
+
+test("a module may export more than agents: neither the types nor the client take it for one", async () => {
+  const module = { clerk, chaos: defineChaos({ input: () => INPUT }), greeting: "hello", nothing: null };
+  const connectTo = (api: string) => connect<typeof module>({ api });
+  type Typed = Awaited<ReturnType<typeof connectTo>>;
+  expectTypeOf<Parameters<Typed["start"]>[0]>().toEqualTypeOf<"clerk">();
+  const typed = (client: Typed) => client.wait<"clerk">("run");
+  expectTypeOf(typed).returns.resolves.toHaveProperty("result").toEqualTypeOf<{ sent: string } | null>();
+  const { dir } = createLocalHarness();
+  const client = await connect({ store: dir, agents: module });
+  onTestFinished(() => client.close());
+  expect(await client.start("clerk", INPUT)).toMatchObject({ agent: "clerk", started: true });
+  await expect(client.start("chaos" as "clerk", INPUT)).rejects.toMatchObject({ code: "AgentUnknown" });
 });
 
 test("a store that cannot be opened is an error with its code", async () => {

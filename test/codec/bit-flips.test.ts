@@ -4,8 +4,9 @@
  */
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES, type Attribute } from "../../src/adapters/aws/table/attributes.ts";
-import { type Item, rowItem, rowOf as rowOfItem } from "../../src/adapters/aws/table/item.ts";
-import { rowOf as rowOfText, storedRow } from "../../src/adapters/local/store/row-text.ts";
+import { type Item, rowItem } from "../../src/adapters/aws/table/item.ts";
+import { rowOf as rowOfItem } from "../../src/adapters/aws/table/item-reader.ts";
+import { type Stored, rowOf as rowInText, storedRow, withoutParts } from "../../src/adapters/local/store/row-text.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import { checksumOf } from "../../src/codec/checksum.ts";
 import { impossibleIn } from "../../src/codec/row-range.ts";
@@ -48,7 +49,14 @@ const ROWS: Readonly<Record<string, Row>> = {
   "that was just made": rewriteRow({ ...row(), ...UNCOUNTED, will: 1 }),
   "with a call under way": rewriteRow(row(), {
     ...{ ...claimed, snapshot, journal, status: "running", phase: "ExecutingTools" },
-    ...{ owner: "0011223344556677", leaseUntil: AT + 60_000, claims: 1, asks: 1, effectsSettleAt: AT - 9_000 },
+    ...{
+      owner: "0011223344556677",
+      leaseUntil: AT + 60_000,
+      claims: 1,
+      asks: 1,
+      claimedAt: AT - 60_000,
+      effectsSettleAt: AT - 9_000,
+    },
     ...{ wakeCount: 3, wakeCountSeen: 2, pause: true, takeovers: 1, deaths: 1 },
   }),
   "that is parked": rewriteRow(row(), {
@@ -92,6 +100,8 @@ function meaningOf({ checksum: _, journal: events, ...known }: Row): string {
 }
 
 const OPTIONAL = { level: 1, redrive: 1 };
+
+const rowOfText = (stored: Stored, run: string): Found => rowInText(stored, run, withoutParts);
 
 const tried = { text: 0, item: 0, possible: 0 };
 
@@ -154,6 +164,7 @@ const UNCOVERED: ReadonlySet<string> = new Set(
         "effectsSettleAt",
         "chain",
         "chainClaims",
+        "claimedAt",
         "claims",
         "takeovers",
         "deaths",
@@ -175,7 +186,7 @@ function flipsOf(value: AttributeValue): readonly AttributeValue[] {
 }
 
 test("flips each bit of texts, journals and items, and counts the flips to possible values", () => {
-  expect(tried).toEqual({ text: 163_832, item: 18_976, possible: 1_327 });
+  expect(tried).toEqual({ text: 61_432, item: 19_080, possible: 1_327 });
 });
 
 describe("a journal", () => {

@@ -88,9 +88,10 @@ describe("the keyed seal of a journal in parts", () => {
   });
 });
 
-test("a commit that leaves a journal in parts needs level 5", () => {
+test("a commit that leaves a journal in parts needs level 5, and level 9 if a release may leave it", () => {
   const written = { state: IN_PHASE.Preparing(), events: [eventOf("RunStarted", "Preparing")] };
-  expect(neededLevel({ ...written, isInParts: true })).toBe(5);
-  expect(neededLevel({ ...written, isInParts: false })).toBe(1);
+  expect(neededLevel({ ...written, journal: "inParts" })).toBe(5);
+  expect(neededLevel({ ...written, journal: "ofBeats" })).toBe(9);
+  expect(neededLevel({ ...written, journal: "whole" })).toBe(1);
   expect(neededLevel(written)).toBe(1);
 });

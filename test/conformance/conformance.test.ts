@@ -1,6 +1,6 @@
 /** Every world of this checkout keeps the contracts of the ports, case by case. */
 import { describe, test } from "vitest";
-import { chainCases, objectStoreCases, runTableCases } from "cairn-run/conformance";
+import { chainCases, deltaCases, objectStoreCases, recordCases, runTableCases } from "cairn-run/conformance";
 import { local, memory } from "./worlds.ts";
 
 describe.each([
@@ -9,5 +9,7 @@ describe.each([
 ])("$name", ({ worlds }) => {
   test.each(runTableCases)("RunTable: $name", ({ run }) => run(worlds.table()));
   test.each(objectStoreCases)("ObjectStore: $name", ({ run }) => run(worlds.objects()));
+  test.each(recordCases)("Records: $name", ({ run }) => run(worlds.records()));
+  test.each(deltaCases)("DeltaLog: $name", ({ run }) => run(worlds.deltas()));
   test.each(chainCases)("Chain: $name", ({ run }) => run(worlds.chain()));
 });

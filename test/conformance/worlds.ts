@@ -4,11 +4,21 @@ import { sqliteChain } from "../../src/adapters/local/chain.ts";
 import type { Store } from "../../src/adapters/local/store/database.ts";
 import { removalsOf } from "../../src/adapters/local/store/removals.ts";
 import { executionsOf } from "../../src/adapters/local/store/executions.ts";
+import { sqliteDeltaLog } from "../../src/adapters/local/store/delta-log.ts";
+import { sqliteRecords } from "../../src/adapters/local/store/records.ts";
 import { sqliteObjectStore } from "../../src/adapters/local/store/object-store.ts";
+import { memoryDeltaLog, memoryDeltas } from "../../src/adapters/memory/delta-log.ts";
+import { memoryRecords } from "../../src/adapters/memory/records.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
-import type { ChainWorld, ObjectStoreWorld, RunTableWorld } from "../../src/testing/conformance/index.ts";
+import type {
+  ChainWorld,
+  DeltasWorld,
+  ObjectStoreWorld,
+  RecordsWorld,
+  RunTableWorld,
+} from "../../src/testing/conformance/index.ts";
 import { type Execution, applyAnswer } from "../../src/protocol/execution.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
@@ -24,6 +34,8 @@ const NOW = 1_700_000_000_000;
 export interface Worlds {
   readonly table: () => RunTableWorld;
   readonly objects: () => ObjectStoreWorld;
+  readonly records: () => RecordsWorld;
+  readonly deltas: () => DeltasWorld;
   readonly chain: () => ChainWorld;
 }
 
@@ -50,6 +62,8 @@ export function memoryTableWorld(bend: (table: Ports, store: MemoryStore) => Por
 export const memory: Worlds = {
   table: () => memoryTableWorld(),
   objects: () => ({ objects: memoryObjectStore(memoryStore(), virtualClock(NOW)), prefix: "runs", now: () => NOW }),
+  records: () => ({ records: memoryRecords(new Map()), tenant: TENANT }),
+  deltas: () => ({ deltas: memoryDeltaLog(memoryDeltas()), tenant: TENANT }),
   chain: () => memoryChainWorld(memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(NOW) })),
 };
 
@@ -90,6 +104,8 @@ export const local: Worlds = {
     };
   },
   objects: () => ({ objects: sqliteObjectStore(temporaryStore()), prefix: "runs", now: systemClock.now }),
+  records: () => ({ records: sqliteRecords(temporaryStore()), tenant: TENANT }),
+  deltas: () => ({ deltas: sqliteDeltaLog(temporaryStore()), tenant: TENANT }),
   chain: () => localChainWorld(temporaryStore()),
 };
 

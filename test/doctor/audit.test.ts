@@ -179,7 +179,7 @@ TOOL  EFFECT  IDEMPOTENT  KEY         PROBE  UNDO  APPROVAL  TIMEOUT  SETTLE
 look  none    Y           N           N      N     never         30s       -
 pay   keyed   Y           Y business  N      N     never         30s       -
 book  probed  N           Y derived   Y      N     never         30s     30s
-fire  unsafe  N           N           N      N     policy       1.0s     30s  ← N/N/N
+fire  unsafe  N           N           N      N     policy       1.0s     30s  ← a crash needs you
 
 when its process dies during the call
 look  runs again at once
@@ -193,7 +193,7 @@ pay         committed before it starts, since it has external effects
 book, fire  committed before it starts, since it has external effects; its result before the model sees it
 
 checkpoints
-react  a snapshot follows each beat
+react  a checkpoint follows each beat
 
 first failures of its topology
 runaway        many beats are used, or a call repeats with the same result (80 % of its beats, or three equal calls among six) → it is stopped after a closing call; beats before a crash count towards its limit; alarm runaway
@@ -292,8 +292,8 @@ describe("an agent of another topology", () => {
     const role = { instructions: "Do it." };
     const words = (change: object) => audit({ ...careful, ...change }, LIMITS).checkpoint.inWords;
     expect(words({ topology: debate({ drafter: role, critic: role, judge: role }), checkpoint: "unit" })).toBe(
-      "each round is committed before the next one begins; a snapshot follows each round",
+      "each round is committed before the next one begins; a checkpoint follows each round",
     );
-    expect(words({ checkpoint: 5 })).toBe("a snapshot follows at most 5 beats");
+    expect(words({ checkpoint: 5 })).toBe("a checkpoint follows at most 5 beats");
   });
 });

@@ -178,7 +178,7 @@ describe("the ten points of production", () => {
   test("are not ok when a check was not run, and say what to type", () => {
     expect(found(judgePoints([]), "production-killed")).toMatchObject({
       status: "unknown",
-      mend: expect.stringContaining("npm run storm"),
+      mend: expect.stringContaining("npx cairn chaos AGENT"),
     });
   });
 });

@@ -26,6 +26,7 @@ import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/states/states-and-eve
 import { BEFORE_IMAGE_MOMENTS } from "./before-images.ts";
 import { CHILD_MOMENTS } from "./children.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
+import { FILE_MOMENTS } from "./files.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
 import { TOPOLOGY_MOMENTS } from "./topologies.ts";
@@ -136,7 +137,7 @@ async function archive(): Promise<GoldenArchive> {
   const { world } = await playScene();
   const [key, bytes] = [...world.store.objects].find(([each]) => each.startsWith("archive/")) ?? [];
   if (key === undefined || bytes === undefined) throw new Error("the scene has no archive");
-  const { blobs, ...rest } = readArchive(bytes);
+  const { blobs, files: _, ...rest } = readArchive(bytes);
   return { key, bytes: packed(bytes), holds: sha256(canonical({ ...rest, blobs: [...blobs] })) };
 }
 
@@ -162,6 +163,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("children.json", momentsOf(CHILD_MOMENTS));
   write("before-images.json", momentsOf(BEFORE_IMAGE_MOMENTS));
   write("waits.json", momentsOf(WAIT_MOMENTS));
+  write("files.json", momentsOf(FILE_MOMENTS));
   write("archive.json", await archive());
 }
 

@@ -46,7 +46,7 @@ describe("a healthy run", () => {
     expect(verified).toEqual({
       ...{ run, agent: "travel", findings: [], readable: true, advice: null },
       seal: { is: "unsealed", from: null, keys: [] },
-      ...{ snapshots: 9, commits: expect.any(Number) as number, sealed: 0, segments: 0, blobs: 0 },
+      ...{ snapshots: 9, commits: expect.any(Number) as number, sealed: 0, segments: 0, blobs: 0, files: 0 },
     });
     expect(steps).toHaveLength(9);
     expect(steps).toEqual(steps.toSorted((one, other) => other - one));

@@ -4,7 +4,8 @@ import { z } from "zod";
 import { CERTAIN_MS, LATE_MS, decideFiring, type LastFiring } from "../../src/protocol/firing.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
-import { fire, fireInTime, lastFired } from "../../src/maintenance/firing.ts";
+import { fire, fireInTime } from "../../src/maintenance/firing.ts";
+import { lastFired } from "../../src/operations/schedule-memory.ts";
 import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { runnerOf } from "../support/harness/drive.ts";
 import {

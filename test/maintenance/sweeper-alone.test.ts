@@ -183,6 +183,14 @@ test("a failing run does not stop the sweep of other runs", async () => {
   expect(harness.world.chain.executions.get(executionNameOf({ ...rowOf(harness, poison), chain: 2 }))).toBe(undefined);
 });
 
+test("a sweep reports no difference of the clocks where time passes between its two reads", async () => {
+  const harness = createSupervisedHarness();
+  let readAt = harness.clock.now();
+  const tick = (): number => (readAt += 1);
+  await sweep(harness, { ...harness.world, clock: { ...harness.clock, now: tick, earliest: tick } });
+  expect(harness.alarms).toEqual([]);
+});
+
 test.each([
   [90_000, "90 s"],
   [120, "120 ms"],

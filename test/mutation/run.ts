@@ -1,8 +1,8 @@
 /**
  * `npm run mutants [-- --only TEXT] [--list] [--table FILE]`: plays the mutants of `mutants.txt`. For each it breaks one
- * rule in a copy of the sources and runs, as a process of its own, the suite that must notice. It prints which suite
- * killed which mutant after how many seconds. Exits 1 if a mutant survived or could not be judged, and if a suite fails
- * over sound sources; exits 2 if no mutant is called so. `--only` takes the mutants whose names contain TEXT.
+ * rule in a copy of the sources and runs the suite that must notice. It prints which suite killed which mutant after how
+ * many seconds, and at the end again the mutants that were not killed. Exits 1 if a mutant survived or could not be
+ * judged; exits 2 if no mutant is called so. `--only` takes the mutants whose names contain TEXT.
  */
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { killGroup } from "../../src/adapters/local/workers/process-identity.ts";
+import { PATIENCE_MS, type Judge, type Verdict, createJudge } from "./judges.ts";
 import { type Mutant, ROOT, type Suite, filesOf, findProblems, findScheduleTest, readMutants } from "./table.ts";
 
 /** A suite without a verdict after this time is stopped. */
@@ -17,7 +18,7 @@ const SUITE_MS = 90_000;
 /** So many copies are played at once, one for each core of a small machine. */
 const COPIES = 2;
 const COPIED = [
-  ...["src", "functions", "infra", "docs", "test", "agents", "scripts"],
+  ...["src", "functions", "infra", "docs", "test", "agents", "bench", "scripts"],
   ...["package.json", "cairn.config.ts", "tsconfig.json", "vitest.config.ts"],
 ];
 
@@ -26,39 +27,40 @@ export interface Hunt {
   readonly say: (line: string) => void;
 }
 
-/** `passed`: the suite noticed nothing. `failed`: it noticed something. `broken`: it could not judge. */
-interface Verdict {
-  readonly kind: "passed" | "failed" | "broken";
-  /** The checker that noticed, or why there is no verdict. */
-  readonly reason: string;
-  /** The last lines that the suite printed. */
-  readonly lines: string;
+/** A copy of the sources, and the process that plays suites over it. */
+interface Court {
+  readonly copy: string;
+  readonly judge: Judge;
+  /** What each suite that killed a mutant says about the sound sources. All courts share it. */
+  readonly sound: Map<string, Promise<Verdict>>;
 }
 
-/** A failed assertion with its place takes fewer lines. */
-const LINES_SHOWN = 40;
-
-/** Whether every suite passes over the sound sources and every mutant was killed. */
+/** Whether every mutant was killed, by a suite that passes over the sound sources. */
 export async function hunt({ mutants, say }: Hunt): Promise<boolean> {
   const problems = findProblems(mutants);
   for (const problem of problems) say(problem);
   if (problems.length > 0) return false;
-  const copies = Array.from({ length: COPIES }, makeCopy);
+  const sound = new Map<string, Promise<Verdict>>();
+  const courts = Array.from({ length: COPIES }, makeCopy).map((copy): Court => ({
+    copy,
+    judge: createJudge(copy, envIn(copy)),
+    sound,
+  }));
   try {
-    const verdicts = await shareOut(copies, suitesOf(mutants), async (suite, copy) => ({
-      suite,
-      ...(await play(suite, copy)),
-    }));
-    const failing = verdicts.filter(({ kind }) => kind !== "passed");
-    for (const { suite, reason, lines } of failing)
-      say(`fails without any mutant: ${describeSuite(suite)} ${reason}\n${lines}`);
-    if (failing.length > 0) return false;
-    const killed = await shareOut(copies, mutants, (mutant, copy) => playMutant(mutant, { copy, say }));
-    const count = killed.filter(Boolean).length;
-    say(`${count} of ${mutants.length} mutants killed`);
-    return count === mutants.length;
+    const reports = await shareOut(courts, mutants, async (mutant, court) => {
+      const report = await playMutant(mutant, court);
+      say(report.line);
+      return report;
+    });
+    const notKilled = reports.filter(({ isKilled }) => !isKilled);
+    for (const { line } of notKilled) say(line);
+    say(`${mutants.length - notKilled.length} of ${mutants.length} mutants killed`);
+    return notKilled.length === 0;
   } finally {
-    for (const copy of copies) rmSync(copy, { recursive: true, force: true });
+    for (const { copy, judge } of courts) {
+      judge.close();
+      rmSync(copy, { recursive: true, force: true, maxRetries: 5 });
+    }
   }
 }
 
@@ -69,28 +71,19 @@ function makeCopy(): string {
   return copy;
 }
 
-/** Each copy takes the next piece of work as soon as it is free. The results have the order of the list. */
+/** Each court takes the next piece of work as soon as it is free. The results have the order of the list. */
 async function shareOut<T, R>(
-  copies: readonly string[],
+  courts: readonly Court[],
   list: readonly T[],
-  work: (item: T, copy: string) => Promise<R>,
+  work: (item: T, court: Court) => Promise<R>,
 ): Promise<readonly R[]> {
   const results: R[] = [];
   const queue = list.entries();
-  const workThrough = async (copy: string): Promise<void> => {
-    for (const [index, item] of queue) results[index] = await work(item, copy);
+  const workThrough = async (court: Court): Promise<void> => {
+    for (const [index, item] of queue) results[index] = await work(item, court);
   };
-  await Promise.all(copies.map(workThrough));
+  await Promise.all(courts.map(workThrough));
   return results;
-}
-
-/** Each suite once. All schedules are one suite here: a process for each would take longer than its test. */
-function suitesOf(mutants: readonly Mutant[]): readonly Suite[] {
-  const all = [...new Map(mutants.map(({ killedBy }) => [describeSuite(killedBy), killedBy])).values()];
-  const others = all.filter(({ kind }) => kind !== "schedule");
-  const schedules = all.filter(({ kind }) => kind === "schedule");
-  const together: Suite = { kind: "tests", file: "test/schedules", test: "schedule" };
-  return schedules.length > 1 ? [...others, together] : all;
 }
 
 const FATES = { failed: "killed  ", passed: "SURVIVED", broken: "BROKEN  " } as const;
@@ -98,20 +91,48 @@ const NAME_COLUMNS = 72;
 
 async function playMutant(
   mutant: Mutant,
-  { copy, say }: { readonly copy: string; readonly say: Hunt["say"] },
-): Promise<boolean> {
+  court: Court,
+): Promise<{ readonly isKilled: boolean; readonly line: string }> {
   const begun = performance.now();
-  const files = filesOf(mutant);
-  for (const [file, text] of files) writeFileSync(join(copy, file), text);
-  const { kind, reason } = await play(mutant.killedBy, copy).finally(() => {
-    for (const file of files.keys()) cpSync(join(ROOT, file), join(copy, file));
-  });
+  const { kind, reason } = await verdictOnMutant(mutant, court);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(1).padStart(6);
   const suite = describeSuite(mutant.killedBy);
-  say(
-    `${FATES[kind]} ${seconds} s  ${mutant.name.padEnd(NAME_COLUMNS)} ${reason === "" ? suite : `${suite}: ${reason}`}`,
-  );
-  return kind === "failed";
+  const said = reason === "" ? suite : `${suite}: ${reason}`;
+  return {
+    isKilled: kind === "failed",
+    line: `${FATES[kind]} ${seconds} s  ${mutant.name.padEnd(NAME_COLUMNS)} ${said}`,
+  };
+}
+
+async function verdictOnMutant(mutant: Mutant, court: Court): Promise<Verdict> {
+  const files = filesOf(mutant);
+  for (const [file, text] of files) writeFileSync(join(court.copy, file), text);
+  const verdict = await verdictOn(mutant.killedBy, [...files.keys()], court).finally(() => {
+    for (const file of files.keys()) cpSync(join(ROOT, file), join(court.copy, file));
+  });
+  if (verdict.kind !== "failed" || (await passesOverSoundSources(mutant.killedBy, court))) return verdict;
+  return { kind: "broken", reason: "fails without any mutant" };
+}
+
+/**
+ * Whether a suite can kill at all: one that lacks something in the copy fails over every mutant. It is played once for
+ * each file, since `npm test` plays the others. Slow suites take minutes and are left to it.
+ */
+async function passesOverSoundSources(suite: Suite, court: Court): Promise<boolean> {
+  const key = suite.kind === "simulation" ? describeSuite(suite) : testsOf(suite).file;
+  if (key.startsWith("test/slow/")) return true;
+  const known = court.sound.get(key) ?? verdictOn(suite, [], court);
+  court.sound.set(key, known);
+  return (await known).kind === "passed";
+}
+
+/** Their tests start processes. What a mutant leaves running must end with the suite. */
+const STARTS_PROCESSES = /^test\/(cli|process|slow)\//;
+
+async function verdictOn(suite: Suite, changed: readonly string[], { copy, judge }: Court): Promise<Verdict> {
+  if (suite.kind === "simulation") return play(suite, copy);
+  const { file, test: title = "" } = testsOf(suite);
+  return STARTS_PROCESSES.test(file) ? play(suite, copy) : judge.judge({ file, title, changed }, SUITE_MS);
 }
 
 function describeSuite(suite: Suite): string {
@@ -122,23 +143,32 @@ function describeSuite(suite: Suite): string {
 
 async function play(suite: Suite, copy: string): Promise<Verdict> {
   const { status, output } = await run(argumentsOf(suite), copy);
-  const lines = output.split("\n").slice(-LINES_SHOWN).join("\n");
-  if (status === 0) return { kind: "passed", reason: "", lines };
-  if (status === null) return { kind: "broken", reason: `no verdict within ${SUITE_MS} ms`, lines };
+  if (status === 0) return { kind: "passed", reason: "" };
+  if (status === null) return { kind: "broken", reason: `no verdict within ${SUITE_MS} ms` };
   // The language refuses a text that is not a program. That says nothing about the suite.
   const refusal = /\b(ReferenceError|SyntaxError|Transform failed|Failed Suites)\b.*/.exec(output);
-  if (refusal !== null) return { kind: "broken", reason: refusal[0], lines };
-  return { kind: "failed", reason: /^s\d+: (\w+): /m.exec(output)?.[1] ?? "", lines };
+  if (refusal !== null) return { kind: "broken", reason: refusal[0] };
+  return { kind: "failed", reason: /^s\d+: (\w+): /m.exec(output)?.[1] ?? "" };
 }
 
 function argumentsOf(suite: Suite): readonly string[] {
   if (suite.kind === "simulation") return ["scripts/sim.ts", "--seeds", String(suite.seeds), "--first"];
-  const [file, test] =
-    suite.kind === "schedule"
-      ? [String(findScheduleTest(suite.row)), `schedule ${suite.row}:`]
-      : [suite.file, suite.test];
-  const vitest = ["node_modules/vitest/vitest.mjs", "run", file, "--bail=1", "--reporter=dot"];
-  return test === undefined ? vitest : [...vitest, "-t", test];
+  const { file, test } = testsOf(suite);
+  const patience = [`--expect.poll.timeout=${PATIENCE_MS}`, `--testTimeout=${2 * PATIENCE_MS}`];
+  const options = ["--reporter=dot", "--bail=1", ...patience];
+  return ["node_modules/vitest/vitest.mjs", "run", file, ...options, ...(test === undefined ? [] : ["-t", test])];
+}
+
+const testsOf = (suite: Exclude<Suite, { readonly kind: "simulation" }>) =>
+  suite.kind === "schedule"
+    ? { file: String(findScheduleTest(suite.row)), test: `schedule ${suite.row}:` }
+    : { file: suite.file, test: suite.test };
+
+function envIn(copy: string): NodeJS.ProcessEnv {
+  // A test may have started this hunt: its suites are not workers of that test's vitest.
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST"));
+  // Many processes load the same program.
+  return { ...Object.fromEntries(inherited), NODE_COMPILE_CACHE: join(copy, ".compiled"), NO_COLOR: "1" };
 }
 
 /**
@@ -150,11 +180,10 @@ function run(
   cwd: string,
 ): Promise<{ readonly status: number | null; readonly output: string }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ status: number | null; output: string }>();
-  // A test may have started this hunt: its suites are not workers of that test's vitest.
-  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith("VITEST"));
-  const env = { ...Object.fromEntries(inherited), NO_COLOR: "1" };
+  const env = envIn(cwd);
   const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
-  const child = spawn(process.execPath, args, { cwd, env, stdio, timeout: SUITE_MS, detached: true });
+  const limit = { timeout: SUITE_MS, killSignal: "SIGKILL" } as const;
+  const child = spawn(process.execPath, args, { cwd, env, stdio, ...limit, detached: true });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (part: Buffer) => (output += part.toString()));
   child.on("error", reject);

@@ -31,6 +31,18 @@ const keysOf = async (harness: Harness, run: string): Promise<readonly string[]>
     event.kind === "ToolIntended" ? [event.key] : [],
   );
 
+test("a decision that names a call is refused with the gate that it has to name", async () => {
+  const harness = createHarness();
+  const { run } = await runUntilGate(harness);
+  const gates = (await gatesOf(harness.world, run)).map(({ gate }) => gate);
+  const refused = await decideGate(harness.world, { run, as: "approve", gate: "c1" });
+  const why = `c1 is a call, and a decision names its whole gate: ${gates[0] ?? ""}`;
+  expect(refused).toEqual({ kind: "stale", gates, why });
+  expect(await decideGate(harness.world, { run, as: "approve", gate: gates[0] ?? "" })).toMatchObject({
+    kind: "accepted",
+  });
+});
+
 describe("an approved call", () => {
   test("runs with the key that was committed before the gate opened", async () => {
     const harness = createHarness();

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../src/ports/agent.ts";
 import { OutcomeUnknown } from "../../src/index.ts";
+import { shownLedger } from "../../src/operations/ledger-view.ts";
 import { ledger, timeline } from "../../src/operations/views.ts";
 import { toolResultsOf } from "../support/agents/approval-agent.ts";
 import { replyWithCalls, sideEffectAgent } from "../support/agents/side-effect-agent.ts";
@@ -74,6 +75,8 @@ describe("an error stays a failure", () => {
     const { harness, reply, entry } = await tried({ onExists: read as Tool["onExists"] }, error);
     expect(entry).toMatchObject({ status: "failed", attempts: 1 });
     expect(entry?.evidence).toContain(evidence);
+    const shown = await shownLedger(harness.world, reply.run);
+    expect(shown?.map((each) => each.evidence)).toEqual([`${entry?.evidence ?? ""}: ${error.message}`]);
     expect(await toolResultsOf(harness, reply.run)).toMatchObject([
       { outcome: "failed", value: { json: error.message } },
     ]);

@@ -173,7 +173,15 @@ describe("the row of a redriven run", () => {
       kind: "redriven",
       row: {
         ...over,
-        ...{ status: "running", statusSince: AT + 1, epoch: 5, chain: 3, chainClaims: 0, wakeAt: null },
+        ...{
+          status: "running",
+          statusSince: AT + 1,
+          claimedAt: AT + 1,
+          epoch: 5,
+          chain: 3,
+          chainClaims: 0,
+          wakeAt: null,
+        },
         ...{ deaths: 0, endNotified: false, expiresAtSec: null, deadline: AT + 100, redrive: note },
       },
     });

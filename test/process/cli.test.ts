@@ -49,6 +49,7 @@ describe("start", () => {
     expect(await runCairnJson(at, [...words, stepsInput("note")])).toEqual({ ...run, started: false });
     const other = await runCairn(at, [...words, stepsInput("mail")]);
     expect([other.exit, other.err]).toEqual([4, expect.stringContaining("error KeyConflict:")]);
+    expect(other.err).toContain("another input or other files");
     expect(other.err).toContain(`next: npx cairn show ${String(run["run"])} --store ${at.store}`);
     const elsewhere = await runCairnJson(at, [...words, stepsInput("mail"), "--tenant", "other"]);
     expect(elsewhere["run"]).toMatch(/^other-/);

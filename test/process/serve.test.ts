@@ -1,7 +1,5 @@
 /** `cairn serve` and `cairn dev` as real processes: runs survive kills, changed code and broken code. */
 import { readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -9,21 +7,15 @@ import {
   type CliProcess,
   countMails,
   createCliFolder,
+  freePort,
   openGate,
+  parseJsonLines,
+  runCairn,
+  runCairnJson,
   spawnCairn,
   waitForOutput,
   waitUntil,
 } from "../support/processes/cli-process.ts";
-
-/** A port that is free now. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
 
 interface Served {
   readonly at: CliFolder;
@@ -71,7 +63,7 @@ describe("serve", () => {
     await ends(server, run, "completed");
     expect(countMails(at)).toBe(1);
     expect(await stream.text()).toContain('event: end\ndata: {"status":"completed"}');
-    expect(await (await fetch(url)).text()).toContain(run);
+    expect(await (await fetch(url)).text()).toContain("<title>cairn</title>");
     running.child.kill("SIGTERM");
     const { exit, out } = await running.ended;
     expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn serve")]);
@@ -112,6 +104,15 @@ describe("dev", () => {
     expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn dev")]);
   });
 
+  it("names the process that ends both, also by kill -9: the one that drives the runs would start again", async () => {
+    const { running, url } = await served("dev");
+    const [, driver, watcher] = /^pid (\d+) supervises .+ `kill (\d+)`, its watcher$/m.exec(running.out()) ?? [];
+    expect(Number(watcher)).toBe(running.child.pid);
+    expect(driver).not.toBe(watcher);
+    process.kill(Number(watcher), "SIGKILL");
+    await waitUntil(async () => expect(await fetch(url).catch(() => "down")).toBe("down"));
+  });
+
   it("goes on with the earlier code while a file is broken, and takes it once it is fixed", async () => {
     const server = await served("dev");
     const { running, url } = server;
@@ -121,7 +122,7 @@ describe("dev", () => {
     expect((await get(`${url}/healthz`))["status"]).toBe("ok");
     writeFileSync(clerkIn(server), code.replace('version: "1"', 'version: "3"'));
     await waitForOutput(running, "the server restarts when its beats are done");
-    await waitUntil(() => expect(running.out().match(/status page/g)).toHaveLength(2));
+    await waitUntil(() => expect(running.out().match(/the console and the API are at/g)).toHaveLength(2));
     const run = await begin(server, "note");
     await ends(server, run, "completed");
     expect(await get(`${url}/runs/${run}`)).toMatchObject({ agentVersion: "3" });
@@ -140,4 +141,31 @@ describe("dev", () => {
     running.child.kill("SIGKILL");
     await waitUntil(() => expect(fetch(`${url}/healthz`)).rejects.toThrow("fetch failed"));
   });
+});
+
+it("needs a token from the first one on, refuses a revoked one at once, and never opens again", async () => {
+  const server = await served("serve");
+  const { at, url } = server;
+  const ask = async (path: string, secret?: string, method = "GET") => {
+    const headers: Record<string, string> = secret === undefined ? {} : { authorization: `Bearer ${secret}` };
+    const answered = await fetch(`${url}${path}`, { method, headers });
+    return [answered.status, ((await answered.json()) as Document)["code"] ?? null];
+  };
+  const run = await begin(server);
+  expect(await ask(`/runs/${run}`)).toEqual([200, null]);
+  const made = await runCairnJson(at, ["token", "create", "--scopes", "runs:read,runs:write", "--name", "ci"]);
+  const [secret, token] = [String(made["secret"]), String(made["token"])];
+  expect(await ask(`/runs/${run}`)).toEqual([401, "Unauthenticated"]);
+  expect(await ask("/healthz")).toEqual([200, null]);
+  expect(await ask(`/runs/${run}`, secret)).toEqual([200, null]);
+  expect(await ask(`/runs/${run}`, secret, "DELETE")).toEqual([403, "ScopeMissing"]);
+  await ask(`/runs/${run}/pause`, secret, "POST");
+  const { out } = await runCairn(at, ["audit-log", run, "--json"]);
+  expect(out).not.toContain(secret.split("_")[2]);
+  const entries = parseJsonLines(out);
+  expect(entries.map(({ operation }) => operation)).toEqual(["pause", "start"]);
+  expect(entries[0]).toMatchObject({ actor: `access:${token} ci`, token });
+  expect((await runCairn(at, ["token", "revoke", token])).exit).toBe(0);
+  expect(await ask(`/runs/${run}`, secret)).toEqual([401, "TokenRevoked"]);
+  expect(await ask(`/runs/${run}`)).toEqual([401, "Unauthenticated"]);
 });

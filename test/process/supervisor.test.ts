@@ -161,15 +161,11 @@ describe("an attempt that dies", () => {
     const limits = limitsFor(300_000, { rescueMs: 10_000, entryAttemptsMax: 5 });
     of.supervise({ clock: fastClock(10), limits, workers: 1 });
     await of.ended("mortal-a");
-    expect(of.noted("mortal-a").map(({ kind, retry }) => `${kind} ${retry ?? ""}`.trim())).toEqual([
-      "beat 0",
-      "beat 1000",
-      "beat 2000",
-      "beat 3000",
-      "beat 4000",
-      "rescue",
-      "rescue",
-    ]);
+    const noted = of.noted("mortal-a").map(({ kind, retry }) => `${kind} ${retry ?? ""}`.trim());
+    expect(noted.slice(0, 5)).toEqual(["beat 0", "beat 1000", "beat 2000", "beat 3000", "beat 4000"]);
+    // It looks once before the lease ends, or more often on a slow machine.
+    expect(noted.slice(5)).toEqual(expect.arrayContaining(["rescue", "rescue"]));
+    expect(new Set(noted.slice(5))).toEqual(new Set(["rescue"]));
   });
 
   it("is killed at its deadline, even if it does not respond", async () => {
@@ -186,7 +182,14 @@ describe("a worker of cairn", () => {
   it("writes what it compiled although it is killed, so that the next one starts faster", async () => {
     const of = createSupervisorHarness();
     const cache = join(of.dir, "compiled");
-    const settings = { dir: of.dir, limits: limitsFor(300_000), agentFiles: [], prices: {}, modelRates: {} };
+    const settings = {
+      dir: of.dir,
+      limits: limitsFor(300_000),
+      agentFiles: [],
+      prices: {},
+      modelRates: {},
+      webhooks: [],
+    };
     const module = new URL("../../src/cli/workers/worker.ts", import.meta.url);
     const env = { ...process.env, NODE_COMPILE_CACHE: cache };
     of.supervise({ workers: 1, worker: { module, args: [JSON.stringify(settings)], execArgv: [], env } });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { InvariantViolated } from "../../src/core/ensure.ts";
 import { SIZES } from "../../src/codec/limits.ts";
-import { FEW_BYTES, FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
+import { EACH_BEAT, FEW_BYTES, FEW_REQUESTS } from "../../src/ports/stored-sizes.ts";
 import { TIMES, type Limits, hotMsOf, limitsFor } from "../../src/protocol/limits.ts";
 
 const MINUTE = 60_000;
@@ -33,10 +33,13 @@ describe("limits for a beat", () => {
         idleRunMs: 2_592_000_000,
         retentionMs: 86_400_000,
         keyRetentionMs: 2_592_000_000,
+        auditMs: 90 * 24 * 3_600_000,
         rescueMs: MINUTE,
         chainClaimsMax: 1_200,
+        openParkMs: 2_592_000_001,
         overdueMs: MINUTE,
         gateMs: 86_400_000,
+        spendMicroUsdPerDay: Number.MAX_SAFE_INTEGER,
         beatsPerInvocation: 1,
       },
     });
@@ -71,6 +74,8 @@ describe("limits are refused with", () => {
     ["must be kept for an hour", { retentionMs: 3_599_999 }],
     ["the key of an ended run must be kept for a day", { keyRetentionMs: 86_399_999 }],
     ["the key of an ended run is kept for 366 days at most", { keyRetentionMs: 31_622_400_001 }],
+    ["the audit log must be kept for a day", { auditMs: 86_399_999 }],
+    ["the audit log is kept for ten years at most", { auditMs: TIMES.auditMsMax + 1 }],
     ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 }],
     ["retention must outlast the longest lease plus settleMs", { settleMs: 86_400_000 - 61_000 }],
     ["must end before its objects count as orphans", { beatMs: TIMES.orphanAgeMs - 1_000 }],
@@ -92,7 +97,7 @@ describe("limits are refused with", () => {
 
 describe("bounds", () => {
   test("of stored data contain each other", () => {
-    for (const { journalBytesMax, partBytesMax, segmentBytes } of [FEW_BYTES, FEW_REQUESTS]) {
+    for (const { journalBytesMax, partBytesMax, segmentBytes } of [FEW_BYTES, FEW_REQUESTS, EACH_BEAT]) {
       // What one write of the table takes.
       expect(partBytesMax ?? journalBytesMax).toBeLessThan(segmentBytes);
       // The transcript's tail is part of the state, and so is much else.

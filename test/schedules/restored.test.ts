@@ -1,6 +1,6 @@
 /** A store that was restored from a backup: its rows are older than what became of their runs. */
 import { expect, test } from "vitest";
-import { startExecution } from "../../src/engine/loop/executions.ts";
+import { startExecution } from "../../src/engine/context/executions.ts";
 import { fenceRestored } from "../../src/operations/restored.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { firingTimes, parseSchedule } from "../../src/sdk/schedule/firing-times.ts";
-import { firingKey } from "../../src/maintenance/firing.ts";
+import { firingKey } from "../../src/operations/schedule-memory.ts";
 import { scheduledTime } from "../../src/sdk/schedule/schedule.ts";
 
 const iso = (moment: number | null): string =>

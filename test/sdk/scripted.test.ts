@@ -157,7 +157,43 @@ describe("the reply", () => {
   });
 });
 
-test("does not stream", async () => {
-  const model = scriptedModel({ name: "script", reply: () => ({}) });
-  await expect(async () => model.doStream({ prompt: [] })).rejects.toThrow(/streaming/);
+test("streams its reply word by word, and its calls", async () => {
+  const reply = { text: "one two", calls: [{ tool: "pay", args: { sum: 3 } }], delayMs: 2 };
+  const model = scriptedModel({ name: "script", reply: () => reply });
+  const { stream } = await model.doStream({ prompt: [] });
+  const parts: { readonly type: string; readonly delta?: string }[] = [];
+  for await (const part of stream) parts.push(part);
+  expect(parts.flatMap(({ delta }) => delta ?? [])).toEqual(["one ", "two", '{"sum":3}']);
+  expect(parts.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(["text-start", "text-end", "tool-input-start", "tool-input-end", "tool-call", "finish"]),
+  );
+});
+
+test("a call that another loop shows as denied has failed, with the reason as its result", async () => {
+  let conversation: Conversation | undefined;
+  const model = scriptedModel({
+    name: "script",
+    reply: (given) => {
+      conversation = given;
+      return {};
+    },
+  });
+  const called = (toolCallId: string) =>
+    ({ type: "tool-call", toolCallId, toolName: "pay", input: {} }) as const satisfies object;
+  const denied = (toolCallId: string, reason?: string) => ({
+    ...({ type: "tool-result", toolCallId, toolName: "pay" } as const),
+    output: { type: "execution-denied" as const, ...(reason !== undefined && { reason }) },
+  });
+  await model.doGenerate({
+    prompt: [
+      { role: "user", content: [{ type: "text", text: "Pay." }] },
+      { role: "assistant", content: [called("c1"), called("c2")] },
+      { role: "tool", content: [denied("c1", "too much"), denied("c2")] },
+    ],
+  });
+  expect(conversation?.calls.map(({ outcome, result }) => [outcome, result])).toEqual([
+    ["failed", "too much"],
+    ["failed", "denied"],
+  ]);
+  expect(conversation?.resultOf("pay")).toBeUndefined();
 });

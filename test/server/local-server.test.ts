@@ -1,5 +1,8 @@
-/** The server on this machine: which requests it refuses, its status page, and events as a stream. */
+/** The server on this machine: which requests it refuses, the console, and events as a stream. */
 import { describe, expect, test } from "vitest";
+import { SCOPES } from "../../src/operations/operation.ts";
+import { tokenAuthenticator } from "../../src/api/access/bearer.ts";
+import { createToken } from "../../src/operations/access/tokens.ts";
 import { createLocalServer } from "../../src/server/app.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { drive, runnerOf } from "../support/harness/drive.ts";
@@ -14,13 +17,21 @@ import {
 
 const HOST = "127.0.0.1:7420";
 
-function local(place = "/store", part: ScriptedAgentOptions = { reply: callsThenFinal(1) }) {
+function local(part: ScriptedAgentOptions = { reply: callsThenFinal(1) }, options: { readonly isOpen?: boolean } = {}) {
   const harness = createHarness();
   const agent = scriptedAgent(part);
   const agentOf = async (name: string) => (name === agent.name ? agent : null);
   const agents = async () => ({ agents: [agent], broken: ["half.ts does not parse"] });
-  const caller = { tenant: "local", actor: "ann@host" };
-  const server = createLocalServer({ world: harness.world, agentOf, agents, caller, place });
+  const caller = { tenant: "local", actor: "ann@host", scopes: SCOPES };
+  const login = async () => (options.isOpen === false ? tokenAuthenticator(harness.world) : null);
+  const server = createLocalServer({
+    world: harness.world,
+    agentOf,
+    agents,
+    caller,
+    login,
+    firingsOf: () => [],
+  });
   const ask = async (path: string, init: RequestInit & { readonly headers?: Record<string, string> } = {}) =>
     server.fetch(new Request(`http://${HOST}${path}`, { ...init, headers: { host: HOST, ...init.headers } }));
   const begin = async (): Promise<string> => {
@@ -88,33 +99,62 @@ test("the agents are listed with their tools, schemas and what is broken", async
   });
 });
 
-describe("the status page", () => {
-  test("lists runs with links to their documents and allows no script", async () => {
-    const { ask, begin } = local(`/a"><script>alert(1)</script>`);
+describe("the reference page", () => {
+  test("tells of every operation and every schema of the document, and loads nothing", async () => {
+    const { ask } = local();
+    const answered = await ask("/reference");
+    const page = await answered.text();
+    const { paths, components } = (await (await ask("/openapi.json")).json()) as {
+      readonly paths: Record<string, Record<string, { readonly operationId: string }>>;
+      readonly components: { readonly schemas: object };
+    };
+    for (const { operationId } of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+      expect(page).toContain(`<h2 id="${operationId}">`);
+      expect(page).toContain(`href="#${operationId}"`);
+    }
+    for (const name of Object.keys(components.schemas)) expect(page).toContain(`id="schema-${name}"`);
+    expect(page).not.toMatch(/<script|<link|<img|@import|url\(|(src|href)="(https?:)?\/\//);
+    const policy = answered.headers.get("content-security-policy") ?? "";
+    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'/);
+    expect(Buffer.byteLength(page)).toBeLessThan(300_000);
+  });
+});
+
+describe("the console", () => {
+  test("is served to a link of another site, without data and with a strict policy", async () => {
+    const { ask, begin } = local();
     const run = await begin();
     const answered = await ask("/", { headers: { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" } });
     const page = await answered.text();
-    expect(page).toContain(`<a href="/runs/${run}">`);
-    expect(page).toContain("queued");
-    expect(page).not.toContain("<script");
-    expect(page).toContain("&lt;script&gt;");
-    expect(answered.headers.get("content-security-policy")).toMatch(/^default-src 'none'; style-src 'sha256-/);
-    expect(page).not.toContain("Waiting for you");
+    expect(page).not.toContain(run);
+    const policy = answered.headers.get("content-security-policy") ?? "";
+    expect(policy.split("; ")).toEqual([
+      "default-src 'none'",
+      ...["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"],
+      ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+      ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
+    ]);
+    expect(page).not.toMatch(/<script>|<style|style=|\son\w+=|(src|href)="(https?:)?\/\//);
   });
 
-  test("shows what waits for a decision, as text, with the commands to type", async () => {
-    const { ask, begin, play, harness } = local("/store", {
-      approval: () => "<b>large</b>",
-      reply: ({ calls }) => (calls.length === 0 ? { calls: [{ tool: "act", args: {} }] } : { text: "over" }),
-    });
-    const run = await begin();
-    await play(run);
-    harness.clock.moveTo(harness.clock.now() + 40 * 60_000);
+  test("has every file that its page names, below the path of the page, and no other", async () => {
+    const { ask } = local();
     const page = await (await ask("/")).text();
-    expect(page).toContain("Waiting for you");
-    expect(page).toContain("actor: &lt;b&gt;large&lt;/b&gt;");
-    expect(page).toContain(`npx cairn approve ${run} c1`);
-    expect(page).toContain("AwaitingApproval for 40 min");
+    const files = [...page.matchAll(/(?:src|href)="(\.\/console\/[^"]+)"/g)].map(([, file = ""]) => file.slice(1));
+    expect(new Set(files.map((file) => file.split(".").at(-1)))).toEqual(new Set(["svg", "js", "css"]));
+    for (const file of files) {
+      const answered = await ask(file);
+      expect(answered.status).toBe(200);
+      expect(answered.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(answered.headers.get("content-type")).toMatch(/^(text\/(css|javascript); charset=utf-8|image\/svg\+xml)$/);
+    }
+    for (const other of [
+      "/console/nothing.js",
+      "/console/..%2Findex.html",
+      "/console/%2e%2e%2f%2e%2e%2fpackage.json",
+    ]) {
+      expect((await ask(other)).status).toBe(404);
+    }
   });
 });
 
@@ -164,6 +204,60 @@ describe("events as a stream", () => {
     expect(server.streams.size).toBe(0);
   });
 
+  test("says what the model is saying, and goes on behind the last delta that the reader has", async () => {
+    const { harness, ask, begin } = local();
+    const run = await begin();
+    const { table, deltas } = harness.world;
+    const { born } = rowOf(harness, run);
+    const now = harness.clock.now();
+    const entry = { execution: "x", epoch: 0, retry: 0 };
+    const limits = { leaseUntil: now + 60_000, level: 99, now };
+    const claimed = await table.claim({ run, born, chain: 1, entry, owner: "a worker", ...limits });
+    expect(claimed.kind).toBe("granted");
+    const said = async (seq: number, text: string): Promise<void> =>
+      deltas.append({ run, born }, { epoch: 1, version: 0, seq, at: now, parts: [{ kind: "text", index: 0, text }] });
+    await said(1, "Hello, ");
+    await said(2, "world ");
+    const read = async (headers = {}): Promise<string> => {
+      const path = `/runs/${run}/events?deltas=true`;
+      const { body } = await ask(path, { headers: { accept: "text/event-stream", ...headers } });
+      const reader = body?.getReader();
+      if (reader === undefined) throw new Error("it has no body");
+      await reader.read();
+      const text = new TextDecoder().decode((await advanceUntilSettled(harness, reader.read())).value);
+      await reader.cancel();
+      return text;
+    };
+    const [first = "", second = ""] = (await read()).split(/(?<=\n\n)/);
+    expect(first).toMatch(/^id: 0\.1\.1\nevent: delta\ndata: \{.*"text":"Hello, "/);
+    expect(await read({ "last-event-id": "0.1.1" })).toBe(second);
+    // The worker dies, and another one claims the run.
+    const next = { entry: { ...entry, retry: 1 }, owner: "another", ...limits, now: now + 61_000 };
+    expect(await table.claim({ run, born, chain: 1, ...next })).toMatchObject({ kind: "granted" });
+    expect(await read({ "last-event-id": "0.1.2" })).toBe(
+      'event: reset\ndata: {"epoch":1,"version":0,"why":"takeover"}\n\n',
+    );
+    expect(await deltas.attachedUntil({ run, now: harness.clock.now() })).not.toBeNull();
+  });
+
+  test("leaves out the first events of the run until the reader reconnects", async () => {
+    const { ask, begin, play } = local();
+    const run = await begin();
+    await play(run);
+    const kindsOf = async (path: string, headers = {}) => {
+      const text = await (await ask(path, { headers: { accept: "text/event-stream", ...headers } })).text();
+      const commits = [...text.matchAll(/^id: \d+\ndata: (\[.*\])$/gm)].map(([, data = ""]) => JSON.parse(data));
+      return commits.flat().map(({ kind }: { readonly kind: string }) => kind);
+    };
+    const all = await kindsOf(`/runs/${run}/events`);
+    expect(all.length).toBeGreaterThan(4);
+    expect(await kindsOf(`/runs/${run}/events?startIndex=3`)).toEqual(all.slice(3));
+    const page = (await (await ask(`/runs/${run}/events?startIndex=3`)).json()) as { entries: { kind: string }[] };
+    expect(page.entries.map(({ kind }) => kind)).toEqual(all.slice(3));
+    const again = await kindsOf(`/runs/${run}/events?startIndex=9000`, { "last-event-id": "1" });
+    expect(again).toEqual(await kindsOf(`/runs/${run}/events?after=1`));
+  });
+
   test("is refused for an unknown run, and beyond the number of readers", async () => {
     const { ask, begin } = local();
     expect((await ask(`/runs/local-${"a".repeat(26)}/events`, asStream())).status).toBe(404);
@@ -172,5 +266,27 @@ describe("events as a stream", () => {
     const refused = await ask(`/runs/${run}/events`, asStream());
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
     expect(await refused.json()).toMatchObject({ code: "TooManyStreams" });
+    // A call of MCP may last as long as a stream, so it takes a place too.
+    expect((await ask("/mcp", { method: "POST", body: "{}", headers: json })).status).toBe(503);
   });
+});
+
+test("a server that requires a token refuses a stream and a request without one, and serves the page that asks for it", async () => {
+  const { ask, begin, harness, server } = local(undefined, { isOpen: false });
+  const run = await begin();
+  expect((await ask("/")).status).toBe(200);
+  const paths = ["/reference", "/runs", `/runs/${run}/events`];
+  const accept = { accept: "text/event-stream" };
+  for (const path of paths) expect((await ask(path, { headers: accept })).status).toBe(401);
+  expect((await ask("/healthz")).status).toBe(200);
+  const made = { tenant: "local", by: "ann", scopes: ["runs:read"] as const, name: null, lifeMs: null };
+  const { secret } = await createToken(harness.world, made);
+  const authorization = `Bearer ${secret}`;
+  for (const path of paths) expect((await ask(path, { headers: { ...accept, authorization } })).status).toBe(200);
+  expect((await ask("/runs", start({ authorization }))).status).toBe(403);
+  const eve = await createToken(harness.world, { ...made, tenant: "other" });
+  const theirs = { ...accept, authorization: `Bearer ${eve.secret}` };
+  expect((await ask(`/runs/${run}/events`, { headers: theirs })).status).toBe(404);
+  expect(await (await ask("/", { headers: theirs })).text()).not.toContain(run);
+  server.streams.closeAll();
 });

@@ -14,6 +14,7 @@ import { runTask } from "../../src/maintenance/chain-tasks.ts";
 import { beginRun, runnerOf } from "../support/harness/drive.ts";
 import { type PortCall, wrapPorts } from "../support/harness/ports.ts";
 import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
+import { sizesOf } from "./sizes.ts";
 import { agentsOf } from "./family-agents.ts";
 import { childrenOut, disturb } from "./family-disturbances.ts";
 import { type FamilyHistory, recordRows } from "./family-history.ts";
@@ -63,7 +64,12 @@ class Family {
     this.plan = { ...familyPlan(this.chance.child("plan")), ...change };
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
-    this.world = memoryWorld({ clock: this.clock, limits, random: seededRandom(seed) });
+    this.world = memoryWorld({
+      clock: this.clock,
+      limits,
+      random: seededRandom(seed),
+      sizes: sizesOf(this.chance.child("sizes")),
+    });
     ({ births: this.births, stored: this.stored } = recordRows(this.world, () => this.step));
   }
 

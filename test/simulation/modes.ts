@@ -108,6 +108,8 @@ export interface Plan {
   readonly isOrdered: boolean;
   /** Claims of one execution. */
   readonly chainClaimsMax: number;
+  /** How long a park keeps its execution open; a run that waits for longer is left to senders and the sweeper. */
+  readonly openParkMs: number;
   /** Its wall clock is set, and comes back. */
   readonly jumps: boolean;
   /** Its agent wants an archive, so its end is not told by its own commit. */
@@ -147,6 +149,7 @@ export function planOf(mode: Mode, chance: SeededChoices): Plan {
     storms: mode.oneIn.length === 0 ? 0 : chance.below(4),
     isGated: chance.oneIn(3),
     chainClaimsMax: chance.oneIn(3) ? 2 + chance.below(3) : 1_200,
+    openParkMs: endsParked(chance.child("parks"), first.repaired),
     jumps: mode.oneIn.length > 0 && chance.child("steadiness").oneIn(3),
     isArchived: chance.child("archived").oneIn(4),
     isDialled: chance.child("dial").oneIn(4),
@@ -160,6 +163,12 @@ export function planOf(mode: Mode, chance: SeededChoices): Plan {
     deploys: chance.child("deploys").oneIn(5) ? chance.pick(["follow", "pin", "pin"]) : "nothing",
   };
 }
+
+/** With a sweeper, some histories end the executions of parked runs: of all, or of those that wait for some seconds. */
+const endsParked = (chance: SeededChoices, repaired: Repaired): number =>
+  repaired === "nothing" || chance.oneIn(2) ? NEVER_MS : chance.pick([1, 2_500]);
+
+const NEVER_MS = TIMES.parkSecondsMax * 1_000 + 1;
 
 export const LEASE_MS = BEAT_MS + SKEW_MS;
 const ATTEMPTS_MS = RETRY_DELAYS_MS.reduce((sum, delayMs) => sum + delayMs, 0);
@@ -184,7 +193,7 @@ export function livenessMsOf(of: Timed): number {
       (saga === null ? 0 : UNDO_QUESTIONS_MAX) +
       (deploys === "pin" ? VERSIONS_MAX : 0) +
       (isGated ? CIRCLES_MAX : 0)) *
-    (OPERATOR_MS + SETTLE_MS + GATE_MS + 2 * ROUNDED_MS);
+    (OPERATOR_MS + SETTLE_MS + GATE_MS + 2 * ROUNDED_MS + (of.openParkMs < NEVER_MS ? SWEEP_MS : 0));
   // Whoever waits for a moment of another clock waits for the difference as well, at each of these places.
   const skew = 6 * mode.skewMs;
   // The last try may have failed right before the provider is back.
@@ -194,7 +203,10 @@ export function livenessMsOf(of: Timed): number {
   return (rescued + backsOff + swept + quiet + questions + skew) * (1 + redrives) + unavailable + behind;
 }
 
-type Timed = Pick<Plan, "mode" | "repaired" | "deploys" | "isGated" | "saga" | "away" | "redrives" | "isMixed">;
+type Timed = Pick<
+  Plan,
+  "openParkMs" | "mode" | "repaired" | "deploys" | "isGated" | "saga" | "away" | "redrives" | "isMixed"
+>;
 
 /** A run that goes in circles asks about the same call until three of its results are equal, and denials are others. */
 const CIRCLES_MAX = 12;

@@ -43,7 +43,8 @@ export function isRedrive(before: Row, row: Row): boolean {
   const expected = {
     ...before,
     ...{ status: "running", statusSince, deadline, epoch: before.epoch + 1, chain: before.chain + 1 },
-    ...{ chainClaims: 0, deaths: 0, storeOutage: null, endNotified: false, expiresAtSec: null, wakeAt: null },
+    ...{ chainClaims: 0, claimedAt: statusSince, deaths: 0, storeOutage: null },
+    ...{ endNotified: false, expiresAtSec: null, wakeAt: null },
   };
   const isFailed = before.status === "failed" && status === "running";
   return isFailed && note !== undefined && canonical(is) === canonical(expected);

@@ -9,6 +9,7 @@ import type { Execution } from "../../src/protocol/execution.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { type Actor } from "./actor.ts";
 import { seededChoices } from "./seeded-choices.ts";
+import { sizesOf } from "./sizes.ts";
 import { STARTED_TWICE, copyExecution, dispatch, sweepIfDue } from "./dispatch.ts";
 import { type Simulated, historyOf, watchRows } from "./history.ts";
 import { restoreWallClock, setWallClock, steadyWallClock } from "./clock-jumps.ts";
@@ -86,7 +87,7 @@ function simOf(seed: string, mode: Mode): Sim {
   const clock = virtualClock(START);
   const record = new Recorder(() => clock.now());
   const chainOffsetMs = drawClockOffset({ plan, chances });
-  const { beatsPerInvocation, chainClaimsMax, isGated, isArchived, isOrdered, isDialled } = plan;
+  const { beatsPerInvocation, chainClaimsMax, openParkMs, isGated, isArchived, isOrdered, isDialled } = plan;
   const bounds = {
     settleMs: SETTLE_MS,
     skewMs: SKEW_MS,
@@ -96,9 +97,15 @@ function simOf(seed: string, mode: Mode): Sim {
     gateMs: GATE_MS,
     overdueMs: OVERDUE_MS,
   };
-  const change = { ...bounds, beatsPerInvocation, chainClaimsMax };
+  const change = { ...bounds, beatsPerInvocation, chainClaimsMax, openParkMs };
+  const sizes = sizesOf(chance.child("sizes"));
   const limits = limitsFor(BEAT_MS, change);
-  const world = memoryWorld({ clock: withClockOffset(clock, chainOffsetMs), limits, random: seededRandom(seed) });
+  const world = memoryWorld({
+    clock: withClockOffset(clock, chainOffsetMs),
+    limits,
+    random: seededRandom(seed),
+    sizes,
+  });
   watchRows(world, (row, isKeyless) => record.row(row, isKeyless));
   const sim: Sim = {
     ...{ plan, clock, world, chainOffsetMs, chances, record },

@@ -1,6 +1,7 @@
 /** Witnesses of who may drive a run: claims, tokens, executions, hand-overs. */
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
-import { hasEnded } from "../../src/protocol/row.ts";
+import { type Row, hasEnded } from "../../src/protocol/row.ts";
+import { NO_EXECUTION, isAsleep } from "../../src/protocol/row-park.ts";
 import type { Call } from "./record.ts";
 import type { Witnesses } from "./observed-history.ts";
 
@@ -45,6 +46,25 @@ export const witnessesClaims: Witnesses = {
         outcome.row.park !== null &&
         outcome.row.park.token !== token &&
         calls("table.park").some((first) => first.of[0].token === token && first.order < order),
+    ),
+  // Two of whom one hands over a run that waits without an execution, and the other one finds it handed over.
+  173: ({ calls }) => {
+    const ofAsleep = calls("table.handOver").filter(({ of: [of] }) =>
+      calls("table.park").some(
+        ({ outcome }) => outcome?.kind === "parked" && isAsleep(outcome.row) && isOf(of, outcome.row),
+      ),
+    );
+    return ofAsleep.some(
+      ({ of: [lost], outcome }) =>
+        outcome?.kind === "lost" &&
+        ofAsleep.some(({ of: [won], outcome: other }) => other?.kind === "handed" && won.epoch === lost.epoch),
+    );
+  },
+  174: ({ calls }) =>
+    calls("table.park").some(({ of: [{ token }], outcome }) => token === NO_EXECUTION && outcome?.kind === "woken"),
+  176: ({ calls }) =>
+    calls("table.park").some(
+      ({ of: [{ token }], outcome }) => token === NO_EXECUTION && outcome?.kind === "superseded",
     ),
   20: ({ calls }) =>
     calls("table.handOver").some(
@@ -99,6 +119,9 @@ export const witnessesClaims: Witnesses = {
         ),
     ),
 };
+
+const isOf = (of: Pick<Row, "run" | "chain"> & { readonly epoch?: number }, row: Row): boolean =>
+  of.run === row.run && of.chain === row.chain && of.epoch === row.epoch;
 
 type Claims = readonly Call<"table.claim">[];
 

@@ -158,4 +158,43 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   161: "test/schedules/waits.test.ts",
   162: "test/schedules/waits.test.ts",
   163: "test/schedules/waits.test.ts",
+  // No history has a table of DynamoDB.
+  164: "test/schedules/shards.test.ts",
+  // No run of a history is left without a claim for hours.
+  165: "test/schedules/claim-evidence.test.ts",
+  166: "test/schedules/claim-evidence.test.ts",
+  // No message of a history and no tool brings a file.
+  167: "test/schedules/files.test.ts",
+  168: "test/schedules/files.test.ts",
+  169: "test/schedules/files.test.ts",
+  // As 137; and the store of a history has each row with its journal.
+  170: "test/schedules/journals-of-beats.test.ts",
+  171: "test/schedules/journals-of-beats.test.ts",
+  // A sender of a history that dies in between, among many; which execution a late beat is of; and its timers.
+  172: "test/schedules/parked-runs.test.ts",
+  175: "test/schedules/parked-runs.test.ts",
+  177: "test/schedules/parked-runs.test.ts",
+  178: "test/schedules/parked-runs.test.ts",
+  // All processes of a history run the same code.
+  179: "test/schedules/parked-runs.test.ts",
+  // No operator of a history forks its run.
+  180: "test/schedules/forks.test.ts",
+  181: "test/schedules/forks.test.ts",
+  // No reader follows the run of a history, and its model gives whole replies.
+  182: "test/schedules/streams.test.ts",
+  183: "test/schedules/streams.test.ts",
+  184: "test/schedules/streams.test.ts",
+  185: "test/schedules/streams.test.ts",
+  // No agent of a history holds a conversation.
+  186: "test/schedules/chats.test.ts",
+  187: "test/schedules/chats.test.ts",
+  // No tenant of a history has limits.
+  188: "test/schedules/spend-counters.test.ts",
+  189: "test/schedules/spend-counters.test.ts",
+  // No world of a history has webhooks.
+  190: "test/schedules/webhooks.test.ts",
+  191: "test/schedules/webhooks.test.ts",
+  // No world of a history has a spend cap.
+  192: "test/schedules/spend-cap.test.ts",
+  193: "test/schedules/spend-cap.test.ts",
 };

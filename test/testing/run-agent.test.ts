@@ -3,7 +3,14 @@ import { stat } from "node:fs/promises";
 import { z } from "zod";
 import { describe, expect, test } from "vitest";
 import { defineAgent, tool } from "../../src/index.ts";
-import { type AgentRun, expectEffectsOnce, fakeService, runAgent, scriptedModel } from "../../src/testing/kit/index.ts";
+import {
+  type AgentRun,
+  everyFaultPoint,
+  expectEffectsOnce,
+  fakeService,
+  runAgent,
+  scriptedModel,
+} from "../../src/testing/kit/index.ts";
 import { INPUT, lettersAgent } from "./letters.ts";
 
 test("runs an agent to its end and returns its result, ledger and effects", async () => {
@@ -114,6 +121,35 @@ test("replaces what a tool does, and finds a call that succeeded without an effe
   );
 });
 
+test("finds a call of the agent's own tool that succeeded and reached no given service", async () => {
+  const { clerk, post } = lettersAgent({ letters: 1 });
+  const silent = { ...clerk, tools: { send: { ...clerk.tools["send"], run: () => "sent" } } } as typeof clerk;
+  const run = await runAgent(silent, { input: INPUT, services: [post] });
+  expect(run.calls).toMatchObject([{ status: "succeeded" }]);
+  const [{ key } = { key: null }] = run.calls;
+  expect(() => expectEffectsOnce(run)).toThrow(
+    `call c1 of send succeeded, and no given service (post) has an effect of its key ${key}: let send call a fake ` +
+      "service with the key of its context, or pass tools: { send: fakeService(...) }",
+  );
+  const other = fakeService({ name: "other", reply: () => "sent" });
+  await expect(everyFaultPoint(silent, { input: INPUT, services: [post, other] })).rejects.toThrow(
+    /^without a kill: call c1 of send succeeded, and no given service \(post and other\) has an effect/,
+  );
+  expectEffectsOnce(await runAgent(clerk, { input: INPUT, services: [other, post] }));
+});
+
+test("expects no effect of a tool that changes nothing outside, and none in a service if none is given", async () => {
+  const reader = lettersAgent({ letters: 1, effect: "none", service: { subject: () => "read" } });
+  const other = fakeService({ name: "other", reply: () => "sent" });
+  expectEffectsOnce(await runAgent(reader.clerk, { input: INPUT, services: [other] }));
+  const { clerk } = lettersAgent({ letters: 1 });
+  expectEffectsOnce(await runAgent(clerk, { input: INPUT }));
+  const failing = lettersAgent({ letters: 1, service: { fault: ({ nth }) => (nth === 1 ? "fails" : "none") } });
+  const run = await runAgent(failing.clerk, { input: INPUT, services: [failing.post] });
+  expect(run.calls.map(({ status }) => status)).toEqual(["failed", "succeeded"]);
+  expectEffectsOnce(run);
+});
+
 test("does not time out a tool that does real work, and lets waits of minutes take no time", async () => {
   const lived: number[] = [];
   const slow = defineAgent({
@@ -186,4 +222,10 @@ test("reaches nothing but the service through a replaced tool, also where it is 
   expect(run.killed).toEqual(["after:effect:book#1", "after:undo:book#1"]);
   expect(run.effects).toMatchObject([{ service: "desk", undone: true }]);
   expect(reached).toEqual([]);
+});
+
+test("a fake service refuses a request without a key, which no service could recognise again", async () => {
+  const post = fakeService({ name: "post", reply: () => ({ sent: true }) });
+  await expect(post.call({ input: {} } as never)).rejects.toThrow("post got no key: call it with { input, key }");
+  expect([post.requests, post.effects]).toEqual([[], []]);
 });

@@ -3,15 +3,15 @@
  * the cases run as they are (`test/localstack/conformance.test.ts`).
  */
 import { describe, expect, test } from "vitest";
-import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
-import { keyOf } from "../../../src/adapters/aws/table/item.ts";
 import type { Commit, Row } from "../../../src/protocol/row.ts";
 import { claimCases, createCases } from "../../../src/testing/conformance/claims.ts";
 import { commitCases, endCases } from "../../../src/testing/conformance/commits.ts";
+import { deltaCases } from "../../../src/testing/conformance/deltas.ts";
 import { redriveCases } from "../../../src/testing/conformance/redrive.ts";
 import { handOverCases, parkCases } from "../../../src/testing/conformance/waiting.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import { dynamoTable } from "../../support/aws/dynamo-table.ts";
+import { tableWorld } from "../../support/aws/table-world.ts";
 
 const ADDED = new Uint8Array(4_000).fill(5);
 const longer = ({ journal, ...commit }: Commit): Commit => ({
@@ -42,8 +42,6 @@ function withLongJournals(table: RunTable): RunTable {
   };
 }
 
-const unused = () => Promise.reject(new Error("no case about rows needs this"));
-
 const CASES = [
   ...createCases,
   ...claimCases,
@@ -58,20 +56,24 @@ describe("RunTable, with journals in entries", () => {
   test.each(CASES)("$name", async ({ run }) => {
     const memory = dynamoTable();
     const process = memory.process();
-    await run({
-      ...{ table: withLongJournals(process), inbox: process, tenant: "conformance" },
-      leases: { acquire: unused, release: unused } as never,
-      setFormat: async (id, format) => memory.put({ ...memory.item(id), [ATTRIBUTES.format]: { N: String(format) } }),
-      addField: async (id) => memory.put({ ...memory.item(id), future: { S: "kept" } }),
-      hasField: async (id) => memory.item(id)?.["future"] !== undefined,
-      damage: async (id) => memory.put(keyOf(id, "row")),
-      expire: async (now) => {
-        const runs = memory.sent.flatMap(({ input }) => input.Key?.[ATTRIBUTES.run]?.S ?? []);
-        const isExpired = (id: string) => Number(memory.item(id)?.[ATTRIBUTES.expiresAtSec]?.N) * 1_000 <= now;
-        runs.filter(isExpired).forEach((id) => memory.remove(id));
-      },
-      removedOf: unused,
-    });
+    await run(tableWorld(memory, { table: withLongJournals(process), inbox: process }));
     expect(memory.sent.length).toBeGreaterThan(0);
   });
+});
+
+test.each(deltaCases)("DeltaLog: $name", ({ run }) => run({ deltas: dynamoTable().deltaLog(), tenant: "conformance" }));
+
+test("DeltaLog: a write takes one unit, a look half of one, and nothing else is sent", async () => {
+  const table = dynamoTable();
+  const deltas = table.deltaLog();
+  const of = { run: `conformance-${"a".repeat(26)}`, born: "aaaaaaaaaa" };
+  const text = "about as many characters as a model says in a second, which is some words. ".repeat(5);
+  await deltas.attachedUntil({ run: of.run, now: 1 });
+  await deltas.append(of, { epoch: 1, version: 1, seq: 1, at: 1, parts: [{ kind: "text", index: 0, text }] });
+  await deltas.read({ ...of, after: { epoch: 1, version: 1, seq: 0 }, limit: 9, now: 1 });
+  expect(table.sent.map(({ operation, units }) => [operation, units])).toEqual([
+    ["GetItem", 0.5],
+    ["PutItem", 1],
+    ["Query", 0.5],
+  ]);
 });

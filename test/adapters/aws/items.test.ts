@@ -5,7 +5,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { updateInput } from "../../../src/adapters/aws/table/expression.ts";
-import { rowItem, rowOf } from "../../../src/adapters/aws/table/item.ts";
+import { rowItem } from "../../../src/adapters/aws/table/item.ts";
+import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
 import { swapWrite } from "../../../src/adapters/aws/table/row-writes.ts";
 import * as keys from "../../../src/adapters/aws/table/keys.ts";
 import { removedIncarnation } from "../../../src/adapters/aws/table/schema.ts";
@@ -86,7 +87,8 @@ describe("a row as an item", () => {
         .split(", ")
         .map((each) => each.replace(/^#(\w+).*$/, "$1"))
         .toSorted();
-    expect(names(set)).toEqual(["alive", "chain", "deadline", "due", "epoch", "redrive", "since", "tenantStatus"]);
+    const written = ["alive", "chain", "claimedAt", "deadline", "due", "epoch", "redrive", "since", "tenantStatus"];
+    expect(names(set)).toEqual(written);
     expect(names(removed)).toEqual([
       "checksum",
       "deaths",

@@ -86,7 +86,7 @@ test("a damaged page is found", async () => {
     rootpage: number;
   };
   first.close();
-  const pageBytes = 4_096;
+  const pageBytes = 1_024;
   expect(statSync(fileOf(dir)).size).toBeGreaterThanOrEqual(rootpage * pageBytes);
   const file = openSync(fileOf(dir), "r+");
   writeSync(file, Buffer.alloc(pageBytes, 0x5a), 0, pageBytes, (rootpage - 1) * pageBytes);

@@ -6,7 +6,7 @@ const BOUNDS = { workers: 2, beatsPerWorker: 3 };
 const WISH = { agent: "clerk", execution: "x", failures: 0 };
 
 const place = (change: Partial<Place> = {}): Place => ({
-  ...{ agent: "clerk", tasks: 1, most: 3, isHeavy: false, isClosing: false, knows: () => false },
+  ...{ agent: "clerk", tasks: 1, waiting: 0, most: 3, isHeavy: false, isClosing: false, knows: () => false },
   ...change,
 });
 
@@ -31,6 +31,17 @@ describe("a beat", () => {
     const heavy = place({ tasks: 16, most: 64, isHeavy: true });
     expect(placeFor([heavy], WISH, bounds)).toEqual({ kind: "full", closing: null });
     expect(placeFor([{ ...heavy, tasks: 15 }], WISH, bounds).kind).toBe("use");
+  });
+
+  it("shares a process whose other tasks wait for their model, up to 16 for each place", () => {
+    const waits = place({ tasks: 47, waiting: 45 });
+    expect(placeFor([waits, waits], WISH, BOUNDS)).toEqual({ kind: "use", place: waits });
+    for (const change of [{ waiting: 44 }, { tasks: 48 }, { isHeavy: true }, { most: 2 }]) {
+      const full = { ...waits, ...change };
+      expect(placeFor([full, full], WISH, BOUNDS).kind).toBe("full");
+    }
+    const alone = place({ most: 1, waiting: 1 });
+    expect(placeFor([alone], WISH, { workers: 1, beatsPerWorker: 1 }).kind).toBe("full");
   });
 
   it("never shares a process with another agent, with a retry, or with a process that closes", () => {

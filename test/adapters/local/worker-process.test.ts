@@ -21,7 +21,7 @@ function working() {
     ...{ most: 1, isHeavy: false, known: new Set<string>(), closing: null, leaving: null, spare: () => {} },
   };
   const launch = { module: "", args: [], execArgv: [], env: {} };
-  const options = { worker: launch, beatMs: BEAT_MS, clock, onSpawned: () => {}, onGone: () => {} };
+  const options = { worker: launch, beatMs: BEAT_MS, clock, onSpawned: () => {}, onGone: () => {}, onRoom: () => {} };
   const work = {
     task: { kind: "sweep" },
     goesOn: { attempt: 1, onNext: () => (next += 1) },

@@ -4,7 +4,8 @@
  */
 import { describe, expect, test } from "vitest";
 import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
-import { rowOf, storedRow } from "../../../src/adapters/local/store/row-text.ts";
+import { journalPartsIn } from "../../../src/adapters/local/store/journal-parts.ts";
+import { type Stored, rowOf, storedRow } from "../../../src/adapters/local/store/row-text.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { canonical, compress, decompress, sha256 } from "../../../src/codec/canonical.ts";
 import { undamaged } from "../../../src/codec/row.ts";
@@ -51,13 +52,14 @@ function embedded(): SkewedRun {
   const store: Store = openStore({ dir: temporaryDir(), create: true });
   const { world: memory, clock } = createHarness();
   const world = localWorld({ store, limits: memory.limits, telemetry: memory.telemetry });
-  const select = store.rows.prepare("SELECT row, journal FROM runs WHERE run = ?");
-  const update = store.rows.prepare("UPDATE runs SET row = ?, journal = ? WHERE run = ?");
-  const found = (run: string) => select.get(run) as { readonly row: string; readonly journal: Uint8Array | null };
+  const select = store.rows.prepare("SELECT row, journal, parts FROM runs WHERE run = ?");
+  const update = store.rows.prepare("UPDATE runs SET row = ?, journal = ?, parts = NULL WHERE run = ?");
+  const parts = journalPartsIn(store.rows);
+  const found = (run: string) => select.get(run) as unknown as Stored;
   return {
     world: { ...world, clock: memory.clock },
     clock,
-    row: (run) => undamaged(rowOf(found(run), run)),
+    row: (run) => undamaged(rowOf(found(run), run, parts.read)),
     put: (each) => {
       const { row, journal } = storedRow(each);
       update.run(row, journal, each.run);

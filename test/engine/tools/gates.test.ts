@@ -115,7 +115,8 @@ describe("a decision", () => {
       const [open] = await gatesOf(harness.world, run);
       const before = rowOf(harness, run);
       const said = { run, gate, as: "approve", args: null, by: "ann", note: null } as const;
-      expect(await decide(harness.world, said)).toEqual({ kind: "stale", gates: [open?.gate], why: null });
+      const why = gate === "c1" ? `c1 is a call, and a decision names its whole gate: ${open?.gate}` : null;
+      expect(await decide(harness.world, said)).toEqual({ kind: "stale", gates: [open?.gate], why });
       expect(rowOf(harness, run)).toEqual(before);
       expect(await decide(harness.world, { ...said, run: `local-${AGAIN}` })).toEqual({ kind: "missing" });
     },

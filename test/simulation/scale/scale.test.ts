@@ -30,6 +30,20 @@ test("carries as many beats in a second as the concurrency of Lambda divided by 
   expect(beatsPerSecondAtPeak).toBeLessThan(1.1 * (30 / 3));
 });
 
+test("shards spread the status of one tenant over the keys of its index, and a list of runs has all of them", async () => {
+  const second = (perSecond: number) => ({ size: perSecond, perSecond });
+  // The wall of one key, brought as near as the others are here.
+  const quotas = { lambdaConcurrency: 1_000, partitionWrites: second(40), startExecution: second(1_000) };
+  const throttled = async (statusShards: number): Promise<number> => {
+    const { violations, counts } = await simulateAccount({ ...SMALL, beats: 1, quotas, statusShards });
+    expect([violations, counts["starts left to the sweeper"] ?? 0]).toEqual([[], 0]);
+    return counts["throttled: index byStatus"] ?? 0;
+  };
+  const [one, eight] = [await throttled(1), await throttled(8)];
+  expect(one).toBeGreaterThan(50);
+  expect(eight).toBe(0);
+});
+
 test("finds steps that were taken twice when the table evaluates no condition", async () => {
   const { violations } = await simulateAccount({
     ...SMALL,

@@ -104,8 +104,11 @@ export function tableNetwork(site: Site): Network {
     reads.take(1);
     return apply();
   };
+  /** The key of each run in the index of statuses. */
+  const placed = new Map<string, string>();
   const write = ({ operation, input }: Sent, apply: () => object): object => {
-    const entries = indexEntries(input);
+    const moved = moveIn(input);
+    const entries = indexEntries(input, moved, placed.get(moved?.run ?? ""));
     admit("table writes", [writes]);
     for (const { index, key } of entries) admit(`index ${index}`, [partitionOf(`${index} ${key}`)]);
     tally.add("table writes");
@@ -114,7 +117,9 @@ export function tableNetwork(site: Site): Network {
     tally.add("write units", units + entries.length);
     writes.take(units);
     for (const { index, key } of entries) partitionOf(`${index} ${key}`).take(1);
-    return apply();
+    const answer = apply();
+    if (moved !== null) placed.set(moved.run, moved.key);
+    return answer;
   };
   return {
     clock: time,
@@ -153,15 +158,27 @@ function outcomeOf(apply: () => object, tally: Tally): object {
 
 const REFUSED: ReadonlySet<string> = new Set(["ConditionalCheckFailedException", "TransactionCanceledException"]);
 
+const putIn = ({ TransactItems = [] }: Sent["input"]): Item =>
+  TransactItems.map(({ Put }) => Put?.Item).find((each) => each !== undefined) ?? {};
+
+/** The run that a write puts under a key of the index of statuses; null if it names none. */
+function moveIn(input: Sent["input"]): { readonly run: string; readonly key: string } | null {
+  const item = putIn(input);
+  const run = input.Key?.[ATTRIBUTES.run]?.S ?? item[ATTRIBUTES.run]?.S;
+  const key = item[ATTRIBUTES.tenantStatus]?.S ?? input.ExpressionAttributeValues?.[":new_tenantStatus"]?.S;
+  return run === undefined || key === undefined ? null : { run, key };
+}
+
 /** The index entries that a write makes: each is charged to the partition of its key. A new status moves an entry. */
-function indexEntries({ ExpressionAttributeValues: values = {}, TransactItems = [] }: Sent["input"]): readonly Entry[] {
-  const put: Item = TransactItems.map(({ Put }) => Put?.Item).find((each) => each !== undefined) ?? {};
-  const status = put[ATTRIBUTES.tenantStatus]?.S ?? values[":new_tenantStatus"]?.S;
-  const shard = put[ATTRIBUTES.alive]?.N;
-  const before = BEFORE[status?.replace(/^.*#/, "") ?? ""];
+function indexEntries(
+  input: Sent["input"],
+  moved: { readonly key: string } | null,
+  before: string | undefined,
+): readonly Entry[] {
+  const shard = putIn(input)[ATTRIBUTES.alive]?.N;
+  const keys = moved === null || moved.key === before ? [] : [moved.key, ...(before === undefined ? [] : [before])];
   return [
-    ...(status === undefined ? [] : [{ index: "byStatus", key: status }]),
-    ...(before === undefined ? [] : [{ index: "byStatus", key: before }]),
+    ...keys.map((key) => ({ index: "byStatus", key })),
     ...(shard === undefined ? [] : [{ index: "alive", key: shard }]),
   ];
 }
@@ -170,6 +187,3 @@ interface Entry {
   readonly index: string;
   readonly key: string;
 }
-
-/** The status before a status, of runs that neither wait nor are stopped. */
-const BEFORE: Readonly<Record<string, string>> = { running: "queued", completed: "running" };

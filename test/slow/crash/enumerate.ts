@@ -26,7 +26,7 @@ export interface Enumerated {
 
 interface Options extends Pick<
   Plan,
-  "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga" | "recovers" | "forgets" | "waits"
+  "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga" | "recovers" | "forgets" | "waits" | "sleeps"
 > {
   /** One violation is enough. */
   readonly stopAtFirst?: boolean;
@@ -85,8 +85,16 @@ const faultsIn = ({ points }: PlayedHistory, from = 0): readonly Fault[] =>
   points.flatMap(({ name }, at) => (at < from ? [] : faultsOf(name).map((kind) => ({ at, kind }))));
 
 /** Which scene it is; played so it meets no fault. */
-const scenarioOf = ({ stops = false, compacts = false, dialled, saga, recovers, waits = false }: Options): Plan => ({
-  ...{ stops, compacts, waits },
+const scenarioOf = ({
+  stops = false,
+  compacts = false,
+  dialled,
+  saga,
+  recovers,
+  waits = false,
+  sleeps = false,
+}: Options): Plan => ({
+  ...{ stops, compacts, waits, sleeps },
   ...(dialled === undefined ? {} : { dialled }),
   ...(saga && { saga }),
   ...(recovers && { recovers }),
@@ -102,10 +110,12 @@ const wordsOf = ({ stops, compacts, dialled, saga, recovers, waits }: Options): 
     ...(recovers === undefined ? [] : [` --recovers ${recovers}`]),
   ].join("");
 
-/** Exactly one fault: each kind at each point. */
+/** Exactly one fault: each kind at each point; with a stride, each of so many. */
 export async function everyFault(options: Options = {}): Promise<Enumerated> {
+  const { stride = 1 } = options;
   const sum = await Sum.of(options);
-  for (const fault of faultsIn(await playScene(options))) {
+  for (const [index, fault] of faultsIn(await playScene(options)).entries()) {
+    if (index % stride !== 0) continue;
     sum.add(namedFault(fault), await playScene({ ...options, faults: [fault] }));
     if (sum.isEnough(options)) break;
   }

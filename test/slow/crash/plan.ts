@@ -50,6 +50,8 @@ export interface Plan {
   readonly recovers?: RecoveryScene;
   /** Its calls wait for an answer, events and a time. */
   readonly waits?: boolean;
+  /** A run that waits for longer has no execution, and a sweeper comes. */
+  readonly sleeps?: boolean;
   /** Each process keeps the progress of the topology in memory, for those who want to see a violation. */
   readonly forgets?: boolean;
 }

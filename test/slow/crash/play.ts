@@ -4,7 +4,8 @@
  * draws lots, and time passes only when nobody can do anything else.
  */
 import { seededRandom, virtualClock } from "../../../src/adapters/memory/clock.ts";
-import { memoryWorld } from "../../../src/adapters/memory/world.ts";
+import { type MemoryWorld, memoryWorld } from "../../../src/adapters/memory/world.ts";
+import { FEW_BYTES } from "../../../src/ports/stored-sizes.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { Row } from "../../../src/protocol/row.ts";
@@ -13,6 +14,7 @@ import { show, timeline } from "../../../src/operations/views.ts";
 import { type History, watchRows } from "../../simulation/history.ts";
 import { BEAT_MS, type RecordedEffect, SETTLE_MS } from "./scenario.ts";
 import type { Plan, Point } from "./plan.ts";
+import { sweep } from "../../support/harness/chain-steps.ts";
 import { CrashHarness } from "./crash-harness.ts";
 
 export interface PlayedHistory extends History {
@@ -41,15 +43,18 @@ export interface PlayedHistory extends History {
 }
 
 const START = 1_700_000_000_000;
+/** Some releases store a snapshot, and others leave the journal. */
+const SHORT_JOURNALS = { ...FEW_BYTES, journalCommitsMax: 4 };
 const STEPS_MAX = 300;
 /** While everything is away a chain that cannot even park goes round every few seconds. */
 const STEPS_AWAY_MAX = 5_000;
 
 export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
   const clock = virtualClock(START);
-  const claims = { chainClaimsMax: 3, beatsPerInvocation: plan.dialled ?? 1 };
+  const parks = plan.sleeps === true ? { openParkMs: SWEEP_MS } : {};
+  const claims = { chainClaimsMax: 3, beatsPerInvocation: plan.dialled ?? 1, ...parks };
   const limits = limitsFor(BEAT_MS, { settleMs: SETTLE_MS, skewMs: 200, rescueMs: 1_000, ...claims });
-  const plain = memoryWorld({ clock, limits, random: seededRandom("scene") });
+  const plain = memoryWorld({ clock, limits, random: seededRandom("scene"), sizes: SHORT_JOURNALS });
   const rows: Row[] = [];
   const keyless: Row[] = [];
   watchRows(plain, (row, isKeyless) => {
@@ -61,7 +66,15 @@ export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
   let steps = 0;
   const stepsMax = plan.outage === undefined ? STEPS_MAX : STEPS_AWAY_MAX;
   for (; !stage.isOver(run) && steps < stepsMax; steps += 1) {
-    if (!stage.dispatch() && !(await stage.askPerson(run))) stage.passTime();
+    if (stage.dispatch() || (await stage.askPerson(run))) {
+      await stage.rest();
+      continue;
+    }
+    if (plan.sleeps !== true || hasExecution(plain, clock.now() + SWEEP_MS)) stage.passTime();
+    else {
+      clock.moveTo(clock.now() + SWEEP_MS);
+      await sweep(sweptOnly(plain, run));
+    }
     await stage.rest();
   }
   const tookMs = clock.now() - START;
@@ -97,6 +110,24 @@ export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
     decisions,
   };
 }
+
+/** A sweeper would start the parent too, which is to hear of the end only. */
+const sweptOnly = (world: MemoryWorld, run: string): World => ({
+  ...world,
+  table: {
+    ...world.table,
+    alive: async (query) => {
+      const page = await world.table.alive(query);
+      const of = <T>(each: readonly T[]): readonly T[] => each.filter((_, at) => page.rows[at]?.run === run);
+      return { ...page, rows: of(page.rows), behind: of(page.behind) };
+    },
+  },
+});
+
+/** How often a sweeper comes where runs wait without an execution; it meets no fault. */
+const SWEEP_MS = 2_000;
+
+const hasExecution = ({ chain }: MemoryWorld, by: number): boolean => (chain.next() ?? Infinity) <= by;
 
 async function accountedIn(world: World, run: string): Promise<number> {
   const events = (await timeline(world, { run, after: 0 })) ?? [];

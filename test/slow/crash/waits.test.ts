@@ -4,6 +4,7 @@
  */
 import { expect, test } from "vitest";
 import { timeline } from "../../../src/operations/views.ts";
+import { isAsleep } from "../../../src/protocol/row-park.ts";
 import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
@@ -40,4 +41,18 @@ test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT,
   const { found, histories } = await everyZombie({ waits: true, stride: 13 });
   expect(found).toEqual([]);
   expect(histories).toBeGreaterThan(30);
+});
+
+/** A stride of 1 takes a minute. */
+const FAULTS_STRIDE = 7;
+
+test("neither does so where a waiting run has no execution", ENUMERATION_TIMEOUT, async () => {
+  const scene = { waits: true, sleeps: true } as const;
+  const calm = await playScene(scene);
+  expect(calm.result).toEqual(RESULT);
+  expect(calm.rows.filter(isAsleep).length).toBeGreaterThan(1);
+  const { found, reached } = await everyFault({ ...scene, stride: FAULTS_STRIDE });
+  expect(found).toEqual([]);
+  expect([...reached].some((each) => /table\.(park|handOver) crash/.test(each))).toBe(true);
+  expect((await everyZombie({ ...scene, stride: 97 })).found).toEqual([]);
 });

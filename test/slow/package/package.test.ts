@@ -3,77 +3,21 @@
  * Its agents are checked by the compiler, run on the oldest and on the present Node, killed, and resumed.
  */
 import { execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { AGENT, AGENT_TEST, EVERY_EXPORT, SERVER, importedIn } from "./project-files.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
+interface Exporting {
+  readonly exports: Readonly<Record<string, unknown>>;
+}
+
 /** The packages named `node` contain a Node of that version. */
 const NODES = { tooOld: "20", oldest: "22" } as const;
-
-const AGENT = `
-import { appendFileSync } from "node:fs";
-import { setTimeout as wait } from "node:timers/promises";
-import { check, defineAgent, scriptedModel, tool } from "cairn-run";
-import { z } from "zod";
-
-export const clerk = defineAgent({
-  name: "clerk",
-  version: "1",
-  instructions: "Send three letters, one after the other.",
-  model: scriptedModel({
-    name: "clerk-model",
-    reply: ({ calls }) =>
-      calls.length < 3 ? { calls: [{ tool: "send", args: { number: calls.length + 1 } }] } : { text: "All are sent." },
-  }),
-  task: z.object({ to: z.string() }),
-  tools: {
-    send: tool({
-      description: "Sends a letter.",
-      input: z.object({ number: z.int() }),
-      effect: "keyed",
-      run: async ({ input, key }) => {
-        appendFileSync("letters", input.number + " " + key + "\\n");
-        await wait(700);
-        return { sent: input.number };
-      },
-    }),
-  },
-  done: [check("three-sent", ({ calls }) => calls.length === 3)],
-  price: { inUsd: 1, outUsd: 5 },
-  budget: { usd: 1, beats: 10 },
-});
-`;
-
-/** The user's own test, with the test runner of Node. */
-const AGENT_TEST = `
-import assert from "node:assert/strict";
-import { test } from "node:test";
-import { everyFaultPoint, expectEffectsOnce, fakeService, runAgent } from "cairn-run/testing";
-import { clerk } from "./agent.ts";
-
-test("a killed clerk sends each letter once", async () => {
-  const post = fakeService({ name: "post", reply: ({ number }: { number: number }) => ({ sent: number }) });
-  const run = await runAgent(clerk, { input: { to: "Ann" }, tools: { send: post }, killAt: "after:effect:send#2" });
-  assert.equal(run.status, "completed");
-  assert.equal(post.requests.length, 4);
-  expectEffectsOnce(run);
-});
-
-test("a clerk who is killed at any fault point does the same", async () => {
-  const post = fakeService({ name: "post", reply: ({ number }: { number: number }) => ({ sent: number }) });
-  const { points } = await everyFaultPoint(clerk, { input: { to: "Ann" }, tools: { send: post } });
-  assert.ok(points.includes("after:effect:send#3"));
-});
-
-test("a service that ignores its keys fails the test", async () => {
-  const post = fakeService({ name: "post", reply: () => null, honoursKeys: false });
-  const run = await runAgent(clerk, { input: { to: "Ann" }, tools: { send: post }, killAt: "after:effect:send" });
-  assert.throws(() => expectEffectsOnce(run), assert.AssertionError);
-});
-`;
 
 let dir: string;
 let main: string;
@@ -87,6 +31,7 @@ beforeAll(() => {
   write("package.json", JSON.stringify({ name: "my-agents", private: true, type: "module" }));
   write("agent.ts", AGENT);
   write("agent.test.ts", AGENT_TEST);
+  write("server.ts", SERVER);
   write("cairn.config.ts", 'export const config = { agents: ["./agent.ts"] };\n');
   const nodes = Object.entries(NODES).map(([name, version]) => `${name}@npm:node@${version}`);
   npm("install", `./${tarball}`, "zod", "@types/node", ...nodes);
@@ -116,11 +61,32 @@ test.each([["nodenext"], ["bundler"]])(
       ...{ module, moduleResolution: resolution, target: "esnext", strict: true, noEmit: true, types: ["node"] },
       ...{ skipLibCheck: false, allowImportingTsExtensions: true, erasableSyntaxOnly: true },
     };
-    write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["agent.ts", "agent.test.ts"] }));
+    write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["agent.ts", "agent.test.ts", "server.ts"] }));
     const tsc = join(ROOT, "node_modules", ".bin", "tsc");
     expect(spawnSync(tsc, { cwd: dir, encoding: "utf8" }).stdout).toBe("");
   },
 );
+
+test("every entry point has its types: nothing that it exports is any, with its optional peers installed", () => {
+  const { exports } = JSON.parse(readFileSync(join(dirname(main), "..", "..", "package.json"), "utf8")) as Exporting;
+  expect(importedIn(EVERY_EXPORT).toSorted()).toEqual(Object.keys(exports).toSorted());
+  npm("install", "@langchain/core", "@langchain/langgraph-checkpoint", "@modelcontextprotocol/server");
+  write("every-export.ts", EVERY_EXPORT);
+  const compilerOptions = {
+    ...{ module: "nodenext", target: "esnext", strict: true, noEmit: true, types: ["node"], skipLibCheck: false },
+    resolveJsonModule: true,
+  };
+  write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["every-export.ts"] }));
+  expect(spawnSync(join(ROOT, "node_modules", ".bin", "tsc"), { cwd: dir, encoding: "utf8" }).stdout).toBe("");
+});
+
+test("each relative link of its README leads to a file that it has", () => {
+  const own = join(dirname(main), "..", "..");
+  const readme = readFileSync(join(own, "README.md"), "utf8");
+  const links = [...readme.matchAll(/\]\((?![a-z]+:|#)([^)#]+)/g)].map(([, path = ""]) => path);
+  expect(links.filter((path) => !existsSync(join(own, path)))).toEqual([]);
+  expect(readme).toContain("npx cairn-run init my-agents");
+});
 
 test("an old Node prints one error that says what to do", () => {
   const { status, stdout, stderr } = cairn(nodeOf("tooOld"), "list");
@@ -164,6 +130,32 @@ test.each([
   const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
   const ran = spawnSync(nodeOfCase(), ["--test", "agent.test.ts"], { cwd: dir, encoding: "utf8", env });
   expect(ran).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(# |ℹ )pass 3$/m) });
+});
+
+test("a server of one's own serves the API below a path, drives the runs, and stops when its work is done", async () => {
+  for (const left of ["letters", ".cairn"]) rmSync(join(dir, left), { recursive: true, force: true });
+  const server = spawn(process.execPath, ["server.ts"], { cwd: dir, stdio: ["ignore", "pipe", "inherit"] });
+  const exited = once(server, "exit");
+  try {
+    const [line] = (await once(server.stdout, "data")) as [Buffer];
+    const { address, second } = JSON.parse(line.toString()) as { address: { port: number }; second: string };
+    expect(second).toBe("StoreSupervised");
+    const ask = (path: string, init: RequestInit = {}): Promise<Response> =>
+      fetch(`http://127.0.0.1:${address.port}${path}`, init);
+    const [body, json] = ['{"agent":"clerk","input":{"to":"Ann"}}', { "content-type": "application/json" }];
+    expect((await ask("/cairn/runs", { method: "POST", body, headers: json })).status).toBe(401);
+    expect((await ask("/runs")).status).toBe(404);
+    const started = await ask("/cairn/runs", { method: "POST", body, headers: { ...json, "x-user": "ann" } });
+    expect(started.status).toBe(202);
+    const at = started.headers.get("location") ?? "";
+    expect(at).toMatch(/^\/cairn\/runs\/local-/);
+    const events = await ask(`${at}/events`, { headers: { accept: "text/event-stream", "x-user": "ann" } });
+    expect(await events.text()).toMatch(/event: end\ndata: \{"status":"completed"\}/);
+  } finally {
+    server.kill("SIGTERM");
+  }
+  expect(await exited).toEqual([0, null]);
+  expect(readFileSync(join(dir, "letters"), "utf8").trim().split("\n")).toHaveLength(3);
 });
 
 /** How many files each folder of a template's office has. */

@@ -20,6 +20,7 @@ import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { runCli } from "../../support/processes/cli-in-process.ts";
+import { parseJsonLines } from "../../support/processes/cli-process.ts";
 import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
 import {
   type ProcessHarness,
@@ -64,6 +65,12 @@ async function allHave(of: ProcessHarness, runs: readonly string[], status: stri
     .toEqual([]);
 }
 
+/** How many calls a beat released when too little of its time was left to start them: the machine is busy. */
+async function neverStarted(dir: string, runs: readonly string[]): Promise<number> {
+  const ledgers = await Promise.all(runs.map(async (run) => (await runCli(dir, "ledger", run, "--json")).out));
+  return parseJsonLines(ledgers.join("")).filter(({ evidence }) => evidence === "it was never started").length;
+}
+
 describe("a store under load", () => {
   it("is backed up without a pause, and elsewhere every run continues with the same keys", async () => {
     const at = createProcessHarness({}, onTestFinished);
@@ -106,7 +113,7 @@ describe("a store under load", () => {
       steps.set(name, (steps.get(name) ?? new Set()).add(key));
     }
     // Each step of each run has one key, before the backup and after the restore. So a booking has one effect.
-    expect(steps.size).toBe(RUNS * 4);
+    expect(await neverStarted(dir, runs)).toBe(RUNS * 4 - steps.size);
     expect([...steps].filter(([, keys]) => keys.size !== 1)).toEqual([]);
     const effectsOf = (key: string): number => effects.filter((each) => each.key === key).length;
     const keys = [...steps.values()].flatMap((each) => [...each]);
@@ -161,6 +168,9 @@ describe("a backup", () => {
     }
     expect(codes).toEqual(["BackupDamaged", "BackupDamaged", "BackupInvalid", "BackupDamaged", "BackupInvalid"]);
     expect(readdirSync(place).filter((name) => name.startsWith("restored"))).toEqual([]);
+    const missing = await runCli(join(place, "restored"), "restore", join(place, "missing"));
+    expect(missing.err).toMatch(/^why: there is no such file$/m);
+    expect(missing.err).toMatch(/^next: npx cairn restore ANOTHER_FILE --store \S+restored$/m);
   });
 
   it("never replaces a file, and a restore never goes where something is", async () => {

@@ -119,7 +119,12 @@ const ENVIRONMENT: readonly Case[] = [
 ];
 
 const AGENTS: readonly Case[] = [
-  ["an unknown agent", ["start", "clark"], [3, "AgentUnknown"], "clerk", "npx cairn start clerk"],
+  [
+    "an unknown agent",
+    ["start", "clark", "--input", "{}"],
+    ...([[3, "AgentUnknown"], "clerk", "npx cairn start clerk --input '{}'"] as const),
+  ],
+  ["an unknown agent for chaos", ["chaos", "clark"], [3, "AgentUnknown"], "clerk", "npx cairn chaos clerk"],
   ["a file that is not there", ["start", "./no.ts"], [3, "AgentFileMissing"], "no.ts", "npx cairn start ./FILE.ts"],
   [
     "a file that throws while it is imported",

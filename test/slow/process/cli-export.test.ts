@@ -17,7 +17,7 @@ it("exports a run, and replays it against its agent when only the file is left",
   expect(await runCairnJson(at, ["export", id.slice(0, 12)])).toMatchObject({
     run,
     status: "completed",
-    marks: 4,
+    marks: 2,
     calls: 2,
   });
   rmSync(at.store, { recursive: true });

@@ -36,8 +36,6 @@ const firstBeat = (tool: ToolName): readonly (readonly [edge: string, done: Done
   [`before:effect:${tool}`, "released"],
   [`inside:effect:${tool}`, "asked"],
   [`after:effect:${tool}`, "asked"],
-  ["before:put:2", "asked"],
-  ["after:put:2", "asked"],
   ["before:release:2", "asked"],
   ["after:release:2", "all"],
 ];

@@ -36,7 +36,7 @@ export function inWords({ killed, nextBeats }: HostReturn): string {
 
 const STEPS: EffectsTask["steps"] = ["look", "book", "look"];
 /** Of the second beat: inside the tool, and before and after what is written around it. */
-const EDGES = ["after:effect:book", "after:claim:1", "before:intent:3", "before:put:4"];
+const EDGES = ["after:effect:book", "after:claim:1", "before:intent:3", "before:release:4"];
 const WITHIN_MS = 90_000;
 
 /** Within what a run makes its next beat once its host is back. */

@@ -14,10 +14,34 @@ const KILOBYTE = 1_024;
 const units = (item: Item | undefined): number =>
   item === undefined ? 0 : Math.max(1, Math.ceil(bytesOf(item) / KILOBYTE));
 
-/** The units of a write to the table and to its indexes. A refused write costs what it would cost if applied. */
-export function writeUnits(before: Item | undefined, after: Item | undefined): number {
-  const own = Math.max(1, units(before), units(after));
-  return TABLE.indexes.reduce((sum, index) => sum + indexUnits(index, before, after), own);
+/** The items of a request, as they were before it and after it. For a query: those that it returned. */
+interface Touched {
+  readonly before: readonly (Item | undefined)[];
+  readonly after: readonly (Item | undefined)[];
+}
+
+/**
+ * The units of a request. A refused write costs what it would cost if applied. A transaction is charged twice, apart
+ * from its indexes. A query is charged for the sum of its items, and a batch for each of them.
+ */
+export function capacityOf(operation: string, isConsistent: boolean, { before, after }: Touched): number {
+  if (operation === "Query") return readUnits(sum(after.map(sizeOf))) * (isConsistent ? 1 : 0.5);
+  if (operation === "GetItem" && !isConsistent) return readUnits(sizeOf(before[0])) * 0.5;
+  if (/^(Get|BatchGet)/.test(operation)) return sum(before.map((item) => readUnits(sizeOf(item))));
+  const times = operation === "TransactWriteItems" ? 2 : 1;
+  return sum(before.map((item, at) => writeUnits(item, after[at], times)));
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0);
+
+const sizeOf = (item: Item | undefined): number => (item === undefined ? 0 : bytesOf(item));
+
+const readUnits = (bytes: number): number => Math.max(1, Math.ceil(bytes / (4 * KILOBYTE)));
+
+/** The units of a write to the table, `times` over, and to its indexes. */
+function writeUnits(before: Item | undefined, after: Item | undefined, times: number): number {
+  const own = times * Math.max(1, units(before), units(after));
+  return TABLE.indexes.reduce((all, index) => all + indexUnits(index, before, after), own);
 }
 
 /** An entry of an index costs a write if what it holds changes, and two if its key changes. */
@@ -33,7 +57,3 @@ function indexUnits(index: (typeof TABLE.indexes)[number], before: Item | undefi
   const isMoved = JSON.stringify(entryOf(before, key)) !== JSON.stringify(entryOf(after, key));
   return isMoved ? units(from) + units(to) : Math.max(units(from), units(to));
 }
-
-/** The units of a consistent read of one item. */
-export const readUnits = (item: Item | undefined): number =>
-  item === undefined ? 1 : Math.max(1, Math.ceil(bytesOf(item) / (4 * KILOBYTE)));

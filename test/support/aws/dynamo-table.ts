@@ -3,34 +3,35 @@
  * request is applied as a whole when it is sent, so a test chooses the order of the requests of several processes.
  */
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
-import { readUnits, writeUnits } from "./capacity.ts";
+import { capacityOf } from "./capacity.ts";
 import { Dynamo } from "../../../src/adapters/aws/table/dynamo.ts";
+import { type Expressions, holds } from "./conditions.ts";
 import type { Item as StoredItem } from "../../../src/adapters/aws/table/item.ts";
+import { dynamoDeltaLog } from "../../../src/adapters/aws/table/delta-log.ts";
 import { dynamoInbox } from "../../../src/adapters/aws/table/messages.ts";
 import { dynamoRunTable } from "../../../src/adapters/aws/table/run-table.ts";
+import { StatusShards } from "../../../src/adapters/aws/table/status-shards.ts";
 import { TABLE } from "../../../src/adapters/aws/table/schema.ts";
 import type { Clock } from "../../../src/ports/world.ts";
+import type { DeltaLog } from "../../../src/ports/delta-log.ts";
 import type { Inbox } from "../../../src/ports/inbox.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 
 type AttributeValue = StoredItem[string];
 type Item = Record<string, AttributeValue>;
-
-interface Expressions {
-  readonly ConditionExpression?: string;
-  readonly UpdateExpression?: string;
-  readonly ExpressionAttributeNames?: Readonly<Record<string, string>>;
-  readonly ExpressionAttributeValues?: Readonly<Record<string, AttributeValue>>;
-}
+/** The keys of a batch: of items to read, or of items to remove. */
+type Batch = { readonly Keys: readonly Item[] } | readonly { readonly DeleteRequest: { readonly Key: Item } }[];
 
 interface Request extends Expressions {
   readonly Key?: Item;
   readonly Item?: Item;
   readonly TransactItems?: readonly Readonly<Record<string, Request>>[];
-  readonly RequestItems?: Readonly<Record<string, { readonly Keys: readonly Item[] }>>;
+  readonly RequestItems?: Readonly<Record<string, Batch>>;
   readonly IndexName?: string;
+  readonly ConsistentRead?: boolean;
   readonly KeyConditionExpression?: string;
   readonly Limit?: number;
+  readonly ScanIndexForward?: boolean;
 }
 
 /** How a request reaches the table and its answer the process, and the clock by which a process waits. */
@@ -45,14 +46,16 @@ export interface Sent {
   readonly operation: string;
   readonly input: Request;
   readonly isRefused: boolean;
-  /** The capacity that DynamoDB charges; 0 for requests that no measurement sends. */
+  /** The capacity that DynamoDB charges. */
   readonly units: number;
 }
 
 export interface DynamoTable {
   readonly sent: readonly Sent[];
   /** The run table and the inbox of a new process, which remembers no row. `onSent` is told each of its requests. */
-  process(onSent?: (sent: Sent) => void): RunTable & Inbox;
+  process(onSent?: (sent: Sent) => void, statusShards?: number | null): RunTable & Inbox;
+  /** The delta log of a new process. */
+  deltaLog(onSent?: (sent: Sent) => void): DeltaLog;
   /** The stored row of a run. */
   item(run: string): Item | undefined;
   put(item: Item): void;
@@ -68,20 +71,21 @@ export function dynamoTable(network?: Network): DynamoTable {
   const sent: Sent[] = [];
   const waiting: { readonly operation: string; readonly act: () => Promise<unknown> | void }[] = [];
   const apply = (operation: string, input: Request, onSent: (sent: Sent) => void): object => {
-    const key = keyText(input.Key ?? input.Item ?? {});
-    const before = structuredClone(items.get(key));
-    const tell = (isRefused: boolean): void => {
-      const units = isRead(operation) ? readUnits(before) : writeUnits(before, items.get(key));
-      const each = { operation, input, isRefused, units: operation === "TransactWriteItems" ? 0 : units };
+    const keys = keysIn(input).map(keyText);
+    const now = (): (Item | undefined)[] => keys.map((key) => items.get(key));
+    const before = structuredClone(now());
+    const tell = (isRefused: boolean, after: (Item | undefined)[]): void => {
+      const units = capacityOf(operation, input.ConsistentRead === true, { before, after });
+      const each = { operation, input, isRefused, units };
       sent.push(each);
       onSent(each);
     };
     try {
       const output = applied(items, operation, input);
-      tell(false);
+      tell(false, operation === "Query" ? (output as { readonly Items: Item[] }).Items : now());
       return output;
     } catch (error) {
-      tell(true);
+      tell(true, now());
       throw error;
     }
   };
@@ -96,17 +100,17 @@ export function dynamoTable(network?: Network): DynamoTable {
       return apply(operation, input, onSent);
     },
   });
+  const dynamoFor = (onSent: (sent: Sent) => void): Dynamo => {
+    const client = clientOf(onSent) as unknown as Client;
+    return new Dynamo({
+      ...{ clients: { once: client, repeating: client }, table: "runs" },
+      clock: network?.clock ?? { after: (_, call) => (call(), () => undefined) },
+    });
+  };
   return {
     sent,
-    process: (onSent = () => undefined) => {
-      const client = clientOf(onSent) as unknown as Client;
-      return portsOf(
-        new Dynamo({
-          ...{ clients: { once: client, repeating: client }, table: "runs" },
-          clock: network?.clock ?? { after: (_, call) => (call(), () => undefined) },
-        }),
-      );
-    },
+    process: (onSent = () => undefined, statusShards = 1) => portsOf(dynamoFor(onSent), statusShards),
+    deltaLog: (onSent = () => undefined) => dynamoDeltaLog(dynamoFor(onSent)),
     item: (run) => items.get(rowKey(run)),
     put: (item) => void items.set(keyText(item), structuredClone(item)),
     remove: (run) => void items.delete(rowKey(run)),
@@ -114,13 +118,20 @@ export function dynamoTable(network?: Network): DynamoTable {
   };
 }
 
-const portsOf = (dynamo: Dynamo): RunTable & Inbox => ({
-  ...dynamoRunTable({ dynamo, table: "runs" }),
+const portsOf = (dynamo: Dynamo, statusShards: number | null): RunTable & Inbox => ({
+  ...dynamoRunTable({ dynamo, table: "runs", shards: new StatusShards(dynamo, statusShards) }),
   ...dynamoInbox(dynamo),
 });
 
-/** The units of a query are not computed: no measurement reads what several items hold. */
-const isRead = (operation: string): boolean => /^(Get|Query|BatchGet)/.test(operation);
+/** The keys of all items that a request names. */
+function keysIn({ Key, Item: put, TransactItems = [], RequestItems = {} }: Request): readonly Item[] {
+  const parts = TransactItems.flatMap((part) => Object.values(part).flatMap(keysIn));
+  const own = Key ?? put;
+  return [...(own === undefined ? [] : [own]), ...parts, ...Object.values(RequestItems).flatMap(keysOf)];
+}
+
+const keysOf = (batch: Batch): readonly Item[] =>
+  "Keys" in batch ? batch.Keys : batch.map(({ DeleteRequest }) => DeleteRequest.Key);
 
 const keyText = ({ run, item }: Item): string => JSON.stringify([run?.S, item?.S]);
 const rowKey = (run: string): string => keyText({ run: { S: run }, item: { S: "row" } });
@@ -143,18 +154,16 @@ function applied(items: Map<string, Item>, operation: string, input: Request): o
 }
 
 function gotten(items: Map<string, Item>, { RequestItems = {} }: Request): object {
-  const found = Object.entries(RequestItems).map(([table, { Keys }]) => [
+  const found = Object.entries(RequestItems).map(([table, batch]) => [
     table,
-    Keys.map((each) => structuredClone(items.get(keyText(each)))).filter((each) => each !== undefined),
+    structuredClone(keysOf(batch).map((each) => items.get(keyText(each)))).filter((each) => each !== undefined),
   ]);
   return { Responses: Object.fromEntries(found) };
 }
 
 /** Removals are all that the adapter writes in batches. */
 function removed(items: Map<string, Item>, { RequestItems = {} }: Request): object {
-  for (const of of Object.values(RequestItems) as unknown as readonly (readonly { DeleteRequest: { Key: Item } }[])[]) {
-    for (const { DeleteRequest } of of) items.delete(keyText(DeleteRequest.Key));
-  }
+  for (const key of Object.values(RequestItems).flatMap(keysOf)) items.delete(keyText(key));
   return {};
 }
 
@@ -167,7 +176,8 @@ function below(items: Map<string, Item>, input: Request): readonly Item[] {
       ? holds({ ...input, ConditionExpression }, each)
       : each["item"]?.S?.startsWith(prefix) === true;
   const found = [...items.values()].filter((each) => each["run"]?.S === run && isMeant(each));
-  return found.toSorted((one, other) => ((one["item"]?.S ?? "") < (other["item"]?.S ?? "") ? -1 : 1));
+  const inOrder = found.toSorted((one, other) => ((one["item"]?.S ?? "") < (other["item"]?.S ?? "") ? -1 : 1));
+  return inOrder.slice(0, input.Limit);
 }
 
 /** A query of an index, in the order of its sort key. An item without the attributes of the index is not in it. */
@@ -183,9 +193,15 @@ function queried(items: Map<string, Item>, input: Request): object {
     .filter((item) => isNear(item) && item[index.sort.name] !== undefined)
     .filter((item) => holds({ ...input, ConditionExpression }, item))
     .toSorted((one, other) => (sortOf(one) < sortOf(other) ? -1 : 1));
-  const names = [ATTRIBUTES.run, ATTRIBUTES.item, index.partition.name, index.sort.name, ...index.projected];
-  const page = found.slice(0, Limit);
-  const Items = page.map((item) => Object.fromEntries(names.map((name) => [name, item[name]])));
+  const names = new Set<string>([
+    ATTRIBUTES.run,
+    ATTRIBUTES.item,
+    index.partition.name,
+    index.sort.name,
+    ...index.projected,
+  ]);
+  const page = (input.ScanIndexForward === false ? found.toReversed() : found).slice(0, Limit);
+  const Items = page.map((item) => Object.fromEntries(Object.entries(item).filter(([name]) => names.has(name))));
   return { Items };
 }
 
@@ -222,77 +238,4 @@ function changed(item: Item, input: Expressions): Item {
   }
   for (const name of removed === "" ? [] : removed.split(", ")) delete next[names[name] ?? ""];
   return next;
-}
-
-/** Evaluates a condition: comparisons, `IN`, `BETWEEN`, `attribute_exists`, `NOT`, `AND`, `OR` and parentheses. */
-function holds(input: Expressions, item: Item | undefined): boolean {
-  const { ConditionExpression, ExpressionAttributeNames: names = {}, ExpressionAttributeValues: values = {} } = input;
-  if (ConditionExpression === undefined) return true;
-  const tokens = tokensOf(ConditionExpression);
-  let read = 0;
-  const take = (): string => {
-    read += 1;
-    return tokens[read - 1] ?? "";
-  };
-  const operand = (token: string): string | number | undefined => {
-    const value = token.startsWith("#") ? item?.[names[token] ?? ""] : values[token];
-    return value?.N === undefined
-      ? (value?.S ?? (value?.BOOL === undefined ? undefined : String(value.BOOL)))
-      : Number(value.N);
-  };
-  const either = (): boolean => {
-    let result = both();
-    while (tokens[read] === "OR") result = (take(), both()) || result;
-    return result;
-  };
-  const both = (): boolean => {
-    let result = one();
-    while (tokens[read] === "AND") result = (take(), one()) && result;
-    return result;
-  };
-  const one = (): boolean => {
-    const token = take();
-    if (token === "NOT") return !one();
-    if (token === "(") {
-      const result = either();
-      take();
-      return result;
-    }
-    if (token.startsWith("attribute_")) {
-      const [, name] = [take(), take(), take()];
-      return (item?.[names[name] ?? ""] !== undefined) === (token === "attribute_exists");
-    }
-    const [left, operator] = [operand(token), take()];
-    if (operator === "BETWEEN") {
-      const [low, , high] = [operand(take()), take(), operand(take())];
-      return compared(left, ">=", low) && compared(left, "<=", high);
-    }
-    if (operator === "IN") {
-      const options: unknown[] = [];
-      for (let next = take(); next !== ")"; next = take()) if (next.startsWith(":")) options.push(operand(next));
-      return options.includes(left);
-    }
-    return compared(left, operator, operand(take()));
-  };
-  return either();
-}
-
-const tokensByText = new Map<string, readonly string[]>();
-
-function tokensOf(expression: string): readonly string[] {
-  const tokens = tokensByText.get(expression) ?? expression.match(/[#:]?\w+|<=|>=|<>|[=<>(),]/g) ?? [];
-  tokensByText.set(expression, tokens);
-  return tokens;
-}
-
-function compared(left: string | number | undefined, operator: string, right: string | number | undefined): boolean {
-  if (operator === "<>") return left !== right;
-  // A comparison with a missing attribute is false.
-  if (left === undefined || right === undefined) return false;
-  if (operator === "=") return left === right;
-  if (operator === "<") return left < right;
-  if (operator === "<=") return left <= right;
-  if (operator === ">") return left > right;
-  if (operator === ">=") return left >= right;
-  throw new Error(`this table does not know the operator ${operator}`);
 }

@@ -2,7 +2,8 @@
  * Meetings of two processes on a row of DynamoDB: what one of them writes after the other has read the row, for every
  * operation and every state of a row.
  */
-import { rowItem, rowOf } from "../../../src/adapters/aws/table/item.ts";
+import { rowItem } from "../../../src/adapters/aws/table/item.ts";
+import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
 import { RowUnreadable } from "../../../src/codec/row.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import {

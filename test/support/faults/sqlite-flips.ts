@@ -152,7 +152,12 @@ async function readAll(observer: Observer, { store, world }: OpenStore, { runs }
       observer.named.push(...findings.map(({ where }) => `verify ${name}: ${where}`));
       return findings.length;
     });
-    await observer.look(`send ${name}`, () => send(world, { run: of.run, ...WORDS }));
+    await observer.look(`send ${name}`, async () => {
+      const sent = await send(world, { run: of.run, ...WORDS });
+      // The digest of the first delivery differs, so the repetition is refused by name, and its sender knows.
+      if (sent.kind === "conflict") observer.named.push(`send ${name}: MessageConflict`);
+      return sent;
+    });
     const execution = { name: executionName(of.run, of.born, 1), payload: of, now };
     await observer.look(`execution ${name}`, async () => {
       const found = executionsOf(store).start(execution);

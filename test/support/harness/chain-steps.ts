@@ -2,6 +2,7 @@
  * The steps of a schedule: attempts of a chain start, freeze, die and return in the order that a test chooses.
  * Everything between the steps is real: the world in memory, its chain and the runner. Time passes only when it must.
  */
+import type { Json } from "../../../src/core/json.ts";
 import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
 import type { Payload, Task, TaskResult } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
@@ -84,10 +85,10 @@ const HORIZON_MS = 3_600_000;
 /** Starts the run of that key; returns its row. */
 export async function startKeyedRun(
   world: World,
-  of: { readonly agent: Agent; readonly key: string; readonly parent?: Incarnation },
+  of: { readonly agent: Agent; readonly key: string; readonly parent?: Incarnation; readonly input?: Json },
 ): Promise<Row> {
   const { key: idempotencyKey, ...asked } = of;
-  const started = await startRun(world, { ...asked, input: {}, tenant: "local", idempotencyKey });
+  const started = await startRun(world, { input: {}, ...asked, tenant: "local", idempotencyKey });
   if (started.kind !== "started") throw new Error(`not started: ${started.kind}`);
   return started.row;
 }

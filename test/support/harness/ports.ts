@@ -29,13 +29,13 @@ export const memoryPorts = (store: MemoryStore): Ports => ({
   ...memoryMutexLeases(store),
 });
 
-type Local = "clock" | "random" | "telemetry" | "secrets" | "sealKeys" | "limits" | "sizes" | "hash";
+type Local = "clock" | "random" | "telemetry" | "secrets" | "sealKeys" | "limits" | "sizes" | "hash" | "links";
 type Remote = Exclude<keyof World, Local>;
 
 /** A port that is added to the world belongs in here, or in `Local`: otherwise this does not compile. */
 const REMOTE = {
-  ...{ table: true, inbox: true, leases: true },
-  ...{ objects: true, chain: true },
+  ...{ table: true, inbox: true, leases: true, records: true, deltas: true },
+  ...{ objects: true, chain: true, webhooks: true },
 } satisfies Record<Remote, true>;
 
 /** One call of a port that a process makes over a network. */
@@ -49,9 +49,11 @@ export interface PortCall {
 
 /** The same world, in which every call of every remote port goes through `meet`. */
 export function wrapPorts<W extends World>(world: W, meet: (call: PortCall) => Promise<unknown>): W {
-  const wrapped = Object.keys(REMOTE).map((name) => {
+  const wrapped = Object.keys(REMOTE).flatMap((name) => {
     const port = name as Remote;
-    const proxy = new Proxy(world[port], {
+    const wrappable: object | undefined = world[port];
+    if (wrappable === undefined) return [];
+    const proxy = new Proxy(wrappable, {
       get: (target, member) => {
         const call: unknown = Reflect.get(target, member);
         if (typeof call !== "function") return call;
@@ -59,7 +61,7 @@ export function wrapPorts<W extends World>(world: W, meet: (call: PortCall) => P
           meet({ port, method: String(member), send: async () => Reflect.apply(call, target, of) as unknown });
       },
     });
-    return [port, proxy] as const;
+    return [[port, proxy] as const];
   });
   return { ...world, ...Object.fromEntries(wrapped) };
 }

@@ -1,6 +1,7 @@
 /** An agent with a schedule in a world in memory, and the runs that it starts. */
 import type { Agent, Schedule } from "../../../src/ports/agent.ts";
-import { firingKey, fire } from "../../../src/maintenance/firing.ts";
+import { fire } from "../../../src/maintenance/firing.ts";
+import { firingKey } from "../../../src/operations/schedule-memory.ts";
 import { runId } from "../../../src/protocol/ids.ts";
 import type { FiringOutcome } from "../../../src/protocol/firing.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";

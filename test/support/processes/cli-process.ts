@@ -1,6 +1,7 @@
 /** The real command line in separate processes, in a folder with one small agent; everything ends with its test. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, vi } from "vitest";
@@ -190,4 +191,14 @@ export async function killPausedProcess({ store }: CliFolder): Promise<void> {
   const mark = join(store, "held");
   await waitUntil(() => expect(existsSync(mark)).toBe(true));
   process.kill((JSON.parse(readFileSync(mark, "utf8")) as { pid: number }).pid, "SIGKILL");
+}
+
+/** A port that is free now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
 }

@@ -53,17 +53,23 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/sdk": { ours: below("sdk"), packages: /^(zod|croner|@ai-sdk\/.+|node:.+)$/ },
   "src/api": {
     ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|sdk)\//,
-    packages: /^(hono|@hono\/zod-openapi|zod)$/,
+    packages: /^(hono|@hono\/zod-openapi|jose|zod)$/,
   },
   "src/server": {
-    ours: /^src\/(core|protocol|codec|ports|operations|api)\//,
-    packages: /^(hono|@hono\/node-server|node:(crypto|http))$/,
+    ours: /^src\/((core|protocol|codec|ports|operations|api|mcp)\/|client\/(client|errors|request|unless-aborted)\.ts$)/,
+    packages: /^(hono|@hono\/node-server|node:(child_process|crypto|fs|http|path|url|util))$/,
+  },
+  "src/mcp": {
+    ours: /^src\/(core|codec|operations|client)\//,
+    packages: /^(zod|@modelcontextprotocol\/server(\/stdio)?|node:(module|stream))$/,
   },
   "src/adapters/aws": {
     ours: /^src\/(core|protocol|codec|ports)\//,
     packages: /^(zod|@aws-sdk\/.+|@smithy\/.+|@aws-lambda-powertools\/.+|node:.+)$/,
   },
   "src/adapters/local": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:.+$/ },
+  "src/adapters/webhooks": { ours: /^src\/ports\//, packages: /^$/ },
+  "src/adapters/otlp": { ours: /^src\/ports\//, packages: /^@opentelemetry\/.+$/ },
   "src/adapters/memory": { ours: /^src\/(core|protocol|codec|ports)\//, packages: /^node:crypto$/ },
   "src/testing/kit": {
     ours: /^src\/(core|protocol|codec|ports|history|engine|operations|maintenance|providers|sdk|adapters\/memory|testing)\//,
@@ -81,7 +87,16 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/cli": { ours: /^src\//, packages: /^(commander|zod|node:.+)$/ },
   "src/client": {
     ours: /^src\/(core|ports|operations|codec|api|cli)\//,
-    packages: /^(zod|node:os)$/,
+    packages: /^(zod|node:(os|path))$/,
+  },
+  // It runs in a browser. Of the other rooms it imports what is pure, and types.
+  "src/console": {
+    ours: /^src\/(core|ports|history|operations|codec|cli\/render)\//,
+    packages: /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core|uplot)$/,
+  },
+  "src/embed": {
+    ours: /^src\/(core|protocol|ports|operations|sdk|api|server|cli|client)\//,
+    packages: /^(hono|@hono\/node-server|node:http)$/,
   },
   "src/langgraph": {
     ours: /^src\/(ports|history|client)\//,
@@ -90,6 +105,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/index.ts": { ours: /^src\/(sdk|ports|core)\//, packages: /^$/ },
   "cairn.config.ts": { ours: /^src\/sdk\/config\.ts$/, packages: /^$/ },
   "vitest.config.ts": { ours: /^$/, packages: /^vitest$/ },
+  "vitest.browser.config.ts": { ours: /^$/, packages: /^vitest$/ },
   "vitest.infra.config.ts": { ours: /^$/, packages: /^vitest$/ },
   "vitest.localstack.config.ts": { ours: /^$/, packages: /^vitest$/ },
   agents: { ours: /^src\/index\.ts$/, packages: /^(cairn-run|zod|@ai-sdk\/.+|node:.+)$/ },
@@ -103,17 +119,21 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
   scripts: {
     ours: /^(src|agents|infra|bench|localstack|test\/(simulation|support\/aws))\//,
-    packages: /^(rolldown|node:.+)$/,
+    packages: /^(rolldown|vite|playwright-core|node:.+)$/,
   },
-  bench: { ours: /^((src|agents)\/|scripts\/marks\.ts$)/, packages: /^(cairn-run|zod|node:.+)$/ },
+  bench: { ours: /^((src|agents)\/|scripts\/(marks|bundle)\.ts$)/, packages: /^(cairn-run|zod|node:.+)$/ },
   "test/localstack": {
     ours: /^(src|test|infra|localstack|functions|agents)\//,
     packages: /^(vitest|cairn-run|zod|@aws-sdk\/.+|node:.+)$/,
   },
+  "test/browser": {
+    ours: /^(src|test|agents|scripts|templates)\//,
+    packages: /^(vitest|playwright-core|esbuild|ai|@ai-sdk\/.+|react|react-dom|cairn-run|zod|node:.+)$/,
+  },
   test: {
-    ours: /^(src|agents|scripts|functions|infra|localstack)\/|^[^/]+$/,
+    ours: /^(src|agents|bench|scripts|functions|infra|localstack)\/|^[^/]+$/,
     packages:
-      /^(vitest|fast-check|asl-validator|@hono\/node-server|@langchain\/.+|@secretlint\/.+|cairn-run|zod|@ai-sdk\/.+|node:.+)$/,
+      /^(vitest|fast-check|asl-validator|@hono\/node-server|jose|standardwebhooks|@langchain\/.+|@modelcontextprotocol\/.+|@ag-ui\/.+|@a2a-js\/sdk(\/.+)?|@secretlint\/.+|playwright-core|axe-core|cairn-run|zod|ai|@ai-sdk\/.+|node:.+)$/,
   },
 };
 

@@ -35,7 +35,7 @@ export interface Place {
 export function sourceOf(path: string, text: string): Source {
   const nodes: Place[] = [];
   // oxlint-disable-next-line typescript/no-deprecated -- its successor is in no package that we depend on
-  collect(parseAst(text, { lang: "ts" }) as unknown as Node, [], nodes);
+  collect(parseAst(text, { lang: path.endsWith("x") ? "tsx" : "ts" }) as unknown as Node, [], nodes);
   return { path, text, nodes, imports: nodes.flatMap(({ node }) => importOf(path, node)) };
 }
 

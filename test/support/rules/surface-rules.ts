@@ -6,8 +6,9 @@ import { type Node, memberOf, nameOf } from "./source.ts";
 const knowingAdapter: Check = ({ imports }) =>
   imports.flatMap(({ from, ours }) => (ours && from.startsWith("src/adapters/") ? [`imports ${from}`] : []));
 
-/** Modules that only read, and the table itself. */
-const LOOKING = /^src\/operations\/(operation|table|help|views|labels|list|approvals|replay-against)\.ts$/;
+/** Modules that only read, and the table itself. A reader that attaches changes no run. */
+const LOOKING =
+  /^src\/operations\/(operation|perform|table|help|views|labels|list|approvals|replay|schedules|attach|live-cursor|live-page|access\/check-token)\.ts$/;
 const READING = /^(read|readKey|list|alive|unread|cursorOf)$/;
 
 /** A surface that changes a run without the operation table: it would have a scope, words and codes of its own. */

@@ -1,0 +1,75 @@
+/** A process dies between what happened and what the endpoints hear of it. */
+import { expect, test } from "vitest";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
+import { approvalAgent } from "../support/agents/approval-agent.ts";
+import type { TaskResult } from "../../src/protocol/chain.ts";
+import { endAttempt, performTask, startAttempt } from "../support/harness/chain-steps.ts";
+import { beginRun, runnerOf } from "../support/harness/drive.ts";
+import { BEAT_MS, SKEW_MS, scriptedAgent } from "../support/harness/harness.ts";
+import {
+  createSupervisedHarness,
+  driveUntil,
+  invocation,
+  passTime,
+  sweep,
+} from "../support/harness/supervised-harness.ts";
+import { crashAtCall, forEachCrashPoint } from "../support/faults/crash-at-call.ts";
+import { outboxOf, toldBy, withReceiver } from "../support/runs/webhook-receiver.ts";
+
+/** Longer than the lease of a dead process. */
+const LEASE_MS = BEAT_MS + SKEW_MS + 1;
+
+test("schedule 190: a process dies at any call around a commit that someone wants to hear of, and nothing is lost", async () => {
+  const agent = approvalAgent();
+  const crashes = await forEachCrashPoint(async (crash) => {
+    const { harness, received } = withReceiver(createSupervisedHarness());
+    const payload = await beginRun(harness.world, agent, {});
+    const dying = crashAtCall(harness.world, crash);
+    const out = startAttempt(harness);
+    let result: TaskResult | null = null;
+    const survived = await dying.survives(async (world) => {
+      result = await performTask(out.task, { world, agent });
+    });
+    endAttempt(harness, out, result);
+    passTime(harness, LEASE_MS);
+    await driveUntil(harness, {
+      agent,
+      run: payload.run,
+      until: ({ status, park }) => status === "waiting" && park !== null,
+    });
+    passTime(harness, LEASE_MS);
+    await sweep(harness);
+    expect(toldBy(received), JSON.stringify(crash)).toEqual([
+      expect.objectContaining({
+        type: "approval.requested",
+        said: expect.objectContaining({ run: payload.run, call: "c1" }),
+      }),
+    ]);
+    expect(await outboxOf(harness)).toEqual([]);
+    return survived;
+  });
+  expect(crashes).toBeGreaterThan(10);
+});
+
+test("schedule 191: a process dies at any call of a delivery, and the endpoint gets the notification, always with one ID", async () => {
+  const agent = scriptedAgent({});
+  let repeated = 0;
+  await forEachCrashPoint(async (crash) => {
+    const { harness, received } = withReceiver(createSupervisedHarness());
+    const { run } = await beginRun(harness.world, agent, {});
+    await driveUntil(harness, { agent, run, until: ({ status }) => status === "completed" });
+    const dying = crashAtCall(harness.world, crash);
+    const survived = await dying.survives((world) =>
+      runTask(runnerOf(world, agent))({ kind: "sweep" }, invocation(harness)),
+    );
+    passTime(harness, LEASE_MS);
+    await sweep(harness);
+    const told = toldBy(received);
+    expect(told.length, JSON.stringify(crash)).toBeGreaterThan(0);
+    expect(new Set(told.map(({ id, type }) => `${id} ${type}`)).size).toBe(1);
+    if (told.length > 1) repeated += 1;
+    expect(await outboxOf(harness)).toEqual([]);
+    return survived;
+  });
+  expect(repeated).toBeGreaterThan(0);
+});

@@ -1,0 +1,208 @@
+/**
+ * A user's project whose cairn can be exchanged, as `npm install` does it: two versions, each built and packed from its
+ * own sources. The older sources come from the history of the repository, which a shallow clone lacks.
+ */
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { vi } from "vitest";
+
+const ROOT = join(import.meta.dirname, "..", "..", "..");
+
+/** The first commit whose package could be installed. Its runs have level 3 at most, and it makes no backups. */
+const OLD_COMMIT = "17431fe65b1d77c947be60e558397c4ebb02f261";
+
+type Version = "old" | "new";
+
+/** Each letter is one line with its key, by which the service that gets the letters deduplicates. It may be slow. */
+const AGENTS = `
+import { appendFileSync, existsSync } from "node:fs";
+import { setTimeout as wait } from "node:timers/promises";
+import { check, childTool, defineAgent, scriptedModel, tool } from "cairn-run";
+import { z } from "zod";
+
+const letter = { description: "Sends a letter.", input: z.object({ number: z.int() }), effect: "keyed" };
+const send = tool({
+  ...letter,
+  run: async ({ input, key }) => {
+    appendFileSync("letters", input.number + " " + key + "\\n");
+    while (existsSync("slow")) await wait(20);
+    return { sent: input.number };
+  },
+});
+const sends = (count) => ({ calls }) =>
+  calls.length < count ? { calls: [{ tool: "send", args: { number: calls.length + 1 } }] } : { text: "All are sent." };
+const model = (reply) => scriptedModel({ name: "letters", reply });
+const called = (count) => [check("called", ({ calls }) => calls.length === count)];
+const task = z.object({ to: z.string() });
+const common = {
+  version: "1", instructions: "Send letters.", task, price: { inUsd: 1, outUsd: 5 }, budget: { usd: 1, beats: 20 },
+};
+
+export const clerk = defineAgent({ ...common, name: "clerk", model: model(sends(3)), tools: { send }, done: called(3) });
+
+export const payer = defineAgent({
+  ...common, name: "payer", model: model(sends(1)), done: called(1),
+  tools: { send: tool({ ...letter, run: send.run, approval: () => "a letter costs money" }) },
+});
+
+const delegate = childTool({
+  agent: "clerk", description: "Lets a clerk send letters.", input: task, budget: { usd: 0.5, beats: 10 },
+});
+export const boss = defineAgent({
+  ...common, name: "boss", tools: { delegate }, done: called(1),
+  model: model(({ calls }) => (calls.length === 0 ? { calls: [{ tool: "delegate", args: { to: "Ann" } }] } : { text: "Done." })),
+});
+`;
+
+/** An agent for which the older version has no words: its runs have a higher level. */
+const ASKER = `
+import { askHuman } from "cairn-run";
+
+const ask = askHuman({ answer: z.object({ may: z.boolean() }) });
+export const asker = defineAgent({
+  ...common, name: "asker", tools: { send, ask }, done: called(3),
+  model: model((seen) =>
+    seen.calls.length === 0 ? { calls: [{ tool: "ask", args: { question: "May I?" } }] } : sends(3)(seen)),
+});
+`;
+
+const AGENTS_OF: Readonly<Record<Version, string>> = { old: AGENTS, new: AGENTS + ASKER };
+
+interface Printed {
+  readonly exit: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+interface Supervising {
+  readonly end: (signal: "SIGKILL" | "SIGTERM") => Promise<void>;
+}
+
+export class UpgradeProject {
+  readonly #dir = mkdtempSync(join(tmpdir(), "cairn-upgrade-"));
+  readonly #installed = join(this.#dir, "node_modules", "cairn-run");
+  readonly #processes = new Set<ChildProcess>();
+  #version: Version | null = null;
+
+  constructor() {
+    const [modules, sources, archive] = ["node_modules", "sources", "sources.tar"].map((name) => join(this.#dir, name));
+    if (modules === undefined || sources === undefined || archive === undefined) throw new Error("a path is missing");
+    for (const folder of [modules, sources]) mkdirSync(folder);
+    for (const each of ["zod", "@ai-sdk", "@aws-sdk"])
+      symlinkSync(join(ROOT, "node_modules", each), join(modules, each));
+    writeFileSync(join(this.#dir, "package.json"), JSON.stringify({ private: true, type: "module" }));
+    writeFileSync(join(this.#dir, "cairn.config.ts"), 'export const config = { agents: ["./agents.ts"] };\n');
+    execFileSync("git", ["archive", "--output", archive, OLD_COMMIT], { cwd: ROOT });
+    execFileSync("tar", ["-xf", archive, "-C", sources]);
+    symlinkSync(join(ROOT, "node_modules"), join(sources, "node_modules"));
+    this.#pack("old", { sources, build: join(sources, "build") });
+    this.#pack("new", { sources: ROOT, build: join(this.#dir, "build") });
+  }
+
+  #pack(version: Version, { sources, build }: { readonly sources: string; readonly build: string }): void {
+    execFileSync(process.execPath, ["scripts/package.ts", build], { cwd: sources });
+    const words = ["pack", join(build, "cairn-run"), "--silent"];
+    const tarball = execFileSync("npm", words, { cwd: this.#dir, encoding: "utf8" }).trim();
+    mkdirSync(this.#unpacked(version));
+    execFileSync("tar", ["-xzf", tarball, "-C", this.#unpacked(version), "--strip-components=1"], { cwd: this.#dir });
+    rmSync(join(this.#dir, tarball));
+  }
+
+  #unpacked(version: Version): string {
+    return join(this.#dir, `cairn-run-${version}`);
+  }
+
+  /** Installs that version and writes its agents. Only the new version has the agent `asker`. */
+  install(version: Version): void {
+    if (this.#version === version) return;
+    if (this.#version !== null) renameSync(this.#installed, this.#unpacked(this.#version));
+    renameSync(this.#unpacked(version), this.#installed);
+    writeFileSync(join(this.#dir, "agents.ts"), AGENTS_OF[version]);
+    this.#version = version;
+  }
+
+  /** Begins without a store and letters. */
+  clear(): void {
+    for (const left of [".cairn", "restored", "backup", "letters", "slow"])
+      rmSync(join(this.#dir, left), { recursive: true, force: true });
+  }
+
+  /** Whether the service answers only when it is no longer slow. */
+  slow(isSlow: boolean): void {
+    if (isSlow) writeFileSync(join(this.#dir, "slow"), "");
+    else rmSync(join(this.#dir, "slow"), { force: true });
+  }
+
+  #spawned(): { readonly main: string; readonly cwd: string; readonly env: NodeJS.ProcessEnv } {
+    const main = join(this.#installed, "dist", "cli", "main.js");
+    return { main, cwd: this.#dir, env: { ...process.env, CAIRN_BEAT_SECONDS: "10" } };
+  }
+
+  /** Types a command of the installed version. */
+  cairn(...words: readonly string[]): Printed {
+    const { main, ...options } = this.#spawned();
+    const typed = spawnSync(process.execPath, [main, ...words], { ...options, encoding: "utf8" });
+    return { exit: typed.status, out: typed.stdout, err: typed.stderr };
+  }
+
+  start(agent: string): string {
+    const { out, err } = this.cairn("start", agent, "--input", '{"to":"Ann"}', "--json");
+    if (out === "") throw new Error(err);
+    return (JSON.parse(out) as { readonly run: string }).run;
+  }
+
+  /** The runs of the store. */
+  runs(...words: readonly string[]): readonly string[] {
+    const { out } = this.cairn("list", "--json", ...words);
+    return out
+      .trim()
+      .split("\n")
+      .map((line) => (JSON.parse(line) as { readonly run: string }).run);
+  }
+
+  /** Starts the supervisor. A kill takes its workers along. */
+  work(...words: readonly string[]): Supervising {
+    const { main, ...options } = this.#spawned();
+    const child = spawn(process.execPath, [main, "work", ...words], { ...options, detached: true, stdio: "ignore" });
+    this.#processes.add(child);
+    const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
+    const end = async (signal: "SIGKILL" | "SIGTERM"): Promise<void> => {
+      const { pid = 0 } = child;
+      this.#processes.delete(child);
+      process.kill(signal === "SIGKILL" ? -pid : pid, signal);
+      await ended;
+    };
+    return { end };
+  }
+
+  async reaches(run: string, status: string, ...words: readonly string[]): Promise<void> {
+    const shown = (): unknown =>
+      (JSON.parse(this.cairn("show", run, "--json", ...words).out) as { readonly status: unknown }).status;
+    await vi.waitUntil(() => shown() === status, { timeout: 60_000, interval: 250 });
+  }
+
+  async sent(letters: number): Promise<void> {
+    await vi.waitUntil(() => this.letters() === letters, { timeout: 60_000, interval: 50 });
+  }
+
+  /** The letters with different keys: the service takes a repeated call for the first one. */
+  letters(): number {
+    const file = join(this.#dir, "letters");
+    return existsSync(file) ? new Set(readFileSync(file, "utf8").trim().split("\n")).size : 0;
+  }
+
+  /** What the store has of a run: bytes that only a process that may drive the run changes. */
+  stored(run: string): unknown {
+    using database = new DatabaseSync(join(this.#dir, ".cairn", "cairn.sqlite"), { readOnly: true });
+    return database.prepare("SELECT status, row, journal FROM runs WHERE run = ?").get(run);
+  }
+
+  close(): void {
+    for (const { pid = 0, exitCode } of this.#processes) if (exitCode === null) process.kill(-pid, "SIGKILL");
+    rmSync(this.#dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+}

@@ -1,0 +1,84 @@
+/** `cairn fork` from the command line: confirmed where effects may happen again, once per key, and driven to its end. */
+import { expect, it } from "vitest";
+import {
+  type CliFolder,
+  LONG_TIMEOUTS,
+  countMails,
+  createCliFolder,
+  runCairn,
+  runCairnJson,
+  spawnCairn,
+  stepsInput,
+  waitUntil,
+} from "../../support/processes/cli-process.ts";
+
+/** A completed run that noted something, then sent a mail. */
+async function completedRun(at: CliFolder): Promise<string> {
+  const { run } = await runCairnJson(at, ["start", "clerk", "--input", stepsInput("note", "mail"), "--wait"]);
+  return String(run);
+}
+
+/** The version with which that call succeeded. */
+async function versionAfter(at: CliFolder, run: string, call: string): Promise<number> {
+  const { out } = await runCairn(at, ["timeline", run, "--json"]);
+  const events = out
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { kind: string; call?: string; version: number });
+  return events.find((event) => event.kind === "ToolResultRecorded" && event.call === call)?.version ?? -1;
+}
+
+it("names the effects that a fork may repeat, forks once per key after --yes, and the fork runs to its end", async () => {
+  const at = createCliFolder(LONG_TIMEOUTS);
+  const run = await completedRun(at);
+  const version = String(await versionAfter(at, run, "c1"));
+  const words = ["fork", run, "--at", version, "--key", "again"];
+  const asked = await runCairn(at, words);
+  expect([asked.exit, asked.err]).toEqual([
+    2,
+    expect.stringMatching(
+      /^error NotConfirmed: a fork of .+ at version \d+ does not share all effects with it\nwhy: .+mail \(c2\).*\nnext: .+ --yes$/m,
+    ),
+  ]);
+  expect((await runCairnJson(at, ["list"]))["run"]).toBe(run);
+  const forked = await runCairnJson(at, [...words, "--yes"]);
+  expect(forked).toMatchObject({ agent: "clerk", started: true, forkedFrom: { run, version: Number(version) } });
+  const again = await runCairn(at, [...words, "--yes"]);
+  expect([again.exit, again.out]).toEqual([
+    0,
+    expect.stringContaining(`${String(forked["run"])} was already forked from ${run} at version ${version}`),
+  ]);
+  const work = spawnCairn(at, ["work"]);
+  await waitUntil(async () => {
+    const shown = await runCairnJson(at, ["show", String(forked["run"])]);
+    expect(shown).toMatchObject({ status: "completed", result: "done: succeeded, succeeded" });
+  });
+  work.child.kill("SIGTERM");
+  await work.ended;
+  expect(countMails(at)).toBe(2);
+});
+
+it("forks without a question where both share all effects", async () => {
+  const at = createCliFolder(LONG_TIMEOUTS);
+  const run = await completedRun(at);
+  const newest = await versionAfter(at, run, "c2");
+  const forked = await runCairn(at, ["fork", run, "--at", String(newest)]);
+  expect([forked.exit, forked.out]).toEqual([0, expect.stringContaining(`is forked from ${run} at version ${newest}`)]);
+});
+
+it("refuses a version that the run does not have, an input that does not fit, and an unknown run", async () => {
+  const at = createCliFolder(LONG_TIMEOUTS);
+  const run = await completedRun(at);
+  const missing = await runCairn(at, ["fork", run, "--at", "999"]);
+  expect([missing.exit, missing.err]).toEqual([
+    3,
+    expect.stringMatching(
+      /^error VersionUnknown: run .+ is not forked at version 999\nwhy: its newest version is \d+; forkable: /m,
+    ),
+  ]);
+  const version = String(await versionAfter(at, run, "c2"));
+  const misfit = await runCairn(at, ["fork", run, "--at", version, "--input", '{"steps":1}']);
+  expect([misfit.exit, misfit.err]).toEqual([2, expect.stringMatching(/^error InputInvalid: .+\nwhy: .+steps/ms)]);
+  const unknown = await runCairn(at, ["fork", "local-nothing", "--at", "1"]);
+  expect([unknown.exit, unknown.err]).toEqual([3, expect.stringContaining("error RunUnknown:")]);
+});
