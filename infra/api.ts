@@ -8,6 +8,7 @@
  */
 import { isByIam } from "./access.ts";
 import type { Site } from "./site.ts";
+import { isTraced } from "./tracing.ts";
 
 /** Allowed requests of `GET /healthz` per second. This is more than monitors need, and each request costs money. */
 const HEALTH_RATE = 10;
@@ -23,6 +24,7 @@ export function createApi({ names, plan, options, called }: Site, fn: sst.aws.Fu
       api: { name: names.prefix },
       accessLog: { name: `/aws/vendedlogs/apis/${names.prefix}` },
       stage: (args) => {
+        if (isTraced(plan)) args.xrayTracingEnabled = true;
         const { accessLogSettings } = args;
         if (accessLogSettings === undefined) return;
         args.accessLogSettings = $resolve([accessLogSettings]).apply(([settings]) => ({

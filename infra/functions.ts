@@ -18,6 +18,7 @@ import {
 } from "./names.ts";
 import { type Options, type Plan, agentFunctionsOf, secondsOf, secretsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
+import { FUNCTION_TRACES, TRACED_FUNCTION, isTraced } from "./tracing.ts";
 import { trustOf } from "./trust.ts";
 
 export type Functions = Readonly<Record<FunctionName, sst.aws.Function>>;
@@ -71,6 +72,7 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
     permissions: [
       ...statementsOf(fn, names, grants),
       ...(vpc === undefined ? [] : [IN_VPC]),
+      ...(isTraced(plan) ? [FUNCTION_TRACES] : []),
       ...(permissions as unknown as Statement[]),
     ],
     ...(reserved === undefined ? {} : { concurrency: { reserved } }),
@@ -83,7 +85,7 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
         role.managedPolicyArns = [];
       },
       // SST adds variables for its links, which our functions do not have.
-      function: { environment: { variables: variablesOf(fn, site) } },
+      function: { environment: { variables: variablesOf(fn, site) }, ...(isTraced(plan) && TRACED_FUNCTION) },
     },
   });
 }

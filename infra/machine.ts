@@ -4,6 +4,7 @@ import { type AgentBeat, type Functions, publish } from "./functions.ts";
 import { agentFunction } from "./names.ts";
 import { machineTimesOf } from "./plan.ts";
 import type { Site } from "./site.ts";
+import { MACHINE_TRACES, isTraced } from "./tracing.ts";
 import { trustOf } from "./trust.ts";
 
 /** `agents`: the functions of isolated agents. The state machine calls them by the name of a run's agent. */
@@ -37,6 +38,9 @@ export function createMachine(
           ...{ Effect: "Allow", Action: ["lambda:InvokeFunction"] },
           Resource: [beat.arn, $interpolate`${beat.arn}:*`, park.arn, sweep.arn, ofAgents],
         },
+        ...(isTraced(plan)
+          ? [{ Effect: "Allow", Action: MACHINE_TRACES.actions, Resource: MACHINE_TRACES.resources }]
+          : []),
       ],
     }),
   });
@@ -53,7 +57,10 @@ export function createMachine(
   );
   return new aws.sfn.StateMachine(
     called("Machine"),
-    { name: names.prefix, type: "STANDARD", roleArn: role.arn, definition },
+    {
+      ...{ name: names.prefix, type: "STANDARD", roleArn: role.arn, definition },
+      ...(isTraced(plan) && { tracingConfiguration: { enabled: true } }),
+    },
     // Start functions of an earlier version pass no agent name to the execution, so they are updated first.
     { dependsOn: [policy, ...live, ...(agents.length === 0 ? [] : [start, api])] },
   );

@@ -57,6 +57,7 @@ export interface Options extends Required<Omit<DeployOptions, keyof Optional>>, 
 interface Optional {
   readonly concurrencyMax: number | null;
   readonly alarmEmail: string | null;
+  readonly tracing: NonNullable<DeployOptions["tracing"]> | null;
   readonly tableName: string | null;
   readonly seal: NonNullable<DeployOptions["seal"]> | null;
 }
@@ -149,6 +150,7 @@ export function planOf(
       },
       concurrencyMax: deploy.concurrencyMax ?? null,
       alarmEmail: deploy.alarmEmail ?? null,
+      tracing: deploy.tracing ?? null,
       seal: deploy.seal ?? null,
       tableName: deploy.tableName ?? null,
     },

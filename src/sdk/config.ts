@@ -112,6 +112,11 @@ export interface DeployOptions {
   readonly tableName?: string;
   /** The address that gets alarms by email; without it alarms are only shown in CloudWatch. */
   readonly alarmEmail?: string;
+  /**
+   * `xray`: the functions, the state machine and the HTTP API send traces to AWS X-Ray, which charges for each. Default:
+   * nothing is traced there. The trace of a run by OpenTelemetry is another one (docs/operations.md).
+   */
+  readonly tracing?: "xray";
   /** Environment variables of the agents; never put a secret here. */
   readonly env?: Readonly<Record<string, string>>;
   /**
@@ -200,6 +205,7 @@ const schema: z.ZodType<Config> = z.strictObject({
         .regex(/^[\w.-]{3,255}$/)
         .exactOptional(),
       alarmEmail: z.email().exactOptional(),
+      tracing: z.literal("xray").exactOptional(),
       // Lambda reserves the prefixes AWS_ and LAMBDA_; cairn reserves CAIRN_.
       env: z
         .record(z.string().regex(/^(?!AWS_|CAIRN_|LAMBDA_)[A-Z][A-Z0-9_]*$/), z.string().max(1_024))

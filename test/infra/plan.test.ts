@@ -58,7 +58,7 @@ test("a deployment without options is the smallest one", () => {
         rollout: "at-once",
         isolation: "agent",
       },
-      ...{ concurrencyMax: null, alarmEmail: null, seal: null, tableName: null },
+      ...{ concurrencyMax: null, alarmEmail: null, tracing: null, seal: null, tableName: null },
     },
   });
 });
@@ -74,7 +74,7 @@ test("the options of the config equal those of the plan", async () => {
       tableName: "cairn-dev.restored",
     },
     ...{ alarmEmail: "ops@example.org", env: { SERVICES: "https://example.org" } },
-    ...{ seal: { kmsKey: KMS_KEY, required: true }, rollout: "by-hand", isolation: "none" },
+    ...{ seal: { kmsKey: KMS_KEY, required: true }, rollout: "by-hand", isolation: "none", tracing: "xray" },
   };
   const config = await loaded({ beatSeconds: 300, beatsPerInvocation: 25, keyDays: 60, deploy });
   expect(planOf(config ?? {}, [{ name: "beat", folder: "/tmp/beat", digest: "0" }])).toEqual({
@@ -110,6 +110,8 @@ describe("an option is refused with its path", () => {
     ["tableName", "a table"],
     ["spendPerDayUsd", 0],
     ["alarmEmail", "ops at example.org"],
+    ["tracing", "zipkin"],
+    ["tracing", true],
     ["seal.kmsKey", { kmsKey: "alias/cairn" }],
     ["env.AWS_REGION", { AWS_REGION: "eu-west-1" }],
     ["env.CAIRN_TABLE", { CAIRN_TABLE: "another" }],
