@@ -18,7 +18,7 @@ import { agentSecretsOf } from "../infra/secrets.ts";
 import { isolatedOf, loadConfig } from "../src/sdk/config.ts";
 
 const ROOT = join(import.meta.dirname, "..");
-const TIMES = 7;
+const TIMES = 4;
 const KILOBYTES_MAX = 1_130;
 const RATIO_MAX = 3.5;
 

@@ -71,12 +71,15 @@ const CRASHES: readonly Step[] = [
   crash("crashes and zombies, stopping", "--stops"),
   crash("crashes and zombies, compacting", "--compacts"),
   crash("crashes and zombies, waiting", "--waits"),
+  crash("stores that are away", "--outages", "--stride", "3"),
+];
+
+const MORE_CRASHES: readonly Step[] = [
   crash("crashes and zombies, dialled", "--dialled", "1"),
   // Each zombie of a recovery takes as long as its whole scene, so these are samples.
   ...["rollback", "replan", "round", "cap"].map((scene) =>
     crash(`crashes and zombies, ${scene}`, "--recovers", scene, "--stride", "13"),
   ),
-  crash("stores that are away", "--outages", "--stride", "3"),
 ];
 
 /** Its reach is checked only if there are enough seeds. */
@@ -88,7 +91,7 @@ const simulation = (seeds: number): Step => [
 const LAPTOP: readonly Stage[] = [
   PLATFORM,
   [CHECKS, INFRA],
-  [CRASHES, [simulation(2_000)]],
+  [CRASHES, [simulation(2_000), ...MORE_CRASHES]],
   [[["tests", () => tests("--config=vitest.config.ts", "--exclude", "test/slow/**")]]],
 ];
 
@@ -98,7 +101,10 @@ const FULL: readonly Stage[] = [
     [...CHECKS, CONTRACT],
     [...INFRA, ...BENCHMARKS],
   ],
-  [[...CRASHES, crash("pairs of crashes", "--pairs", "--stride", "40")], [simulation(10_000)]],
+  [
+    [...CRASHES, crash("pairs of crashes", "--pairs", "--stride", "40")],
+    [simulation(10_000), ...MORE_CRASHES],
+  ],
   [
     [
       ["mutants", () => command("node", "test/mutation/run.ts")],
