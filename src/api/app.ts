@@ -47,6 +47,8 @@ export interface ApiOptions<From extends object> {
   readonly exportBytesMax?: number;
   /** The operations that have routes here. Default: every operation of the table that has one. */
   readonly rows?: routes.Rows;
+  /** Whether the server has the routes of the chat protocols, which its document then describes; default: no. */
+  readonly hasChats?: boolean;
   /** What each tenant may do; default: there are no limits. */
   readonly limits?: AccessOptions["limits"];
   /** Whether the server asks this itself, as a part of a request that was counted; default: no. */
@@ -64,7 +66,7 @@ export type Api<From extends object> = OpenAPIHono<ApiEnv<From>>;
 
 /** Creates the app. A thrown error becomes a problem document. */
 export function createApi<From extends object>(options: ApiOptions<From>): Api<From> {
-  const { world, callerOf, rows = ROWS } = options;
+  const { world, callerOf, rows = ROWS, hasChats = false } = options;
   const app = new OpenAPIHono<ApiEnv<From>>({ defaultHook: refuseInvalid });
   app.onError((error, c) => {
     const told = problems.asProblem(error);
@@ -95,7 +97,7 @@ export function createApi<From extends object>(options: ApiOptions<From>): Api<F
     guarded(problems.answerOf(problems.methodNotAllowed(methods), null));
   app.use(methodsKnown({ app, onMethodNotAllowed }));
   requireScopes(app, rows);
-  app.openapi(routes.documentRoute, (c) => c.json(openApiDocument(rows), 200));
+  app.openapi(routes.documentRoute, (c) => c.json(openApiDocument({ rows, hasChats }), 200));
   return addPlain(addRuns(app, options), { ...options, rows });
 }
 
@@ -200,7 +202,7 @@ function refuseInvalid({ target, error }: { readonly target: string; readonly er
 }
 
 /** Adds headers that forbid a browser to guess the content type, and caches to keep the response. */
-function guarded(response: Response): Response {
+export function guarded(response: Response): Response {
   response.headers.set("x-content-type-options", "nosniff");
   if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
   return response;

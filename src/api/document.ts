@@ -2,25 +2,34 @@
 import { OpenAPIHono } from "@hono/zod-openapi";
 import type { JSONValue } from "hono/utils/types";
 import { ROWS } from "../operations/table.ts";
+import { CHAT_ROUTES, CHAT_TAG } from "./chat-routes.ts";
 import { type Rows, routesOf } from "./routes.ts";
 
 type Document = Record<string, JSONValue>;
 
-const made = new WeakMap<Rows, Document>();
+/** `hasChats`: the server has the routes of the chat protocols too. */
+interface Described {
+  readonly rows?: Rows;
+  readonly hasChats?: boolean;
+}
+
+const made = { withChats: new WeakMap<Rows, Document>(), without: new WeakMap<Rows, Document>() } as const;
 
 /** The document of these operations. It is generated at the first request for it, then cached. */
-export function openApiDocument(rows: Rows = ROWS): Document {
-  const document = made.get(rows) ?? (make(rows) as unknown as Document);
-  made.set(rows, document);
+export function openApiDocument({ rows = ROWS, hasChats = true }: Described = {}): Document {
+  const kept = made[hasChats ? "withChats" : "without"];
+  const document = kept.get(rows) ?? (make({ rows, hasChats }) as unknown as Document);
+  kept.set(rows, document);
   return document;
 }
 
 /** The text of `docs/openapi.json`. */
 export const openApiText = (): string => `${JSON.stringify(openApiDocument(), null, 2)}\n`;
 
-function make(rows: Rows): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
+function make({ rows, hasChats }: Required<Described>): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
   const app = new OpenAPIHono();
-  for (const { middleware: _, ...route } of routesOf(rows).map((each) => ({ middleware: null, ...each }))) {
+  const routes = [...routesOf(rows), ...(hasChats ? CHAT_ROUTES : [])];
+  for (const { middleware: _, ...route } of routes.map((each) => ({ middleware: null, ...each }))) {
     app.openAPIRegistry.registerPath(route);
   }
   app.openAPIRegistry.registerComponent("securitySchemes", "token", {
@@ -53,6 +62,7 @@ function make(rows: Rows): ReturnType<OpenAPIHono["getOpenAPI31Document"]> {
     // A relative URL: the API is at the root on a server of one's own, and below a stage on AWS.
     servers: [{ url: "./", description: "The path of this document." }],
     security: [{ token: [] }, { jwt: [] }, { iam: [] }],
+    ...(hasChats && { tags: [CHAT_TAG] }),
   });
   boundIntegers(document);
   return document;

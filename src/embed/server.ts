@@ -3,7 +3,6 @@
  * the caller is. Without a decision nothing is answered, because a caller could steer the runs of every tenant.
  */
 import { getRequestListener } from "@hono/node-server";
-import { Hono } from "hono";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { tokenAuthenticator } from "../api/access/bearer.ts";
 import type { Caller, Credentials } from "../api/access/caller.ts";
@@ -22,6 +21,7 @@ import { addAgUiRoute } from "../server/ag-ui-route.ts";
 import type { ChatRoutes } from "../server/chat-run.ts";
 import { addConsole } from "../server/console-files.ts";
 import { addEventStreams } from "../server/event-route.ts";
+import { serverApp } from "../server/server-app.ts";
 import { addUiRoutes } from "../server/ui-route.ts";
 import { OpenStreams } from "../server/event-stream.ts";
 import { addMcp } from "../server/mcp-route.ts";
@@ -93,12 +93,12 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
       firingsOf: nextFirings,
       callerOf: ({ request }, credentials) => callerOf(request, credentials),
       baseOf: () => base,
+      hasChats: true,
       isCounted: ({ isFirst = true }) => !isFirst,
       ...(settings.access.limits !== undefined && { limits: settings.access.limits }),
     });
     const streams = new OpenStreams();
-    const app = new Hono();
-    app.onError((error) => problems.answerOf(problems.asProblem(error), null));
+    const app = serverApp();
     if (options.console ?? true) addConsole(app);
     const ask = (asked: Request, { original, isFirst }: { readonly original: Request; readonly isFirst: boolean }) =>
       api.fetch(asked, { request: original, isFirst });

@@ -8,7 +8,7 @@ import { addCommits, agUiFold } from "../api/projections/ag-ui-fold.ts";
 import { type AgUiEvent, AgUiReader } from "../api/projections/ag-ui-reader.ts";
 import { dropChunks, liveStreamOf } from "../api/projections/ui-messages.ts";
 import { agUiSaidIn } from "./ag-ui-said.ts";
-import { type ChatRoutes, attached, chatRun, decide, pagesOf, requireJson, say } from "./chat-run.ts";
+import { type ChatRoutes, attached, chatRun, decide, pagesOf, jsonIn, say } from "./chat-run.ts";
 import { tooManyStreams } from "./event-route.ts";
 import { followRun } from "./follow-run.ts";
 
@@ -17,8 +17,7 @@ export function addAgUiRoute(app: Pick<Hono, "post">, routes: ChatRoutes): void 
 }
 
 async function agUiRun(c: Context, routes: ChatRoutes, agent: string): Promise<Response> {
-  requireJson(c);
-  const said = agUiSaidIn(await c.req.json().catch(() => null));
+  const said = agUiSaidIn(await jsonIn(c));
   const { threadId, runId, messages, message, decisions } = said;
   const name = { agent, chat: threadId };
   const run = await chatRun(c, routes, name);

@@ -1,7 +1,8 @@
 /** What an AG-UI client says with a `RunAgentInput`: the newest message of the user, or decisions about interrupts. */
 import type { Json } from "../core/json.ts";
 import type { AgUiRequest } from "../api/projections/ag-ui-reader.ts";
-import { CHAT, type Decision } from "./chat-run.ts";
+import { CHAT } from "../api/chat-schemas.ts";
+import type { Decision } from "./chat-run.ts";
 import { type Fields, fieldsOf, invalid, listIn, onlyText, textIn } from "./said-fields.ts";
 
 export interface AgUiSaid extends AgUiRequest {

@@ -2,13 +2,11 @@
  * The server on this machine: the HTTP API, events as a stream, and the console. Its caller is always the operator at
  * this machine, so it accepts only local requests (`local-requests.ts`).
  */
-import { Hono } from "hono";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import { type ApiOptions, createApi } from "../api/app.ts";
 import type { Authenticate, Caller, Credentials } from "../api/access/caller.ts";
 import { openApiDocument } from "../api/document.ts";
-import * as problems from "../api/problem.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import { runId } from "../protocol/ids.ts";
@@ -21,6 +19,7 @@ import { onlyLocal } from "./local-requests.ts";
 import { addMcp } from "./mcp-route.ts";
 import { credentialsIn } from "./protocol-calls.ts";
 import { REFERENCE_HEADERS, referencePage } from "./reference-page.ts";
+import { serverApp } from "./server-app.ts";
 import { addUiRoutes } from "./ui-route.ts";
 
 export interface LocalServerOptions {
@@ -53,10 +52,9 @@ export function createLocalServer(options: LocalServerOptions): LocalServer {
     (await (await options.login())?.(credentials)) ?? options.caller;
   const callerOf = (_: object, credentials: Credentials): Promise<Caller> => identify(credentials);
   const isCounted = ({ isFirst = true }: From): boolean => !isFirst;
-  const api = createApi<From>({ ...options, callerOf, isCounted, baseOf: () => "" });
+  const api = createApi<From>({ ...options, callerOf, isCounted, baseOf: () => "", hasChats: true });
   const streams = new OpenStreams();
-  const app = new Hono();
-  app.onError((error) => problems.answerOf(problems.asProblem(error), null));
+  const app = serverApp();
   app.use(onlyLocal);
   addConsole(app);
   app.get("/reference", async (c) => {

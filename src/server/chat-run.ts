@@ -6,6 +6,7 @@ import type { Context } from "hono";
 import { isDeepStrictEqual } from "node:util";
 import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
+import { CHAT } from "../api/chat-schemas.ts";
 import * as problems from "../api/problem.ts";
 import type { OpenStreams, PageOf } from "./event-stream.ts";
 import { credentialsOf } from "./event-route.ts";
@@ -29,9 +30,6 @@ export interface ChatName {
   readonly chat: string;
 }
 
-/** Names a chat, and as a part of it the idempotency key of its run. Also what names a message. */
-export const CHAT = /^[\w-]{1,64}$/;
-
 const keyOf = (chat: string): string => `chat-${chat}`;
 
 /** The run of the chat, which may not exist yet. Throws an `ApiProblem` if nothing can have that name. */
@@ -40,9 +38,12 @@ export async function chatRun(c: Context, { runOf }: ChatRoutes, { agent, chat }
   return runOf(c.req.raw, { agent, key: keyOf(chat) });
 }
 
-/** A page of another site cannot send this type unasked. Throws an `ApiProblem`. */
-export function requireJson(c: Context): void {
+/** The body. A page of another site cannot send JSON unasked. Throws an `ApiProblem`. */
+export async function jsonIn(c: Context): Promise<unknown> {
   if (!/[/+]json\b/i.test(c.req.header("content-type") ?? "")) throw problems.notJson();
+  return c.req.json().catch(() => {
+    throw problems.badJson();
+  });
 }
 
 /** One request to the API on behalf of the caller. */

@@ -9,17 +9,7 @@ import { boundedBody } from "../api/body.ts";
 import { assistantMessage, userMessage } from "../api/projections/ui-history.ts";
 import { addEntries, streamOf, uiFold } from "../api/projections/ui-messages.ts";
 import type { EventPage } from "../operations/event-page.ts";
-import {
-  type ChatName,
-  type ChatRoutes,
-  asked,
-  attached,
-  chatRun,
-  decide,
-  pagesOf,
-  requireJson,
-  say,
-} from "./chat-run.ts";
+import { type ChatName, type ChatRoutes, asked, attached, chatRun, decide, pagesOf, jsonIn, say } from "./chat-run.ts";
 import { tooManyStreams, wholeNumber } from "./event-route.ts";
 import { saidIn } from "./ui-said.ts";
 import { streamUi } from "./ui-stream.ts";
@@ -57,10 +47,10 @@ async function streamed(c: Context, routes: ChatRoutes, stream: string, headers 
 
 /** `POST /chat/{agent}/{chat}`: what the user said or decided, and the stream of what follows. */
 async function turn(c: Context, routes: ChatRoutes): Promise<Response> {
-  requireJson(c);
-  const said = saidIn(await c.req.json().catch(() => null));
+  const said = saidIn(await jsonIn(c));
   const name = nameIn(c);
   const run = await chatRun(c, routes, name);
+  if (routes.streams.isFull) throw tooManyStreams(routes.streams);
   const refused = await attached(c, routes, run);
   if (refused !== null) return refused;
   const told =

@@ -1,5 +1,6 @@
 /** What the page of a `useChat` says with a request: the last message of its list. */
-import { CHAT, type Decision } from "./chat-run.ts";
+import { CHAT } from "../api/chat-schemas.ts";
+import type { Decision } from "./chat-run.ts";
 import { type Fields, fieldsOf, invalid, listIn, onlyText, textIn } from "./said-fields.ts";
 
 export type Said =

@@ -2,17 +2,24 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { CHAT_ROUTES } from "../../src/api/chat-routes.ts";
 import { openApiText } from "../../src/api/document.ts";
 import { runDocument } from "../../src/api/schemas.ts";
+import { ROWS } from "../../src/operations/table.ts";
 import { show } from "../../src/operations/views.ts";
 import { createApiHarness } from "../support/harness/api-harness.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const kept = readFileSync(join(ROOT, "docs", "openapi.json"), "utf8");
 
+interface Documented {
+  readonly security?: readonly unknown[];
+  readonly tags?: readonly string[];
+}
+
 interface Document {
   readonly openapi: string;
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly security?: readonly unknown[] }>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Documented>>>>;
   readonly security: readonly unknown[];
 }
 
@@ -22,8 +29,21 @@ describe("docs/openapi.json", () => {
   });
 
   test("matches the responses of the API", async () => {
-    const { body } = await createApiHarness().ask({ path: "/openapi.json" });
+    const { body } = await createApiHarness({}, undefined, ROWS, { hasChats: true }).ask({ path: "/openapi.json" });
     expect(body).toEqual(JSON.parse(kept));
+  });
+
+  test("has the chat protocols under a tag, and a server without them answers a document without them", async () => {
+    const { paths } = JSON.parse(kept) as Document;
+    const tagged = Object.entries(paths).filter(([, each]) =>
+      Object.values(each).some(({ tags }) => tags?.includes("chat")),
+    );
+    const chats = tagged.map(([path]) => path);
+    expect(chats.toSorted()).toEqual([...new Set(CHAT_ROUTES.map(({ path }) => path))].toSorted());
+    const { body } = await createApiHarness().ask({ path: "/openapi.json" });
+    expect(body["tags"]).toBeUndefined();
+    const others = Object.keys(paths).filter((path) => !chats.includes(path));
+    expect(Object.keys(body["paths"] as Document["paths"])).toEqual(others);
   });
 
   test("requires a caller on every route except health and callbacks", () => {

@@ -11,8 +11,26 @@ import { gatewayEvent } from "../support/aws/gateway-event.ts";
 const ROOT = join(import.meta.dirname, "..", "..");
 
 interface OpenApi {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly tags?: readonly string[] }>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, unknown>> };
+  readonly tags?: readonly unknown[];
 }
+
+/** The schemas that only the chat protocols use. */
+const OF_CHATS = new Set(["ChatHistory", "ChatTurn", "RunAgentInput", "UiMessage"]);
+
+/** What a deployment has of the document: it purges no run, and speaks no chat protocol. */
+function deployedPart({ tags: _tags, ...whole }: OpenApi): Omit<OpenApi, "tags"> {
+  const { delete: _, ...ofRun } = whole.paths["/runs/{run}"] ?? {};
+  const paths = Object.entries(whole.paths).filter(([, methods]) => Object.values(methods).every(({ tags }) => !tags));
+  const schemas = Object.entries(whole.components.schemas).filter(([name]) => !OF_CHATS.has(name));
+  return {
+    ...whole,
+    paths: { ...Object.fromEntries(paths), "/runs/{run}": ofRun },
+    components: { ...whole.components, schemas: Object.fromEntries(schemas) },
+  };
+}
+
 const TRAVEL = join(ROOT, "agents", "travel", "agent.ts");
 
 const folder = mkdtempSync(join(tmpdir(), "cairn-bundle-"));
@@ -140,9 +158,7 @@ describe("the deployed API", () => {
     ]);
     expect(health).toEqual([200, { status: "ok" }]);
     const whole = JSON.parse(readFileSync(join(ROOT, "docs", "openapi.json"), "utf8")) as OpenApi;
-    // A deployment purges no run.
-    const { delete: _, ...ofRun } = whole.paths["/runs/{run}"] ?? {};
-    expect(described).toEqual([200, { ...whole, paths: { ...whole.paths, "/runs/{run}": ofRun } }]);
+    expect(described).toEqual([200, deployedPart(whole)]);
     expect(nobody).toMatchObject([401, { code: "Unauthenticated" }]);
     expect(unknown).toMatchObject([404, { code: "AgentUnknown" }]);
     expect(invalid).toMatchObject([422, { code: "InputInvalid", errors: expect.anything() }]);

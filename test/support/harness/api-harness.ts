@@ -58,7 +58,7 @@ export function createApiHarness(
   part: ScriptedAgentOptions = {},
   change: (world: World) => World = (world) => world,
   rows: Rows = ROWS,
-  more: Pick<ApiOptions<RequestContext>, "exportBytesMax" | "limits"> = {},
+  more: Pick<ApiOptions<RequestContext>, "exportBytesMax" | "limits" | "hasChats"> = {},
 ): ApiHarness {
   const harness = createHarness();
   const agent = scriptedAgent(part);
