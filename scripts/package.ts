@@ -23,7 +23,8 @@ const TYPES = join(BUILD, "types");
 interface Manifest {
   readonly name: string;
   readonly version: string;
-  readonly exports: Readonly<Record<string, string>>;
+  /** An entry point may be another file for browsers. */
+  readonly exports: Readonly<Record<string, string | { readonly browser: string; readonly default: string }>>;
   readonly imports: Readonly<Record<string, string>>;
   readonly bin: Readonly<Record<string, string>>;
   readonly dependencies: Readonly<Record<string, string>>;
@@ -51,7 +52,9 @@ const PROCESSES = [
 async function main(): Promise<void> {
   const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
   rmSync(BUILD, { recursive: true, force: true });
-  const sources = Object.values(manifest.exports).filter((file) => file.endsWith(".ts"));
+  const sources = Object.values(manifest.exports)
+    .flatMap((file) => (typeof file === "string" ? [file] : Object.values(file)))
+    .filter((file) => file.endsWith(".ts"));
   const chunks = await bundleEntries([...sources.filter((file) => file !== SST), ...PROCESSES, "src/cli/process.ts"]);
   await bundleMain();
   await bundleDescription();
@@ -173,8 +176,9 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>) {
     imports: Object.fromEntries(Object.entries(manifest.imports).map(([path, file]) => [path, built(file)])),
     exports: Object.fromEntries(
       Object.entries(manifest.exports).map(([path, file]) => {
-        const js = built(file);
-        return [path, js.endsWith(".js") ? { types: js.replace(/\.js$/, ".d.ts"), default: js } : file];
+        const inBrowsers = typeof file === "string" ? {} : { browser: built(file.browser) };
+        const js = built(typeof file === "string" ? file : file.default);
+        return [path, js.endsWith(".js") ? { types: js.replace(/\.js$/, ".d.ts"), ...inBrowsers, default: js } : js];
       }),
     ),
     files: ["dist", "templates"],

@@ -35,9 +35,8 @@ function pack(from: string, to: string): Packed {
 
 /** The gzipped bytes of the chunks that a page loads when it imports the client and connects to an API. */
 async function clientBytes(folder: string): Promise<number> {
-  const input = join(folder, "dist", "client", "index.js");
-  // The part that opens a store is loaded by an import of its own, which a browser never reaches.
-  const build = await rolldown({ input, platform: "browser", external: /open-endpoint/ });
+  const input = join(folder, "dist", "client", "browser.js");
+  const build = await rolldown({ input, platform: "browser" });
   const { output } = await build.generate({ format: "esm", minify: true });
   await build.close();
   return output.reduce((sum, each) => sum + (each.type === "chunk" ? gzipSync(each.code).length : 0), 0);

@@ -1,7 +1,7 @@
 /** `connect`: a client for an API, or for a store that it opens itself. */
 import type { Agents, Client } from "./client.ts";
 import { createClient } from "./client.ts";
-import type { Endpoint } from "./request.ts";
+import { connectApi } from "./connect-api.ts";
 import type { ApiTarget, StoreTarget } from "./targets.ts";
 
 /**
@@ -13,17 +13,8 @@ import type { ApiTarget, StoreTarget } from "./targets.ts";
 export async function connect<Known extends object = Agents>(
   target: ApiTarget | StoreTarget<Known>,
 ): Promise<Client<Known>> {
-  if ("api" in target) return createClient<Known>(endpointOf(target));
-  // A browser never comes here, and loads nothing of a store.
+  if ("api" in target) return connectApi<Known>(target);
   const { openEndpoint } = await import("./open-endpoint.ts");
   const { endpoint, close } = await openEndpoint(target);
   return createClient<Known>(endpoint, close);
-}
-
-function endpointOf({ api, token, fetch: send = (request) => fetch(request) }: ApiTarget): Endpoint {
-  const headers = async (): Promise<Record<string, string>> => {
-    const said = typeof token === "function" ? await token() : token;
-    return said === undefined ? {} : { authorization: `Bearer ${said}` };
-  };
-  return { url: api, send, headers };
 }

@@ -105,7 +105,6 @@ test("shows a reply once, although its worker is killed while it speaks and the 
   await expect.poll(() => statusOf(page)).toBe("ready");
   const [run = { run: "" }] = parseJsonLines((await runCairn(served.at, ["list", "--json"])).out);
   expect(run).toMatchObject({ agent: "talker", status: "waiting" });
-  expect(Number(run["takeovers"])).toBeGreaterThanOrEqual(0);
 });
 
 test("goes on in the same page when the worker is killed, and approves a payment once", async () => {

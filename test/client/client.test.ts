@@ -5,6 +5,7 @@ import { z } from "zod";
 import { createApi } from "../../src/api/app.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import type { Client } from "../../src/client/client.ts";
+import { connect as connectInBrowser } from "../../src/client/browser.ts";
 import { CairnError, type LiveItem, connect } from "../../src/client/index.ts";
 import { PLACES } from "../../src/client/perform.ts";
 import { defineAgent, defineChaos, scriptedModel, tool } from "../../src/index.ts";
@@ -229,4 +230,9 @@ test("a module may export more than agents: neither the types nor the client tak
 test("a store that cannot be opened is an error with its code", async () => {
   await expect(connect({ store: "/proc/cairn/below" })).rejects.toMatchObject({ code: "StoreInvalid" });
   await expect(connect({ world: "moon" })).rejects.toMatchObject({ name: "CairnError", code: "Usage" });
+});
+
+test("in a browser, a store is refused by name", async () => {
+  const target = { store: ".cairn" } as unknown as Parameters<typeof connectInBrowser>[0];
+  await expect(connectInBrowser(target)).rejects.toMatchObject({ code: "StoreInBrowser", status: null });
 });

@@ -7,9 +7,11 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { AGENT, AGENT_TEST, EVERY_EXPORT, SERVER, importedIn } from "./project-files.ts";
+import { envWith, startDev } from "./dev-server.ts";
+import { officeIn, warehouseIn } from "./template-effects.ts";
+import { AGENT, AGENT_TEST, CLIENT_PROGRAM, EVERY_EXPORT, SERVER, importedIn } from "./project-files.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 interface Exporting {
@@ -32,6 +34,7 @@ beforeAll(() => {
   write("agent.ts", AGENT);
   write("agent.test.ts", AGENT_TEST);
   write("server.ts", SERVER);
+  write("client.ts", CLIENT_PROGRAM);
   write("cairn.config.ts", 'export const config = { agents: ["./agent.ts"] };\n');
   const nodes = Object.entries(NODES).map(([name, version]) => `${name}@npm:node@${version}`);
   npm("install", `./${tarball}`, "zod", "@types/node", ...nodes);
@@ -61,7 +64,10 @@ test.each([["nodenext"], ["bundler"]])(
       ...{ module, moduleResolution: resolution, target: "esnext", strict: true, noEmit: true, types: ["node"] },
       ...{ skipLibCheck: false, allowImportingTsExtensions: true, erasableSyntaxOnly: true },
     };
-    write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["agent.ts", "agent.test.ts", "server.ts"] }));
+    write(
+      "tsconfig.json",
+      JSON.stringify({ compilerOptions, files: ["agent.ts", "agent.test.ts", "client.ts", "server.ts"] }),
+    );
     const tsc = join(ROOT, "node_modules", ".bin", "tsc");
     expect(spawnSync(tsc, { cwd: dir, encoding: "utf8" }).stdout).toBe("");
   },
@@ -158,38 +164,58 @@ test("a server of one's own serves the API below a path, drives the runs, and st
   expect(readFileSync(join(dir, "letters"), "utf8").trim().split("\n")).toHaveLength(3);
 });
 
-/** How many files each folder of a template's office has. */
-const officeIn = (project: string, ...kinds: readonly string[]): readonly number[] =>
-  kinds.map((kind) => readdirSync(join(project, ".office", kind)).length);
+test.each([
+  ["Node", () => process.execPath],
+  ["Bun", bun],
+])("the client starts and follows a run in %s", async (_, runtimeOf) => {
+  const runtime = runtimeOf();
+  for (const left of ["letters", ".cairn"]) rmSync(join(dir, left), { recursive: true, force: true });
+  const server = await startDev(dir, envWith(process.execPath));
+  try {
+    const { stdout, stderr } = spawnSync(runtime, ["client.ts", server.url], { cwd: dir, encoding: "utf8" });
+    const seen = { status: "completed", last: "RunEnded", missing: "RunUnknown" };
+    expect({ stdout, stderr }).toEqual({ stdout: `${JSON.stringify(seen)}\n`, stderr: "" });
+  } finally {
+    await server.end("SIGTERM");
+  }
+});
 
-/** Reservations, payments and parcels that were sent. The queue is emptied first, by its own process. */
-function warehouseIn(project: string): readonly number[] {
-  const words = [join("agents", "orders", "dispatcher.ts"), "--once"];
-  const { stdout } = spawnSync(process.execPath, words, { cwd: project, encoding: "utf8" });
-  expect(stdout).toBe("parcel of A-2 sent to ben@example.org\n");
-  using database = new DatabaseSync(join(project, ".warehouse", "warehouse.sqlite"));
-  const tables = ["reservations WHERE released = 0", "payments", "parcels WHERE sent IS NOT NULL"];
-  return tables.map((table) => Number(database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.["n"]));
+/** The program of Bun, which its package for this system has. */
+function bun(): string {
+  npm("install", "bun", "--ignore-scripts");
+  const packages = join(dir, "node_modules", "@oven");
+  return join(packages, readdirSync(packages)[0] ?? "", "bin", "bun");
 }
 
 const REFUND = { order: "A-2", complaint: "There was no lamp." };
 
 describe.each([
-  { template: "basic", agent: "refunds", input: REFUND, effects: (at: string) => officeIn(at, "refunds", "mails") },
+  {
+    template: "basic",
+    nodeOf: () => nodeOf("oldest"),
+    agent: "refunds",
+    input: REFUND,
+    effects: (at: string) => officeIn(at, "refunds", "mails"),
+  },
   {
     template: "scheduled",
+    nodeOf: () => process.execPath,
     agent: "digest",
     input: { team: "support" },
     effects: (at: string) => officeIn(at, "handed-over", "posts"),
   },
-  { template: "orders", agent: "orders", input: { order: "A-2" }, effects: warehouseIn },
-])("a project from the template $template", ({ template, agent, input, effects }) => {
+  {
+    template: "orders",
+    nodeOf: () => nodeOf("oldest"),
+    agent: "orders",
+    input: { order: "A-2" },
+    effects: warehouseIn,
+  },
+])("a project from the template $template", ({ template, nodeOf: nodeOfCase, agent, input, effects }) => {
   const project = (): string => join(dir, `my ${template}`);
-  const run = (program: string, ...words: readonly string[]) => {
-    const { NODE_OPTIONS: _options, NODE_TEST_CONTEXT: _context, ...env } = process.env;
-    return spawnSync(program, words, { cwd: project(), encoding: "utf8", env });
-  };
-  const typed = (...words: readonly string[]) => run("npx", "cairn", ...words);
+  const env = (): NodeJS.ProcessEnv => envWith(nodeOfCase());
+  const run = (program: string, ...words: readonly string[]) =>
+    spawnSync(program, words, { cwd: project(), encoding: "utf8", env: env() });
 
   beforeAll(() => {
     cairn(process.execPath, "init", `my ${template}`, "--template", template);
@@ -201,20 +227,22 @@ describe.each([
     expect(run("npm", "test")).toMatchObject({ status: 0, stdout: expect.stringMatching(/pass 3$/m) });
   });
 
-  test("waits for an approval while every process is killed, and acts once", async () => {
-    const started = typed("start", agent, "--input", JSON.stringify(input), "--json");
-    const { run: id } = JSON.parse(started.stdout) as { readonly run: string };
-    const status = (): unknown => (JSON.parse(typed("show", id, "--json").stdout) as { status: unknown }).status;
-    const worker = spawn("npx", ["cairn", "work"], { cwd: project(), detached: true, stdio: "ignore" });
-    await vi.waitUntil(() => status() === "waiting", { timeout: 60_000, interval: 500 });
-    process.kill(-(worker.pid ?? 0), "SIGKILL");
-    expect(typed("approvals").stdout).toContain(id.slice(0, 12));
-    expect(typed("approve", id)).toMatchObject({ status: 0 });
-    const second = spawn("npx", ["cairn", "work"], { cwd: project(), detached: true, stdio: "ignore" });
+  test("is started over HTTP, killed while it waits for an approval, approved, and acts once", async () => {
+    const killed = await startDev(project(), env());
+    const { status, body } = await killed.ask("/runs", { agent, input });
+    expect(status).toBe(202);
+    const id = String(body["run"]);
+    await killed.reaches(id, "waiting");
+    await killed.end("SIGKILL");
+    const resumed = await startDev(project(), env());
     try {
-      await vi.waitUntil(() => status() === "completed", { timeout: 60_000, interval: 500 });
+      const { gates } = (await resumed.ask("/approvals")).body as { readonly gates: readonly { gate: string }[] };
+      expect(gates).toMatchObject([{ run: id }]);
+      const approved = await resumed.ask(`/runs/${id}/approvals/${gates[0]?.gate}`, { as: "approve" });
+      expect(approved).toMatchObject({ status: 202 });
+      await resumed.reaches(id, "completed");
     } finally {
-      process.kill(-(second.pid ?? 0), "SIGTERM");
+      await resumed.end("SIGTERM");
     }
     expect(new Set(effects(project()))).toEqual(new Set([1]));
   });
@@ -241,18 +269,15 @@ test("init replaces no file, and says what is there", () => {
   expect(readFileSync(join(dir, "notes.txt"), "utf8")).toBe("mine");
 });
 
-test("what a browser loads of the client imports nothing of Node", () => {
-  const dist = join(ROOT, "build", "cairn-run", "dist");
-  const loaded = new Set([join(dist, "client", "index.js")]);
-  const packages: string[] = [];
-  for (const file of loaded) {
-    for (const [, from = ""] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*["']([^"']+)["']/g)) {
-      if (from.startsWith(".")) loaded.add(join(dirname(file), from));
-      else packages.push(from);
-    }
-  }
-  expect(packages).toEqual([]);
-  expect(loaded.size).toBeGreaterThan(1);
+test("a bundler for browsers takes the client without a module of Node", async () => {
+  write("page.ts", 'import { connect } from "cairn-run/client";\nawait connect({ api: location.origin });\n');
+  const built = await build({
+    ...{ absWorkingDir: dir, entryPoints: ["page.ts"], bundle: true, write: false, metafile: true },
+    ...{ format: "esm", platform: "browser", target: "es2022" },
+  });
+  const loaded = Object.keys(built.metafile.inputs);
+  expect(loaded).toContain("node_modules/cairn-run/dist/client/browser.js");
+  expect(loaded.filter((file) => !file.startsWith("node_modules/cairn-run/"))).toEqual(["page.ts"]);
 });
 
 test("the package is clean by publint and by the types' wrongs", () => {

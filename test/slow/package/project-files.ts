@@ -63,6 +63,20 @@ test("a service that ignores its keys fails the test", async () => {
 });
 `;
 
+/** A program with the client, for any runtime: it starts a run, follows it to its end, and prints what it saw. */
+export const CLIENT_PROGRAM = `
+import { CairnError, connect } from "cairn-run/client";
+import type * as agents from "./agent.ts";
+
+const cairn = await connect<typeof agents>({ api: process.argv[2] ?? "" });
+const { run } = await cairn.start("clerk", { to: "Ann" });
+const kinds: string[] = [];
+for await (const { kind } of cairn.events(run)) kinds.push(kind);
+const { status } = await cairn.wait<"clerk">(run);
+const missing = await cairn.get("local-none").catch((error: unknown) => error);
+console.log(JSON.stringify({ status, last: kinds.at(-1), missing: missing instanceof CairnError && missing.code }));
+`;
+
 /** The user's own server: the API below a path, with the user's own login, and the runs driven in the same process. */
 export const SERVER = `
 import { createServer as createHttpServer } from "node:http";
