@@ -70,7 +70,7 @@ export interface ApplyOptions {
 }
 
 /** Applies a capture. Returns the outputs of the description, with what the services returned. */
-export async function apply({ clients, capture, prefix }: ApplyOptions): Promise<Readonly<Record<string, string>>> {
+export async function apply({ clients, capture, prefix }: ApplyOptions): Promise<unknown> {
   const known = new Map<string, Attributes>([["Bootstrap", await bootstrap(clients, prefix)]]);
   const begun: Promise<void>[] = [];
   const later = (work: () => Promise<void>): void => {
@@ -90,7 +90,7 @@ export async function apply({ clients, capture, prefix }: ApplyOptions): Promise
     known.set(name, told);
   }
   await Promise.all(begun);
-  return resolved(capture.outputs, known) as Readonly<Record<string, string>>;
+  return resolved(capture.outputs, known);
 }
 
 /** How a resource is applied; null if its type is left out. Throws for an unknown type. */

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Bundle, type Instead, bundleFunctions } from "../infra/bundle.ts";
 import { type Capture, type Resource, capture } from "../infra/capture.ts";
-import { componentPrefix, prefixOf } from "../infra/names.ts";
+import { prefixOf } from "../infra/names.ts";
 import { planOf } from "../infra/plan.ts";
 import { type DeployedSchedule, schedulesOf } from "../infra/schedules.ts";
 import { type AgentSecrets, agentSecretsOf } from "../infra/secrets.ts";
@@ -101,44 +101,49 @@ export async function deployParts({ bundles, schedules, agents }: Parts, options
       ...{ app: APP, stage, place: PLACE, archives },
       plan: { ...plan, limits: { ...plan.limits, ...limits } },
     });
-    return await applied(found, { url, env, prefix: prefixOf(APP, stage) });
+    const { outputs, resources } = await applied(found, { url, env, prefix: prefixOf(APP, stage) });
+    return { ...deploymentOf(url, outputs as Outputs), resources };
   } finally {
     rmSync(archives, { recursive: true, force: true });
   }
 }
 
-/** Deploys what the `sst.config.ts` of another project describes. It has one component, whose outputs it returns. */
+/** Deploys what the `sst.config.ts` of another project describes. It returns its components, each under a name. */
 export async function deployProject(of: {
   readonly url: string;
   /** The folder of `sst.config.ts`, absolute. */
   readonly project: string;
   readonly app: string;
   readonly stage: string;
-  readonly component: string;
   readonly env: Readonly<Record<string, string>>;
-}): Promise<Deployed> {
-  const { url, project, app, stage, component, env } = of;
+}): Promise<Readonly<Record<string, Deployment>>> {
+  const { url, project, app, stage, env } = of;
   const archives = mkdtempSync(join(tmpdir(), "cairn-archives-"));
   try {
     const found = await capture({ project, app, stage, place: PLACE, archives });
-    return await applied(found, { url, env, prefix: componentPrefix({ app, stage, component }) });
+    const { outputs } = await applied(found, { url, env, prefix: prefixOf(app, stage) });
+    const components = Object.entries(outputs as Readonly<Record<string, Outputs>>);
+    return Object.fromEntries(components.map(([name, told]) => [name, deploymentOf(url, told)]));
   } finally {
     rmSync(archives, { recursive: true, force: true });
   }
 }
 
+/** What the description of a component returns. */
+type Outputs = Readonly<Record<"table" | "bucket" | "machine" | "url", string>>;
+
+const deploymentOf = (url: string, { table, bucket, machine, url: api }: Outputs): Deployment => ({
+  ...{ table, bucket, machine },
+  api: localUrl(url, api),
+});
+
 async function applied(
   found: Capture,
-  {
-    url,
-    env,
-    prefix,
-  }: Pick<StageOptions, "url"> & { readonly env: Readonly<Record<string, string>>; readonly prefix: string },
-): Promise<Deployed> {
-  const resources = found.resources.map((each) => withEnv(each, env));
-  const told = await apply({ clients: clientsOf(url), capture: { ...found, resources }, prefix });
-  const { table = "", bucket = "", machine = "", url: api = "" } = told;
-  return { table, bucket, machine, api: localUrl(url, api), resources };
+  of: Pick<StageOptions, "url"> & { readonly env: Readonly<Record<string, string>>; readonly prefix: string },
+): Promise<{ readonly outputs: unknown; readonly resources: readonly Resource[] }> {
+  const resources = found.resources.map((each) => withEnv(each, of.env));
+  const outputs = await apply({ clients: clientsOf(of.url), capture: { ...found, resources }, prefix: of.prefix });
+  return { outputs, resources };
 }
 
 function withEnv(resource: Resource, env: Readonly<Record<string, string>>): Resource {

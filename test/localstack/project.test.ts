@@ -1,6 +1,6 @@
 /**
  * A project outside of the repository, made by `cairn init` and with the packed package only, is deployed by its own
- * `sst.config.ts`. A run that HTTP starts completes there.
+ * `sst.config.ts`, with a component of its own for each template. Runs that HTTP starts complete there.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import {
@@ -17,13 +17,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
 import { componentPrefix } from "../../infra/names.ts";
-import { type Deployed, deployProject } from "../../localstack/deploy.ts";
+import { type Deployment, deployProject } from "../../localstack/deploy.ts";
 import { until } from "./lane.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const { url, files } = inject("stacks");
-const STAGE = { app: "my-shop", stage: "lane", component: "Agents" };
-const OFFICE = join(files, "office");
+const STAGE = { app: "my-shop", stage: "lane" };
+const [OFFICE, WAREHOUSE] = [join(files, "office"), join(files, "warehouse")];
 const SIGNED = {
   authorization:
     "AWS4-HMAC-SHA256 Credential=test/20270101/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=0",
@@ -31,16 +31,37 @@ const SIGNED = {
 
 const dir = mkdtempSync(join(tmpdir(), "cairn-project-"));
 const project = join(dir, "my shop");
-let deployed: Deployed;
+let deployed: Readonly<Record<string, Deployment>>;
+
+/** The templates besides the one at the top of the project, each in a folder with a config of its own. */
+const MORE = { Digests: "scheduled", Orders: "orders" } as const;
+
+const SST_CONFIG = `/// <reference path="./.sst/platform/config.d.ts" />
+export default $config({
+  app: () => ({ name: "my-shop", home: "aws" }),
+  async run() {
+    const { cairn } = await import("cairn-run/sst");
+    return {
+      Agents: await cairn("Agents"),
+      Digests: await cairn("Digests", { config: "scheduled", alarms: false }),
+      Orders: await cairn("Orders", { config: "orders", alarms: false }),
+    };
+  },
+});
+`;
 
 beforeAll(async () => {
   execFileSync(process.execPath, ["scripts/package.ts"], { cwd: ROOT });
   const built = join(ROOT, "build", "cairn-run");
   const tarball = npm(dir, "pack", built).trim();
-  execFileSync(process.execPath, [join(built, "dist", "cli", "main.js"), "init", project]);
+  const init = (...words: readonly string[]): void =>
+    void execFileSync(process.execPath, [join(built, "dist", "cli", "main.js"), "init", ...words]);
+  init(project);
+  for (const template of Object.values(MORE)) init(join(project, template), "--template", template);
   npm(project, "install", join(dir, tarball));
+  writeFileSync(join(project, "sst.config.ts"), SST_CONFIG);
   signRequests(join(project, "node_modules", "cairn-run", "dist", "functions"));
-  deployed = await deployProject({ ...STAGE, url, project, env: { OFFICE } });
+  deployed = await deployProject({ ...STAGE, url, project, env: { OFFICE, WAREHOUSE } });
 }, 600_000);
 
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -58,12 +79,21 @@ function signRequests(functions: string): void {
   writeFileSync(join(functions, "api.js"), 'export { handler } from "./signed-api.ts";');
 }
 
-const ask = async (path: string, body?: object) => {
+const ask = async (component: string, path: string, body?: object) => {
   const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   const headers = { ...SIGNED, "content-type": "application/json" };
-  const answer = await fetch(`${deployed.api}${path}`, { ...sent, headers });
+  const answer = await fetch(`${deployed[component]?.api}${path}`, { ...sent, headers });
   return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
 };
+
+const reaches = (component: string, run: string, status: string): Promise<void> =>
+  until(async () => expect((await ask(component, `/runs/${run}`)).body).toMatchObject({ status }));
+
+async function begin(component: string, agent: string, input: object): Promise<string> {
+  const started = await ask(component, "/runs", { agent, input });
+  expect(started).toMatchObject({ status: 202, body: { agent, started: true } });
+  return String(started.body["run"]);
+}
 
 /** What a user may write: values of other resources go in, and the component's values go into other resources. */
 const OTHER_CONFIG = `/// <reference path="./.sst/platform/config.d.ts" />
@@ -100,16 +130,39 @@ test("the types of the package fit those of SST, in its sst.config.ts and in one
   expect(spawnSync(tsc, ["-p", "tsconfig.sst.json"], { cwd: project, encoding: "utf8" }).stdout).toBe("");
 });
 
-test("its names derive from its app, its stage and the name in its sst.config.ts", () => {
-  const prefix = componentPrefix(STAGE);
-  expect(deployed).toMatchObject({ table: prefix, machine: expect.stringMatching(`:stateMachine:${prefix}$`) });
+test("its names derive from its app, its stage and the names in its sst.config.ts", () => {
+  for (const component of ["Agents", ...Object.keys(MORE)]) {
+    const prefix = componentPrefix({ ...STAGE, component });
+    expect(deployed[component]).toMatchObject({
+      table: prefix,
+      machine: expect.stringMatching(`:stateMachine:${prefix}$`),
+    });
+  }
 });
 
 test("a run that HTTP starts completes, with each effect once", async () => {
-  const input = { order: "A-1", complaint: "It never arrived." };
-  const started = await ask("/runs", { agent: "refunds", input });
-  expect(started).toMatchObject({ status: 202, body: { agent: "refunds", started: true } });
-  const run = String(started.body["run"]);
-  await until(async () => expect((await ask(`/runs/${run}`)).body).toMatchObject({ status: "completed" }));
+  const run = await begin("Agents", "refunds", { order: "A-1", complaint: "It never arrived." });
+  await reaches("Agents", run, "completed");
   for (const kind of ["refunds", "mails"]) expect(readdirSync(join(OFFICE, kind))).toHaveLength(1);
 });
+
+test.each([
+  { component: "Digests", agent: "digest", input: { team: "support" }, tools: ["openTickets", "reassign", "post"] },
+  { component: "Orders", agent: "orders", input: { order: "A-2" }, tools: ["reserve", "takePayment", "sendParcel"] },
+])(
+  "a run of $agent waits for an approval, and completes in its component",
+  async ({ component, agent, input, tools }) => {
+    const run = await begin(component, agent, input);
+    await reaches(component, run, "waiting");
+    const { gates } = (await ask(component, "/approvals")).body as { readonly gates: readonly { gate: string }[] };
+    expect(gates).toMatchObject([{ run }]);
+    const decided = await ask(component, `/runs/${run}/approvals/${gates[0]?.gate}`, { as: "approve" });
+    expect(decided.status).toBe(202);
+    await reaches(component, run, "completed");
+    const { body } = await ask(component, `/runs/${run}/ledger`);
+    const calls = body["calls"] as readonly { readonly tool: string; readonly status: string }[];
+    expect(calls.map(({ tool, status }) => [tool, status])).toEqual(tools.map((tool) => [tool, "succeeded"]));
+    // Another component knows nothing of it.
+    expect((await ask("Agents", `/runs/${run}`)).status).toBe(404);
+  },
+);
