@@ -11,6 +11,7 @@ import { checkMoney } from "../src/sdk/check.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
+import { providerPackages, requirePackages } from "./provider-packages.ts";
 import { type DeployedFunction, FUNCTIONS, type FunctionName, agentFunction } from "./names.ts";
 
 export { FUNCTIONS, type FunctionName };
@@ -70,7 +71,7 @@ export async function bundleFunctions(of: {
 }): Promise<readonly Bundle[]> {
   rmSync(of.folder, { recursive: true, force: true });
   const { isolated = [], prices = {}, modelRates = {}, project = CHECKOUT } = of;
-  const agents = await agentLines(of.agentFiles, prices);
+  const agents = await agentLines(of.agentFiles, { prices, root: project.root });
   const all = agentsModule(
     [...agents.values()].map(({ line }) => line),
     { prices, modelRates },
@@ -101,7 +102,7 @@ async function bundle(
 ): Promise<Bundle> {
   const { root } = project;
   const wanted = { folder, entry, project };
-  const plugins = [agentsPlugin(agents, project), library, pureSources];
+  const plugins = [agentsPlugin(agents, project), library, providerPackages(root), pureSources];
   const slim = await built({ ...wanted, plugins: [...plugins, zodWithoutLanguages] });
   const isWhole = !takesLanguages(root, filesOf(Object.keys(slim.inputs)));
   const { outputs } = isWhole ? slim : await built({ ...wanted, plugins });
@@ -170,12 +171,16 @@ function startOf(outputs: Metafile["outputs"]): readonly string[] {
 /**
  * One import line for each agent, with its name, so that a function that looks for one agent does not load the others.
  */
-async function agentLines(files: readonly string[], prices: Prices): Promise<ReadonlyMap<string, AgentLine>> {
+async function agentLines(
+  files: readonly string[],
+  { prices, root }: { readonly prices: Prices; readonly root: string },
+): Promise<ReadonlyMap<string, AgentLine>> {
   const lines = new Map<string, AgentLine>();
   for (const file of files) {
     for (const agent of await loadAgentFile(file)) {
       const { name } = agent;
       checkMoney(pricedBy(agent, prices));
+      requirePackages(agent, { roots: [root, OWN], file });
       if (lines.has(name)) throw new Error(`two agents are named ${name}; the second one is in ${file}`);
       const [module, quoted] = [JSON.stringify(file), JSON.stringify(name)];
       const children = Object.values(agent.tools).flatMap(({ child }) => (child === undefined ? [] : [child.agent]));

@@ -13,5 +13,5 @@ export interface AgentSecrets {
 /** `agentFiles`: the agent files of cairn.config.ts, as absolute paths. */
 export async function agentSecretsOf(agentFiles: readonly string[]): Promise<readonly AgentSecrets[]> {
   const agents = (await Promise.all(agentFiles.map(loadAgentFile))).flat();
-  return agents.map((agent) => ({ agent: agent.name, secrets: [...new Set(secretNamesOf(agent))].toSorted() }));
+  return agents.map((agent) => ({ agent: agent.name, secrets: secretNamesOf(agent).toSorted() }));
 }

@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, "..");
  * files. A schema of the user works with it, because zod reads schemas by their structure.
  */
 export const STAYS =
-  /^(@ai-sdk\/provider|@langchain\/[a-z-]+|@modelcontextprotocol\/server|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
+  /^(@ai-sdk\/(provider|anthropic|openai|google|amazon-bedrock)|@langchain\/[a-z-]+|@modelcontextprotocol\/server|@aws-sdk\/client-[a-z0-9-]+)(\/|$)/;
 export const SOURCE = { cwd: ROOT, platform: "node", transform: { target: "node22.18" }, logLevel: "warn" } as const;
 /** cairn speaks English only: the messages of zod in fifty other languages stay out of the bundle. */
 const WITHOUT_LOCALES: Plugin = {

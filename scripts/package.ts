@@ -13,6 +13,7 @@ import { dirname, join, relative, resolve } from "node:path";
 import { FUNCTIONS } from "../infra/names.ts";
 import { type OutputChunk, rolldown } from "rolldown";
 import { packedReadme } from "./packed-readme.ts";
+import { PROVIDER_PACKAGES } from "../src/ports/named-models.ts";
 import { SOURCE, STAYS, WRITTEN, bundle } from "./bundle.ts";
 
 const ROOT = join(import.meta.dirname, "..");
@@ -35,7 +36,10 @@ interface Manifest {
 /** Users pass their own zod schemas, so they choose its version. */
 const PEERS = new Set(["zod"]);
 /** Only what is loaded on use imports these, and it says which of them is missing. */
-const OPTIONAL_PEERS = ["@langchain/core", "@langchain/langgraph-checkpoint", "@modelcontextprotocol/server"];
+const OPTIONAL_PEERS = [
+  ...["@langchain/core", "@langchain/langgraph-checkpoint", "@modelcontextprotocol/server"],
+  ...PROVIDER_PACKAGES,
+];
 
 /** Only the declarations import these. */
 const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);

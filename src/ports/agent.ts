@@ -259,7 +259,10 @@ export interface Undo<Input> {
   readonly timeoutMs?: number;
 }
 
-/** A model: `openai-compatible:http://HOST/v1#MODEL`, or any AI SDK language model, also a scripted one. */
+/**
+ * A model: `anthropic:MODEL`, `openai:MODEL`, `google:MODEL`, `bedrock:MODEL` or `openai-compatible:http://HOST/v1#MODEL`
+ * (docs/models.md), or any AI SDK language model, also a scripted one.
+ */
 export type ModelChoice = string | LanguageModelV4;
 
 /** `stop`: repeated equal calls with equal results stop a run. `ignore`: the agent is made for such calls. */

@@ -11,6 +11,8 @@
  * - A name consists of upper-case letters, digits and `_`, and begins with a letter.
  * - Rejects only with `StoreUnreachable`.
  */
+import { namedModelsOf } from "./named-models.ts";
+
 /** The outcome of reading a secret. */
 export type SecretLook = { readonly kind: "found"; readonly value: string } | AbsentSecret;
 
@@ -34,21 +36,10 @@ export const NO_SECRETS: Secrets = {
   declared: async () => [],
 };
 
-/** The API key of a model that is named by its address. Its server may need none. */
-export const MODEL_KEY = "OPENAI_COMPATIBLE_API_KEY";
-
-/** Every secret that the agent's runs may get to know: the declared ones, and the API key of its model. */
-export const secretNamesOf = (agent: {
-  readonly secrets?: readonly string[];
-  readonly model: unknown;
-  readonly fallbacks?: readonly { readonly model: unknown }[];
-  readonly models?: Readonly<Record<string, { readonly model: unknown }>>;
-}) => [
-  ...(agent.secrets ?? []),
-  // A model object gets its key from wherever its package looks for it.
-  ...([agent, ...(agent.fallbacks ?? []), ...Object.values(agent.models ?? {})].some(
-    ({ model }) => typeof model === "string",
-  )
-    ? [MODEL_KEY]
-    : []),
-];
+/**
+ * Every secret that the agent's runs may get to know: the declared ones, and the API keys of its models. A model object
+ * gets its key from wherever its package looks for it.
+ */
+export const secretNamesOf = (
+  agent: { readonly secrets?: readonly string[] } & Parameters<typeof namedModelsOf>[0],
+): readonly string[] => [...new Set([...(agent.secrets ?? []), ...namedModelsOf(agent).map(({ secret }) => secret)])];

@@ -3,15 +3,20 @@
  * is bounded, and text that looks like a credential is removed first.
  */
 import {
-  APICallError,
   EmptyResponseBodyError,
   InvalidResponseDataError,
+  JSONParseError,
+  LoadAPIKeyError,
+  LoadSettingError,
+  TypeValidationError,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import type { FileRef } from "../core/file.ts";
 import { bounded } from "../codec/value.ts";
 import { TIMES } from "../protocol/limits.ts";
 import type { ModelFailed } from "../ports/model.ts";
+import { ModelNotReady } from "../ports/named-models.ts";
+import { reportedError, wordsOf } from "./reported-error.ts";
 
 /**
  * The failure that a thrown error stands for. Never throws: an error whose fields throw is a failure without retry.
@@ -43,7 +48,7 @@ function blamedOnFiles(error: unknown, failed: ModelFailed, files: readonly File
 const FILES_NAMED_MAX = 4;
 
 function readFailure(error: unknown, secret: string): ModelFailed {
-  const said = saidBy(error);
+  const said = wordsOf(error);
   const message = bounded(withoutCredentials(said, secret)).toWellFormed();
   const failed = (code: string, retryable: boolean, retryAfterMs: number | null = null): ModelFailed => ({
     kind: "failed",
@@ -51,12 +56,15 @@ function readFailure(error: unknown, secret: string): ModelFailed {
     retryable,
     retryAfterMs,
   });
-  if (!APICallError.isInstance(error)) return failed("ModelFailed", isUnreadable(error) || isNetwork(error));
-  const status = error.statusCode ?? 0;
+  if (error instanceof ModelNotReady) return failed(error.code, true);
+  if (isUnconfigured(error)) return failed("ModelNotConfigured", true);
+  const reported = reportedError(error);
+  if (reported === null) return failed("ModelFailed", isUnreadable(error) || isNetwork(error));
+  const { status, isRetryable, headers } = reported;
   // A throttling error mentions tokens too ("request too large for your tokens per minute"), but a retry helps.
   if (status !== 429 && CONTEXT.test(said)) return failed("ContextTooLong", false);
-  if (error.isRetryable || RETRYABLE.has(status) || status >= 500) {
-    return failed("ModelFailed", true, retryAfterMs(error.responseHeaders ?? {}));
+  if (isRetryable || RETRYABLE.has(status) || status >= 500) {
+    return failed("ModelFailed", true, retryAfterMs(headers));
   }
   if (status >= 400) return failed("ModelRefused", false);
   // What remains is an unreadable response: truncated, or a proxy's error page. It says nothing about the request.
@@ -70,30 +78,20 @@ const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 429]);
 const CONTEXT =
   /context_length_exceeded|exceed_context_size|(maximum|available) (context|prompt) (length|size|window)|context (length|size|window) (is )?exceeded|exceeds? (the |your |its )?(model'?s? )?context|prompt is too long|input is too long|input token count .{0,40}exceeds/i;
 
-/** How much of a response of unknown shape is shown. */
-const ANSWER_CHARACTERS = 500;
-
-function saidBy(error: unknown): string {
-  if (!APICallError.isInstance(error))
-    return error instanceof Error ? String(error.message || error.name) : String(error);
-  const { statusCode, message, data, responseBody = "" } = error;
-  const status = statusCode === undefined ? [] : [`HTTP ${statusCode}`];
-  const words = message === "" ? [] : [message];
-  const code = codeOf(data);
-  // Without a parsed response the message is only the status line; the body may say more.
-  const body =
-    data === undefined && responseBody.trim() !== "" ? [responseBody.trim().slice(0, ANSWER_CHARACTERS)] : [];
-  return [...status, ...words, ...code, ...body].join(": ");
-}
-
-/** `{ error: { code } }`: the stable error code of OpenAI and compatible providers. */
-function codeOf(answer: unknown): readonly string[] {
-  const error = (answer as { error?: { code?: unknown } } | null | undefined)?.error;
-  return typeof error?.code === "string" ? [error.code] : [];
-}
+/**
+ * A provider's package finds no key, no region or no AWS credentials in its process. Another process of the run may have
+ * them, and an operator can set them, so the run waits.
+ */
+const isUnconfigured = (error: unknown): boolean =>
+  LoadAPIKeyError.isInstance(error) ||
+  LoadSettingError.isInstance(error) ||
+  (error instanceof Error && /^AWS (SigV4 authentication requires|credential provider failed)/.test(error.message));
 
 const isUnreadable = (error: unknown): boolean =>
-  InvalidResponseDataError.isInstance(error) || EmptyResponseBodyError.isInstance(error);
+  InvalidResponseDataError.isInstance(error) ||
+  EmptyResponseBodyError.isInstance(error) ||
+  JSONParseError.isInstance(error) ||
+  TypeValidationError.isInstance(error);
 
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOST|ENET|UND_ERR_)/;
 

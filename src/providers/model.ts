@@ -11,7 +11,8 @@ import { failedBy } from "./model-failure.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { replyOf } from "./reply.ts";
 import { BrokenStream, readReply } from "./streamed-reply.ts";
-import { MODEL_KEY } from "../ports/secrets.ts";
+import { namedModel } from "../ports/named-models.ts";
+import { openModel } from "./named-model.ts";
 import { describeTools } from "../engine/model/tool-schema.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
 import type { Model, ModelOutcome, ModelRequest } from "../ports/model.ts";
@@ -19,23 +20,19 @@ import type { Model, ModelOutcome, ModelRequest } from "../ports/model.ts";
 /** Reads the current value of a secret; null if it has none. */
 type ReadSecret = (name: string) => Promise<string | null>;
 
-/** Throws `AgentInvalid` for an invalid model. The API key of a model given by name is read before each request. */
+/** Throws `AgentInvalid` for an invalid model. The API key of a model given as text is read before each request. */
 export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null): Model {
   if (typeof choice !== "string") {
     const model = speaking(choice);
     return { name: nameOf(model), ask: (request) => ask(model, request, "") };
   }
-  const { baseURL, modelId } = openAICompatible(choice);
+  const named = namedModel(choice);
   return {
-    name: `openai-compatible:${modelId}`,
+    name: named.name,
     ask: async (request) => {
       try {
-        const key = (await read(MODEL_KEY)) ?? "";
-        // Loaded here: most agents pass a model object, and a worker should start quickly.
-        const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-        const named = { name: "openai-compatible", baseURL };
-        const provider = createOpenAICompatible(key === "" ? named : { ...named, apiKey: key });
-        return await ask(provider.chatModel(modelId), request, key);
+        const key = (await read(named.secret)) ?? "";
+        return await ask(await openModel(named, key), request, key);
       } catch (error) {
         // No request was sent, and what prevented reading the key, or loading the provider, may be temporary.
         return { ...failedBy(error, ""), retryable: true };
@@ -74,7 +71,7 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
   try {
     const prompt = promptOf(instructions, messages, files ?? new Map());
     const asked = {
-      ...settingsOf(request),
+      ...settingsOf(model, request),
       ...(format === null ? {} : { responseFormat: { type: "json" as const, ...format } }),
       prompt,
       tools: describeTools(tools),
@@ -84,14 +81,15 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
   } catch (error) {
     if (signal.aborted) return { kind: "aborted" };
     const failed = failedBy(error, secret, filesOf(messages));
-    return isBroken(error) ? { ...failed, retryable: true, isPartial: true } : failed;
+    if (!isBroken(error)) return failed;
+    return { ...failed, retryable: true, ...(error.hasBegun ? { isPartial: true } : {}) };
   }
 }
 
 type Answer = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>;
 
 /** What a model throws may be an object that throws at every question. */
-function isBroken(error: unknown): boolean {
+function isBroken(error: unknown): error is BrokenStream {
   try {
     return error instanceof BrokenStream;
   } catch {
@@ -114,32 +112,18 @@ async function answerOf(
   }
 }
 
-/** A copy, since the AI SDK's types allow a provider to change what it gets. */
-const settingsOf = ({ options = {} }: ModelRequest): Settings => structuredClone(options) as Settings;
+/**
+ * A copy, since the AI SDK's types allow a provider to change what it gets. OpenAI would keep each reply, and the next
+ * request would only refer to it; a run may go on after it is deleted there. So a request holds the whole transcript.
+ */
+function settingsOf({ provider }: LanguageModelV4, { options = {} }: ModelRequest): Settings {
+  const settings = structuredClone(options) as Settings;
+  if (provider !== "openai.responses") return settings;
+  const { providerOptions = {} } = settings;
+  return { ...settings, providerOptions: { ...providerOptions, openai: { store: false, ...providerOptions.openai } } };
+}
 
 type Settings = Omit<Parameters<LanguageModelV4["doGenerate"]>[0], "prompt">;
-
-const OPENAI_COMPATIBLE = /^openai-compatible:(?<address>[^#\s]+)#(?<modelId>\S+)$/;
-
-/** The server and the model that a string names. Throws `AgentInvalid` if it is none. */
-function openAICompatible(choice: string): { readonly baseURL: string; readonly modelId: string } {
-  const { address = "", modelId = "" } = OPENAI_COMPATIBLE.exec(choice)?.groups ?? {};
-  const url = URL.parse(address);
-  if (url !== null && `${url.username}${url.password}` !== "") {
-    throw new AgentInvalid(
-      `the model at ${url.host} has a credential in its URL, which every run would store: ` +
-        `take it out and set ${MODEL_KEY} instead`,
-    );
-  }
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== "") {
-    throw new AgentInvalid(
-      `the model ${JSON.stringify(choice)} is not understood. As a string cairn understands ` +
-        "openai-compatible:http://HOST[:PORT]/v1#MODEL; for any other provider pass its AI SDK model object, " +
-        'for example anthropic("claude-sonnet-4-5") of @ai-sdk/anthropic',
-    );
-  }
-  return { baseURL: url.href, modelId };
-}
 
 /** Checks a model object at run time: JavaScript agents and other major versions may pass what the type forbids. */
 function speaking(choice: LanguageModelV4): LanguageModelV4 {

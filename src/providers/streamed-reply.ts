@@ -2,19 +2,28 @@
  * Reads the stream of an AI SDK model: reports each piece as it comes, and puts together the response that the same call
  * without a stream would have given.
  */
-import type {
-  LanguageModelV4Content,
-  LanguageModelV4GenerateResult,
-  LanguageModelV4StreamPart,
+import {
+  type LanguageModelV4Content,
+  type LanguageModelV4GenerateResult,
+  type LanguageModelV4StreamPart,
+  UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
 import type { DeltaPart, Piece } from "../ports/delta-log.ts";
+import { reportedError, wordsOf } from "./reported-error.ts";
 
-/** A stream that ended within its response. Its tokens were used, and nothing says how many. */
+/** A stream that ended within its response, or that cannot be read. The request itself was accepted. */
 export class BrokenStream extends Error {
   override readonly name = "BrokenStream";
+  /** Whether the model had said anything. If so, its tokens were used, and nothing says how many. */
+  readonly hasBegun: boolean;
+
+  constructor(message: string, { hasBegun, cause }: { readonly hasBegun: boolean; readonly cause?: unknown }) {
+    super(message, { cause });
+    this.hasBegun = hasBegun;
+  }
 }
 
-/** Throws `BrokenStream` if pieces came but no end, and else what the stream throws. */
+/** Throws `BrokenStream` if the stream ended too early; an error that the provider reports before any piece as it is. */
 export async function readReply(
   stream: ReadableStream<LanguageModelV4StreamPart>,
   onPiece: (piece: Piece) => void,
@@ -22,10 +31,10 @@ export async function readReply(
   const reply = new StreamedReply(onPiece);
   try {
     for await (const part of stream) reply.add(part);
-  } catch (error) {
-    if (!reply.hasBegun) throw error;
-    const why = error instanceof Error ? error.message : String(error);
-    throw new BrokenStream(`the reply broke off: ${why}`, { cause: error });
+  } catch (cause) {
+    const { hasBegun } = reply;
+    if (!hasBegun && (reportedError(cause) !== null || UnsupportedFunctionalityError.isInstance(cause))) throw cause;
+    throw new BrokenStream(`the reply broke off: ${wordsOf(cause)}`, { hasBegun, cause });
   }
   return reply.finished();
 }
@@ -94,7 +103,9 @@ class StreamedReply {
   }
 
   finished(): LanguageModelV4GenerateResult {
-    if (this.#finish === null) throw new BrokenStream("the reply broke off before its end");
+    const { hasBegun } = this;
+    if (this.#finish === null || isCutOff(this.#finish))
+      throw new BrokenStream("the reply broke off before its end", { hasBegun });
     const { usage, finishReason } = this.#finish;
     return { content: this.#content, finishReason, usage, warnings: [] };
   }
@@ -131,5 +142,9 @@ class StreamedReply {
     if (open !== undefined && text !== "") this.#onPiece({ ...open.told, text });
   }
 }
+
+/** A provider may end a stream that it lost as if it were complete: it then says neither why nor how much. */
+const isCutOff = ({ finishReason: { unified, raw }, usage }: Finish): boolean =>
+  unified === "interrupted" || (unified === "other" && raw === undefined && usage.outputTokens.total === undefined);
 
 const keyOf = (kind: DeltaPart["kind"], id: string): string => `${kind} ${id}`;

@@ -211,9 +211,11 @@ describe("a model choice", () => {
   test.each<[string, unknown, RegExp]>([
     [
       "another provider as a string",
-      "openai:gpt-5",
-      /"openai:gpt-5" is not understood.*openai-compatible:http:\/\/HOST/,
+      "mistral:large",
+      /"mistral:large" is not understood.*anthropic:MODEL, .*openai-compatible:http:\/\/HOST/,
     ],
+    ["a provider without a model", "openai:", /not understood/],
+    ["an inherited name", "constructor:m", /not understood/],
     ["no model", "openai-compatible:http://127.0.0.1:1/v1", /not understood/],
     ["no address", "openai-compatible:#m", /not understood/],
     ["another protocol", "openai-compatible:ftp://host/v1#m", /not understood/],

@@ -28,6 +28,14 @@ describe("the price of a model", () => {
     expect(listPriceOf(hosted("claude-opus-4-5")).price).toEqual(listed);
     expect(listPriceOf(hosted("claude-opus-4-5-20251101")).price).toEqual(listed);
     expect(agent(hosted("claude-opus-4-5"), { budget: { usd: 1 } }).price).toEqual(listed);
+    expect(listPriceOf("anthropic:claude-opus-4-5-20251101").price).toEqual(listed);
+  });
+
+  test("on Bedrock is not that of its maker", () => {
+    const model = "bedrock:us.anthropic.claude-opus-4-5-20251101-v1:0";
+    expect(listPriceOf(model).priceFrom).toEqual({ kind: "none" });
+    const ours = { [model.slice("bedrock:".length)]: { inUsd: 6, outUsd: 30 } };
+    expect(pricedBy(agent(model), ours).price).toEqual({ inUsd: 6, outUsd: 30 });
   });
 
   test("is the agent's own price when it has one", () => {

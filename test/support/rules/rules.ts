@@ -133,7 +133,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   test: {
     ours: /^(src|agents|bench|scripts|functions|infra|localstack)\/|^[^/]+$/,
     packages:
-      /^(vitest|esbuild|fast-check|asl-validator|@hono\/node-server|jose|standardwebhooks|@langchain\/.+|@modelcontextprotocol\/.+|@ag-ui\/.+|@a2a-js\/sdk(\/.+)?|@secretlint\/.+|playwright-core|axe-core|cairn-run|zod|ai|@ai-sdk\/.+|node:.+)$/,
+      /^(vitest|esbuild|fast-check|asl-validator|@hono\/node-server|jose|standardwebhooks|@langchain\/.+|@modelcontextprotocol\/.+|@ag-ui\/.+|@a2a-js\/sdk(\/.+)?|@secretlint\/.+|playwright-core|axe-core|cairn-run|zod|ai|@ai-sdk\/.+|@smithy\/eventstream-codec|node:.+)$/,
   },
 };
 

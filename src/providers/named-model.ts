@@ -1,0 +1,67 @@
+/**
+ * Loads the provider of a model that an agent gives as text. The packages of most providers are optional peers, so a
+ * project installs only those that it uses. Each is loaded with the first request: a worker should start quickly.
+ */
+import type { LanguageModelV4 } from "@ai-sdk/provider";
+import {
+  ModelNotReady,
+  type NamedModel,
+  type ProviderName,
+  namedModelsOf,
+  packageMissing,
+} from "../ports/named-models.ts";
+
+/** `key`: empty if its secret has no value. Rejects with `ModelNotReady` if its package or its key is missing. */
+export async function openModel(model: NamedModel, key: string): Promise<LanguageModelV4> {
+  const provide = await load(model);
+  if (key === "" && model.needsKey) throw keyMissing(model);
+  return provide(model, key === "" ? {} : { apiKey: key });
+}
+
+/** Throws `ModelNotReady` if this process finds no package of a provider that the agent names. */
+export async function requireProviders(agent: Parameters<typeof namedModelsOf>[0]): Promise<void> {
+  await Promise.all(namedModelsOf(agent).map(load));
+}
+
+type Provide = (model: NamedModel, key: { readonly apiKey?: string }) => LanguageModelV4;
+
+/** The name of each package stands in its import, because a bundler must see it. */
+const LOAD: { readonly [P in ProviderName]: () => Promise<Provide> } = {
+  anthropic: async () => {
+    const { createAnthropic } = await import("@ai-sdk/anthropic");
+    return ({ modelId }, key) => createAnthropic(key)(modelId);
+  },
+  openai: async () => {
+    const { createOpenAI } = await import("@ai-sdk/openai");
+    return ({ modelId }, key) => createOpenAI(key)(modelId);
+  },
+  google: async () => {
+    const { createGoogle } = await import("@ai-sdk/google");
+    return ({ modelId }, key) => createGoogle(key)(modelId);
+  },
+  bedrock: async () => {
+    const { createAmazonBedrock } = await import("@ai-sdk/amazon-bedrock");
+    return ({ modelId }, key) => createAmazonBedrock(key)(modelId);
+  },
+  "openai-compatible": async () => {
+    const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+    return ({ modelId, baseURL }, key) =>
+      createOpenAICompatible({ name: "openai-compatible", baseURL: baseURL ?? "", ...key }).chatModel(modelId);
+  },
+};
+
+async function load(model: NamedModel): Promise<Provide> {
+  try {
+    return await LOAD[model.provider]();
+  } catch (cause) {
+    const isMissing = cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND";
+    if (!isMissing || !cause.message.includes(`'${model.package}'`)) throw cause;
+    throw packageMissing(model, cause);
+  }
+}
+
+function keyMissing({ name, secret }: NamedModel): ModelNotReady {
+  const next = `set ${secret} in the environment or in .env, on AWS in the Parameter Store`;
+  const message = `the model ${name} needs the secret ${secret}, which has no value; ${next} (docs/secrets.md)`;
+  return new ModelNotReady(message, { code: "ModelNotConfigured", next });
+}
