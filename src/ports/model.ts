@@ -51,7 +51,8 @@ export interface ModelReply extends TokenCounts {
 }
 
 /**
- * A model call that failed. Codes: `ModelRefused`, `ContextTooLong`, `ReplyTooLarge`, `FileUnsupported`, and `ModelFailed` for all else.
+ * A model call that failed. Codes: `ModelRefused`, `ContextTooLong`, `FileUnsupported`; `ReplyTooLarge`, `ReplyFiltered`,
+ * `ReplyMalformed` for a reply that came; `PackageMissing`, `ModelNotConfigured` before a request; else `ModelFailed`.
  */
 export interface ModelFailed {
   readonly kind: "failed";

@@ -3,7 +3,7 @@
  * arguments are parsed, and token counts are made whole numbers.
  */
 import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
-import { asJson } from "../codec/value.ts";
+import { asJson, bounded } from "../codec/value.ts";
 import type { TokenCounts } from "../core/policy/price.ts";
 import type { FileContent } from "../core/file.ts";
 import { fileContent, wrongWithFiles } from "../codec/file.ts";
@@ -15,6 +15,8 @@ import { parseArguments } from "../codec/arguments.ts";
 
 export function replyOf({ content, finishReason, usage }: LanguageModelV4GenerateResult): ModelReply | ModelFailed {
   const spent = countTokens(usage);
+  const stopped = stoppedBy(finishReason, { content, spent });
+  if (stopped !== null) return stopped;
   const bytes = content.reduce((sum, part) => sum + bytesOf(part), 0);
   if (bytes > SIZES.replyBytesMax) {
     return tooLarge(`your reply has ${bytes} bytes; at most ${SIZES.replyBytesMax} are accepted`, spent);
@@ -33,6 +35,36 @@ export function replyOf({ content, finishReason, usage }: LanguageModelV4Generat
     ...spent,
   };
 }
+
+type Finish = LanguageModelV4GenerateResult["finishReason"];
+
+/**
+ * The failure of a reply that its provider withheld, cut or could not read. What there is of it is no answer and plans no
+ * call. Null: the reply counts.
+ */
+function stoppedBy(
+  { unified, raw = unified }: Finish,
+  { content, spent }: Pick<LanguageModelV4GenerateResult, "content"> & { readonly spent: TokenCounts },
+): ModelFailed | null {
+  if (UNREADABLE_CALL.test(raw)) {
+    const message = `the provider could not read a tool call in it (${raw}): name a tool, and give its arguments as JSON`;
+    return unusable("ReplyMalformed", message, spent);
+  }
+  if (unified === "content-filter") {
+    const words = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(" ");
+    const said = words.trim() === "" ? "" : `; it began: ${bounded(words, FILTERED_CHARACTERS).toWellFormed()}`;
+    return unusable("ReplyFiltered", `a filter stopped it, or you refused (${raw})${said}`, spent);
+  }
+  if (unified !== "error") return null;
+  const failure = { code: "ModelFailed", message: `the provider stopped the reply because of an error (${raw})` };
+  return { kind: "failed", failure, retryable: true, retryAfterMs: null, isPartial: true };
+}
+
+/** How Gemini and Bedrock say that the model wrote a call that is none. */
+const UNREADABLE_CALL = /^(malformed_|unexpected_tool_call)/i;
+
+/** How much of a withheld reply an operator sees. */
+const FILTERED_CHARACTERS = 200;
 
 /** The counts of the provider. A part that it does not report, or that is empty, is absent. */
 function countTokens({ inputTokens, outputTokens }: LanguageModelV4GenerateResult["usage"]): TokenCounts {
@@ -100,9 +132,12 @@ const TOKENS_MAX = 1e9;
 
 const countOf = (tokens = 0): number => (tokens > 0 ? Math.min(Math.ceil(tokens), TOKENS_MAX) : 0);
 
-const tooLarge = (message: string, spent: NonNullable<ModelFailed["spent"]>): ModelFailed => ({
+const tooLarge = (message: string, spent: TokenCounts): ModelFailed => unusable("ReplyTooLarge", message, spent);
+
+/** A reply that was paid for and cannot be used. The model is told why. */
+const unusable = (code: string, message: string, spent: TokenCounts): ModelFailed => ({
   kind: "failed",
-  failure: { code: "ReplyTooLarge", message },
+  failure: { code, message },
   retryable: false,
   retryAfterMs: null,
   spent,
