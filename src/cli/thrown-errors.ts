@@ -4,6 +4,7 @@
  */
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { ConfigInvalid } from "../sdk/config.ts";
+import { ModelNotReady } from "../ports/named-models.ts";
 import { SealKeyInvalid } from "../ports/seal-keys.ts";
 import { StoreInvalid, StoreTooNew, StoreUnusable } from "../ports/store-errors.ts";
 import { StoreSupervised, WorkersUnbootable } from "../ports/supervision.ts";
@@ -66,6 +67,10 @@ function troubleOf(error: unknown, argv: readonly string[]): Trouble {
     const why = error instanceof ConfigInvalid ? "the config is checked before anything starts" : AGENT_CHECKED;
     const file = error instanceof ConfigInvalid ? "cairn.config.ts" : "the agent's file";
     return { code: error.code, exit: EXIT.usage, what: error.message, why, next: retryAfter(argv, `correct ${file}`) };
+  }
+  if (error instanceof ModelNotReady) {
+    const why = "a run of it could not call its model; nothing was started";
+    return { code: error.code, exit: EXIT.refused, what: error.message, why, next: error.next };
   }
   return unexpected(error);
 }

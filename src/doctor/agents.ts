@@ -68,7 +68,7 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
   },
   {
     id: "agents",
-    says: "every agent can be loaded, and its timeouts fit into a beat",
+    says: "every agent can be loaded with its models, and its timeouts fit into a beat",
     judge: ({ agents, broken }) => {
       const wrong = [...broken, ...agents.flatMap(({ unfit }) => unfit ?? [])];
       const mend = "fix the agent, or remove it from cairn.config.ts";
@@ -81,7 +81,7 @@ export const AGENT_CHECKS: readonly Check<AgentsCase>[] = [
   },
   {
     id: "agents-secrets",
-    says: "each secret that an agent declares has a value",
+    says: "each secret that an agent declares, or its model needs, has a value",
     needs: ["agents"],
     judge: ({ secrets }) => judgeSecrets(secrets),
   },

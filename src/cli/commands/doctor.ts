@@ -7,6 +7,8 @@
 import { checkAgent } from "../../sdk/check.ts";
 import { isolatedOf } from "../../sdk/config.ts";
 import { AgentInvalid } from "../../ports/agent-invalid.ts";
+import { ModelNotReady, namedModelsOf } from "../../ports/named-models.ts";
+import { requireProviders } from "../../providers/named-model.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { SECRET_CHARACTERS_MIN } from "../../codec/redaction/redaction.ts";
 import { pricedBy } from "../../sdk/prices.ts";
@@ -81,21 +83,27 @@ async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
   const { agentFiles, exampleFiles, limits, prices } = settings;
   const { agents, broken } = await readCatalogue([...agentFiles, ...exampleFiles]);
   const priced = agents.map(({ agent }) => pricedBy(agent, prices));
-  const unfit = (agent: (typeof priced)[number]): string | null => {
+  const unfit = async (agent: (typeof priced)[number]): Promise<string | null> => {
     try {
       checkAgent(agent, limits);
+      await requireProviders(agent);
       return null;
     } catch (error) {
+      if (error instanceof ModelNotReady) return `agent ${agent.name}: ${error.message}`;
       if (!(error instanceof AgentInvalid)) throw error;
       return sentenceOf(error);
     }
   };
+  const needed = (agent: (typeof priced)[number]): readonly string[] => {
+    const keys = namedModelsOf(agent).flatMap(({ needsKey, secret }) => (needsKey ? [secret] : []));
+    return [...new Set([...(agent.secrets ?? []), ...keys])];
+  };
   return {
     node: process.version,
-    agents: priced.map((agent) => agentSeen(agent, unfit(agent))),
+    agents: await Promise.all(priced.map(async (agent) => agentSeen(agent, await unfit(agent)))),
     broken: broken.map(({ why }) => why),
     secrets: await Promise.all(
-      agents.flatMap(({ agent }) => (agent.secrets ?? []).map((name) => lookAtSecret(settings, agent.name, name))),
+      priced.flatMap((agent) => needed(agent).map((name) => lookAtSecret(settings, agent.name, name))),
     ),
   };
 }

@@ -1,5 +1,6 @@
 /** `cairn start AGENT`: starts a run. With `--wait` it stays until the run has ended or needs a human. */
 import * as z from "zod";
+import { requireProviders } from "../../providers/named-model.ts";
 import { checkAgent } from "../../sdk/check.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { pricedBy } from "../../sdk/prices.ts";
@@ -47,6 +48,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   const located = await locateTyped(shell, { name: of.agent, settings });
   const agent = pricedBy(located.agent, settings.prices);
   checkAgent(agent, settings.limits);
+  await requireProviders(agent);
   shell.terminal.waitFor(null);
   const opened = await openSettled(shell, settings, { create: true });
   await keepFile(opened, located);
