@@ -1,7 +1,8 @@
 /**
  * The model of the agent: a script, so that everything works without a key. For a real model replace the export by one
- * line:
+ * such line:
  *
+ *   export const model = "anthropic:MODEL"; // npm install @ai-sdk/anthropic
  *   export const model = "openai-compatible:https://HOST/v1#MODEL";
  */
 import { scriptedModel } from "cairn-run";

@@ -1,6 +1,7 @@
 /** A model without a network, so that the project runs as it is. One line makes it a real one: see below. */
 import { scriptedModel } from "cairn-run";
 
+// export const model = "anthropic:MODEL"; // npm install @ai-sdk/anthropic
 // export const model = "openai-compatible:https://HOST/v1#MODEL";
 export const model = scriptedModel({
   name: "orders-script",
