@@ -7,6 +7,7 @@ import { CloudWatchClient } from "@aws-sdk/client-cloudwatch";
 import { CloudWatchLogsClient } from "@aws-sdk/client-cloudwatch-logs";
 import { DynamoDBClient } from "@aws-sdk/client-dynamodb";
 import { IAMClient } from "@aws-sdk/client-iam";
+import { KMSClient } from "@aws-sdk/client-kms";
 import { LambdaClient } from "@aws-sdk/client-lambda";
 import { S3Client } from "@aws-sdk/client-s3";
 import { SchedulerClient } from "@aws-sdk/client-scheduler";
@@ -24,6 +25,7 @@ export function clientsOf(url: string) {
   return {
     api: new APIGatewayClient(config),
     functions: new LambdaClient(config),
+    keys: new KMSClient(config),
     logs: new CloudWatchLogsClient(config),
     machines: new SFNClient(config),
     objects: new S3Client(config),

@@ -88,15 +88,22 @@ const ruleOf = ({ id, status, filter, expiration, transitions, ...of }: z.output
   Transitions: transitions?.map(({ days, storageClass }) => ({ Days: days, StorageClass: storageClass })),
 });
 
+const byAws = z.strictObject({ sseAlgorithm: z.literal("AES256") });
+const byKey = z.strictObject({ sseAlgorithm: z.literal("aws:kms"), kmsMasterKeyId: z.string() });
 const encrypting = z.strictObject({
-  applyServerSideEncryptionByDefault: z.strictObject({ sseAlgorithm: z.literal("AES256") }),
+  applyServerSideEncryptionByDefault: z.union([byAws, byKey]),
+  bucketKeyEnabled: z.boolean().optional(),
 });
 
 export const encryption = kind(
   z.strictObject({ bucket: z.string(), rules: z.array(encrypting) }),
   async ({ bucket: Bucket, rules }, { clients: { objects } }) => {
-    const Rules = rules.map(({ applyServerSideEncryptionByDefault: { sseAlgorithm } }) => ({
-      ApplyServerSideEncryptionByDefault: { SSEAlgorithm: sseAlgorithm },
+    const Rules = rules.map(({ applyServerSideEncryptionByDefault: by, bucketKeyEnabled: BucketKeyEnabled }) => ({
+      ApplyServerSideEncryptionByDefault: {
+        SSEAlgorithm: by.sseAlgorithm,
+        ...("kmsMasterKeyId" in by && { KMSMasterKeyID: by.kmsMasterKeyId }),
+      },
+      BucketKeyEnabled,
     }));
     const ServerSideEncryptionConfiguration = { Rules };
     await objects.send(new PutBucketEncryptionCommand({ Bucket, ServerSideEncryptionConfiguration }));

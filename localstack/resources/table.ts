@@ -30,6 +30,7 @@ const inputs = z.strictObject({
   streamEnabled: z.literal(true),
   streamViewType: z.literal("OLD_IMAGE"),
   deletionProtectionEnabled: z.boolean(),
+  serverSideEncryption: z.strictObject({ enabled: z.literal(true), kmsKeyArn: z.string() }).optional(),
   pointInTimeRecovery: z.strictObject({ enabled: z.boolean() }),
   ttl: z.strictObject({ attributeName: z.string(), enabled: z.literal(true) }),
 });
@@ -64,6 +65,9 @@ function inputOf(of: Inputs): CreateTableCommandInput {
   return {
     TableName: of.name,
     BillingMode: of.billingMode,
+    ...(of.serverSideEncryption && {
+      SSESpecification: { Enabled: true, SSEType: "KMS", KMSMasterKeyId: of.serverSideEncryption.kmsKeyArn },
+    }),
     AttributeDefinitions: of.attributes.map(({ name, type }) => ({ AttributeName: name, AttributeType: type })),
     KeySchema: keys(of.hashKey, of.rangeKey),
     GlobalSecondaryIndexes: of.globalSecondaryIndexes.map((each) => ({

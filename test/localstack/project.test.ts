@@ -16,7 +16,11 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
+import { CreateKeyCommand } from "@aws-sdk/client-kms";
+import { GetBucketEncryptionCommand } from "@aws-sdk/client-s3";
 import { componentPrefix } from "../../infra/names.ts";
+import { clientsOf } from "../../localstack/clients.ts";
 import { type Deployment, deployProject } from "../../localstack/deploy.ts";
 import { until } from "./lane.ts";
 
@@ -31,12 +35,16 @@ const SIGNED = {
 
 const dir = mkdtempSync(join(tmpdir(), "cairn-project-"));
 const project = join(dir, "my shop");
+const clients = clientsOf(url);
+/** The ARN of a key of the account. */
+let key: string;
 let deployed: Readonly<Record<string, Deployment>>;
 
 /** The templates besides the one at the top of the project, each in a folder with a config of its own. */
 const MORE = { Digests: "scheduled", Orders: "orders" } as const;
 
-const SST_CONFIG = `/// <reference path="./.sst/platform/config.d.ts" />
+/** The stores of the third component are encrypted with that key. */
+const sstConfig = (kmsKey: string): string => `/// <reference path="./.sst/platform/config.d.ts" />
 export default $config({
   app: () => ({ name: "my-shop", home: "aws" }),
   async run() {
@@ -44,7 +52,7 @@ export default $config({
     return {
       Agents: await cairn("Agents"),
       Digests: await cairn("Digests", { config: "scheduled", alarms: false }),
-      Orders: await cairn("Orders", { config: "orders", alarms: false }),
+      Orders: await cairn("Orders", { config: "orders", alarms: false, kmsKey: "${kmsKey}" }),
     };
   },
 });
@@ -59,7 +67,9 @@ beforeAll(async () => {
   init(project);
   for (const template of Object.values(MORE)) init(join(project, template), "--template", template);
   npm(project, "install", join(dir, tarball));
-  writeFileSync(join(project, "sst.config.ts"), SST_CONFIG);
+  const { KeyMetadata } = await clients.keys.send(new CreateKeyCommand({}));
+  key = KeyMetadata?.Arn ?? "";
+  writeFileSync(join(project, "sst.config.ts"), sstConfig(key));
   signRequests(join(project, "node_modules", "cairn-run", "dist", "functions"));
   deployed = await deployProject({ ...STAGE, url, project, env: { OFFICE, WAREHOUSE } });
 }, 600_000);
@@ -138,6 +148,17 @@ test("its names derive from its app, its stage and the names in its sst.config.t
       machine: expect.stringMatching(`:stateMachine:${prefix}$`),
     });
   }
+});
+
+test("the stores of a component are encrypted with the key that it names", async () => {
+  const { table, bucket } = deployed["Orders"] ?? {};
+  const { Table } = await clients.tables.send(new DescribeTableCommand({ TableName: table }));
+  expect(Table?.SSEDescription).toMatchObject({ SSEType: "KMS", KMSMasterKeyArn: key });
+  const { ServerSideEncryptionConfiguration: found } = await clients.objects.send(
+    new GetBucketEncryptionCommand({ Bucket: bucket }),
+  );
+  const ApplyServerSideEncryptionByDefault = { SSEAlgorithm: "aws:kms", KMSMasterKeyID: key };
+  expect(found?.Rules).toEqual([{ ApplyServerSideEncryptionByDefault, BucketKeyEnabled: true }]);
 });
 
 test("a run that HTTP starts completes, with each effect once", async () => {
