@@ -2,6 +2,7 @@
  * What a user of `cairn-run/sst` passes and gets. SST publishes no types, so these describe its values by their
  * structure. They must not name a global of SST: a project is type-checked before SST wrote those into it.
  */
+import type { JwtOptions } from "../src/sdk/access.ts";
 
 /** A value of SST that is known only during a deployment. */
 export interface OutputOf<T> {
@@ -60,12 +61,9 @@ export interface CairnOptions extends AgentOptions {
 /** As `access` of the config. The issuer may be a resource of the same deployment, such as a pool of users. */
 export interface Access {
   readonly auth: "token" | "jwt" | "iam";
-  readonly jwt?: {
+  readonly jwt?: Omit<JwtOptions, "issuer" | "audience"> & {
     readonly issuer: InputOf<string>;
     readonly audience: InputOf<string>;
-    readonly tenantClaim?: string;
-    readonly scopesClaim?: string;
-    readonly clockSkewSeconds?: number;
   };
 }
 

@@ -16,7 +16,13 @@ const CERT = "arn:aws:acm:eu-west-1:123456789012:certificate/1";
 const BILLING: CairnOptions = { table: "billing", bucket: "arn:aws:s3:::billing-objects", api: false, alarms: false };
 const SAFE: CairnOptions = {
   kmsKey: KEY,
-  access: { auth: "jwt", jwt: { issuer: "https://issuer.example", audience: "cairn", tenantClaim: "org" } },
+  access: {
+    auth: "jwt",
+    jwt: {
+      ...{ issuer: "https://issuer.example", audience: "cairn", tenantClaim: "org" },
+      ...{ jwks: "https://keys.example/keys.json", algorithms: ["ES384"] },
+    },
+  },
   domain: { name: "agents.example.org", cert: CERT, dns: false },
   env: { PLACE: "shop" },
   agents: {
