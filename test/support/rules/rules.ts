@@ -98,6 +98,11 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     ours: /^src\/(core|protocol|ports|operations|sdk|api|server|cli|client)\//,
     packages: /^(hono|@hono\/node-server|node:http)$/,
   },
+  // A target brings its own client: what an effect knows of it is a type of its own.
+  "src/effects": {
+    ours: /^src\/(core|codec|ports|sdk)\//,
+    packages: /^(zod|node:crypto)$/,
+  },
   "src/langgraph": {
     ours: /^src\/(ports|history|client)\//,
     packages: /^(zod|@langchain\/(core|langgraph-checkpoint)(\/.+)?|node:(crypto|util))$/,
@@ -129,6 +134,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "test/browser": {
     ours: /^(src|test|agents|scripts|templates)\//,
     packages: /^(vitest|playwright-core|esbuild|ai|@ai-sdk\/.+|react|react-dom|cairn-run|zod|node:.+)$/,
+  },
+  "test/effects": {
+    ours: /^(src|test)\//,
+    packages: /^(vitest|nodemailer|@electric-sql\/pglite|@aws-sdk\/client-(s3|sqs|sesv2)|zod|node:.+)$/,
   },
   test: {
     ours: /^(src|agents|bench|scripts|functions|infra|localstack)\/|^[^/]+$/,

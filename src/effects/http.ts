@@ -1,0 +1,104 @@
+/**
+ * An HTTP request as the effect of a tool. Its class follows from what the service can do: `keyed` if it honours
+ * idempotency keys, `probed` if a lookup can find the effect, otherwise `unsafe`. So no class is claimed that the
+ * service does not earn.
+ */
+import type * as z from "zod";
+import type { Effect } from "../core/calls/effects.ts";
+import type { OfCall, Probe, ProbeContext, Tool, ToolContext, Undo } from "../ports/agent.ts";
+import { tool } from "../sdk/define.ts";
+import { type HttpAnswer, type HttpRequest, type Verdict, sendRequest, throwFor, verdictOf } from "./http-answer.ts";
+import type { RequestContext, ToolSettings, UndoRequestContext } from "./settings.ts";
+
+export interface HttpEffectOptions<Schema extends z.ZodType> extends HttpTarget {
+  /** The request, the same for every attempt of one call: a service may compare it with the first one of its key. */
+  readonly request: (context: RequestContext<z.output<Schema>>) => HttpRequest | Promise<HttpRequest>;
+  /** The GET request that finds the effect of a call by its key. It makes the tool `probed`. */
+  readonly lookup?: (context: RequestContext<z.output<Schema>>) => HttpRequest | Promise<HttpRequest>;
+  /** What the answer of the lookup means. Default: 2xx happened with its body as result, 404 and 410 absent. */
+  readonly found?: (answer: HttpAnswer) => Probe;
+  /** The result of the call. Default: the body of the answer. */
+  readonly result?: (answer: HttpAnswer) => unknown;
+  readonly undo?: HttpUndo<z.output<Schema>>;
+}
+
+interface HttpTarget {
+  /** The service makes one effect of all requests with the same key. Default: false. */
+  readonly honoursKeys?: boolean;
+  /** The header with the idempotency key. Default: `Idempotency-Key`. */
+  readonly keyHeader?: string;
+  /** The header with the epoch, for a service that refuses an epoch below the highest one it has seen. Default: none. */
+  readonly epochHeader?: string;
+  /** What an answer says about the effect. Undefined: what its status says. */
+  readonly judge?: (answer: HttpAnswer) => Verdict | undefined;
+}
+
+export interface HttpUndo<Input> {
+  /** The request that undoes the call `of`; null if there is nothing to undo. 404 and 410 count as done. */
+  readonly request: (context: UndoRequestContext<Input>) => HttpRequest | null | Promise<HttpRequest | null>;
+  /** The class of the undo itself. Default: `keyed` if the service honours keys, otherwise `unsafe`. */
+  readonly effect?: Exclude<Effect, "none" | "probed">;
+}
+
+/**
+ * A tool whose calls are HTTP requests.
+ *
+ * @example
+ *   const order = httpEffect({
+ *     input: z.object({ book: z.string() }),
+ *     honoursKeys: true,
+ *     request: ({ input }) => ({ url: "https://shop.example/orders", body: input }),
+ *     undo: { request: ({ of }) => ({ url: `https://shop.example/orders/${of.key}`, method: "DELETE" }) },
+ *   });
+ */
+export function httpEffect<Schema extends z.ZodType>(
+  options: ToolSettings<Schema> & HttpEffectOptions<Schema>,
+): Tool<Schema> {
+  const { request, lookup, found = foundBy, result = ({ body }) => body, undo, ...rest } = options;
+  const { honoursKeys = false, keyHeader, epochHeader, judge, ...settings } = rest;
+  const target = {
+    honoursKeys,
+    ...(keyHeader && { keyHeader }),
+    ...(epochHeader && { epochHeader }),
+    ...(judge && { judge }),
+  };
+  return tool({
+    ...settings,
+    effect: lookup ? "probed" : honoursKeys ? "keyed" : "unsafe",
+    run: async (context) => result(await act(target, context, await request(context))),
+    ...(lookup && {
+      probe: async (context: ProbeContext<z.output<Schema>>) =>
+        found(await sendRequest({ method: "GET", ...(await lookup(context)), signal: context.signal })),
+    }),
+    ...(undo && { undo: undoBy(target, undo) }),
+  });
+}
+
+function undoBy<Input>(target: HttpTarget, { request, effect }: HttpUndo<Input>): Undo<Input> {
+  const isGone = ({ status }: HttpAnswer): boolean => status === 404 || status === 410;
+  const judge = (answer: HttpAnswer): Verdict | undefined => (isGone(answer) ? "done" : target.judge?.(answer));
+  return {
+    effect: effect ?? (target.honoursKeys ? "keyed" : "unsafe"),
+    run: async (context: ToolContext<Input> & OfCall) => {
+      const asked = await request(context);
+      if (asked !== null) await act({ ...target, judge }, context, asked);
+      return null;
+    },
+  };
+}
+
+async function act(
+  { honoursKeys = false, keyHeader = "Idempotency-Key", epochHeader, judge }: HttpTarget,
+  { key, epoch, signal }: Pick<ToolContext<unknown>, "key" | "epoch" | "signal">,
+  request: HttpRequest,
+): Promise<HttpAnswer> {
+  const headers = { ...request.headers, [keyHeader]: key, ...(epochHeader && { [epochHeader]: String(epoch) }) };
+  const answer = await sendRequest({ ...request, headers, signal });
+  const verdict = judge?.(answer) ?? verdictOf(answer.status, { honoursKeys });
+  return verdict === "done" ? answer : throwFor(verdict, answer);
+}
+
+function foundBy({ status, body }: HttpAnswer): Probe {
+  if (status >= 200 && status < 300) return { kind: "happened", result: body };
+  return status === 404 || status === 410 ? { kind: "absent" } : { kind: "unknown" };
+}

@@ -1,0 +1,24 @@
+/** What the engine gives a call of a tool, for tests that make one attempt by hand. */
+import type { OfCall, ProbeContext, ToolContext } from "../../src/ports/agent.ts";
+
+export function callContext<Input>(
+  of: Partial<ToolContext<Input> & OfCall & Pick<ProbeContext<Input>, "before">> & { readonly input: Input },
+): ToolContext<Input> & OfCall & ProbeContext<Input> {
+  return {
+    run: "local-a",
+    task: {},
+    restart: 1,
+    key: "act-c1-key",
+    attempt: 1,
+    epoch: 1,
+    signal: new AbortController().signal,
+    deadline: 0,
+    log: () => undefined,
+    secrets: { get: async (name) => `value-of-${name}` },
+    files: { list: () => [], read: async () => Promise.reject(new Error("no file")) },
+    callback: async () => "/callbacks/none",
+    of: { key: "act-c1-key", result: null },
+    before: null,
+    ...of,
+  };
+}

@@ -1,0 +1,173 @@
+import { AssertionError } from "node:assert";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type HttpEffectOptions, httpEffect } from "../../src/effects/index.ts";
+import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
+import { duplicatesIn } from "../support/services/service-view.ts";
+import { type Shop, startShop } from "../support/services/shop.ts";
+import { callingAgent } from "./calling-agent.ts";
+import { callContext } from "./call-context.ts";
+
+const input = z.object({ book: z.string() });
+const TWO = [{ book: "Emma" }, { book: "Persuasion" }];
+const THREE = [...TWO, { book: "Lady Susan" }];
+
+const orderFrom = ({ url }: Shop, options: Partial<HttpEffectOptions<typeof input>> = {}) =>
+  httpEffect({ input, request: ({ input }) => ({ url: `${url}/orders`, body: input }), ...options });
+
+const lookupFrom = ({ url }: Shop): Pick<HttpEffectOptions<typeof input>, "lookup"> => ({
+  lookup: ({ key }) => ({ url: `${url}/orders/${key}` }),
+});
+
+const undoFrom = ({ url }: Shop): Pick<HttpEffectOptions<typeof input>, "undo"> => ({
+  undo: { request: ({ of }) => ({ url: `${url}/orders/${of.key}`, method: "DELETE" }) },
+});
+
+/** An address at which no server listens any more. */
+async function closedAddress(): Promise<string> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return `http://127.0.0.1:${port}`;
+}
+
+describe("an order at a service that honours keys", () => {
+  test("is made once, with a kill at each fault point", async () => {
+    const shop = await startShop();
+    const agent = callingAgent({ act: orderFrom(shop, { honoursKeys: true }), args: TWO });
+    const { points, uninterrupted } = await everyFaultPoint(agent, { input: {}, services: [shop.service] });
+    expect(points).toContain("after:effect:act#2");
+    expect(uninterrupted.effects).toHaveLength(2);
+  });
+
+  test("is asked for again with the same key after a kill, and 0 effects are duplicates", async () => {
+    const shop = await startShop();
+    const agent = callingAgent({ act: orderFrom(shop, { honoursKeys: true }), args: TWO });
+    const run = await killAt(agent, "after:effect:act", { input: {}, services: [shop.service] });
+    expectEffectsOnce(run);
+    expect(shop.requests).toEqual(["POST /orders", "POST /orders", "POST /orders"]);
+    expect(duplicatesIn(run.effects)).toBe(0);
+    expect(run.calls.map(({ effect, status }) => `${effect} ${status}`)).toEqual([
+      "keyed succeeded",
+      "keyed succeeded",
+    ]);
+  });
+
+  test.each(["answerLost", "unavailable", "busy"] as const)(
+    "is repeated when the first request is %s",
+    async (fault) => {
+      const shop = await startShop({ fault: ({ nth }) => (nth === 1 ? fault : "none") });
+      const agent = callingAgent({ act: orderFrom(shop, { honoursKeys: true }), args: TWO });
+      const run = await runAgent(agent, { input: {}, services: [shop.service] });
+      expect(run.status).toBe("completed");
+      expect(shop.requests).toHaveLength(3);
+      expectEffectsOnce(run);
+      expect(run.effects).toHaveLength(2);
+    },
+  );
+
+  test("is undone once, with a kill at each fault point", async () => {
+    const shop = await startShop();
+    const act = orderFrom(shop, { honoursKeys: true, ...undoFrom(shop) });
+    const agent = callingAgent({ act, args: THREE, end: "failed" });
+    const { uninterrupted, points } = await everyFaultPoint(agent, { input: {}, services: [shop.service] });
+    expect(uninterrupted.effects.map(({ undone }) => undone)).toEqual([true, true]);
+    expect(points).toContain("after:undo:act#2");
+  });
+});
+
+test("finds a service that ignores keys although the tool says that it honours them", async () => {
+  const shop = await startShop({ honoursKeys: false });
+  const agent = callingAgent({ act: orderFrom(shop, { honoursKeys: true }), args: TWO });
+  const options = { input: {}, services: [shop.service] };
+  await expect(everyFaultPoint(agent, options)).rejects.toThrow(AssertionError);
+  const run = await killAt(agent, "after:effect:act", options);
+  expect(duplicatesIn(run.effects)).toBe(1);
+});
+
+describe("an order that a lookup can find", () => {
+  test("is made once by a service that ignores keys, with a kill at each fault point", async () => {
+    const shop = await startShop({ honoursKeys: false });
+    const agent = callingAgent({ act: orderFrom(shop, lookupFrom(shop)), args: TWO });
+    const { points } = await everyFaultPoint(agent, { input: {}, services: [shop.service] });
+    expect(points).toContain("after:effect:act#2");
+    const run = await killAt(agent, "after:effect:act", { input: {}, services: [shop.service] });
+    expect(shop.requests.map((request) => request.split("/")[0])).toEqual(["POST ", "GET ", "POST "]);
+    expect(duplicatesIn(run.effects)).toBe(0);
+  });
+
+  test("is found when its answer is lost", async () => {
+    const shop = await startShop({ honoursKeys: false, fault: ({ nth }) => (nth === 1 ? "answerLost" : "none") });
+    const agent = callingAgent({ act: orderFrom(shop, lookupFrom(shop)), args: TWO });
+    const run = await runAgent(agent, { input: {}, services: [shop.service] });
+    expect(run.status).toBe("completed");
+    expect(run.calls.map(({ evidence }) => evidence)[0]).toContain("probe");
+    expectEffectsOnce(run);
+  });
+});
+
+test("is unsafe without keys and without a lookup: an operator says what a kill left open", async () => {
+  const shop = await startShop({ honoursKeys: false });
+  const agent = callingAgent({ act: orderFrom(shop), args: TWO });
+  await everyFaultPoint(agent, { input: {}, services: [shop.service] });
+  const run = await killAt(agent, "after:effect:act", { input: {}, services: [shop.service] });
+  expect(run.decided).toEqual(["confirmed"]);
+  expect(duplicatesIn(run.effects)).toBe(0);
+});
+
+test("a refused order has failed, and is not asked for again", async () => {
+  const shop = await startShop({ fault: ({ nth }) => (nth === 1 ? "refused" : "none") });
+  const run = await runAgent(callingAgent({ act: orderFrom(shop, { honoursKeys: true }), args: TWO }), {
+    ...{ input: {}, services: [shop.service] },
+  });
+  expect(run.calls.map(({ status }) => status)).toEqual(["failed", "succeeded"]);
+  expect(shop.requests).toHaveLength(2);
+});
+
+describe("one request", () => {
+  test("carries key and epoch, and a service that compares them refuses a stale epoch", async () => {
+    const shop = await startShop();
+    const act = orderFrom(shop, { honoursKeys: true, epochHeader: "Fencing-Token" });
+    await act.run(callContext({ input: { book: "Emma" }, key: "k2", epoch: 2 }));
+    const stale = act.run(callContext({ input: { book: "Persuasion" }, key: "k1", epoch: 1 }));
+    await expect(stale).rejects.toThrow('the service answered 412: {"error":"stale epoch"}');
+    expect(shop.service.effects).toHaveLength(1);
+  });
+
+  test("without a connection has failed, and its effect did not happen", async () => {
+    const url = await closedAddress();
+    const act = httpEffect({ input, request: () => ({ url }), honoursKeys: true });
+    const sent = act.run(callContext({ input: { book: "Emma" } }));
+    await expect(sent).rejects.toMatchObject({ name: "Error", message: `POST ${url}: no connection` });
+  });
+
+  test("to another protocol is refused before it leaves", async () => {
+    const act = httpEffect({ input, request: () => ({ url: "ftp://shop.example/orders" }) });
+    const sent = act.run(callContext({ input: { book: "Emma" } }));
+    await expect(sent).rejects.toThrow("ftp://shop.example/orders is no address of HTTP: write http:// or https://");
+  });
+
+  test("that lands when its call is settled makes no second order", async () => {
+    const shop = await startShop();
+    const act = orderFrom(shop, { honoursKeys: true });
+    const first = await act.run(callContext({ input: { book: "Emma" }, epoch: 2 }));
+    expect(await act.run(callContext({ input: { book: "Emma" }, epoch: 1 }))).toEqual(first);
+    expect(shop.service.effects).toHaveLength(1);
+  });
+
+  test("that is aborted is an unknown outcome", async () => {
+    const shop = await startShop();
+    const act = orderFrom(shop, { honoursKeys: true });
+    const sent = act.run(callContext({ input: { book: "Emma" }, signal: AbortSignal.abort() }));
+    await expect(sent).rejects.toMatchObject({ name: "OutcomeUnknown" });
+  });
+
+  test("is judged by the user where its status does not tell", async () => {
+    const shop = await startShop({ fault: () => "unavailable" });
+    const act = orderFrom(shop, { honoursKeys: true, judge: ({ status }) => (status === 503 ? "refused" : undefined) });
+    await expect(act.run(callContext({ input: { book: "Emma" } }))).rejects.toMatchObject({ name: "Error" });
+  });
+});
