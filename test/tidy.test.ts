@@ -93,7 +93,6 @@ const RULES: readonly rules.Rule[] = [
     spares: [["src/engine/x.ts", "run.world.clock.now(); world.random.hex(); AbortSignal.any([]); new Date(at);"]],
   },
   {
-    // A ready effect declares its class, as a tool of a user does.
     says: "what depends on an effect class is read from the effect table",
     where: /^src\/(?!core\/calls\/effects\.ts$|effects\/)/,
     check: rules.namingEffect,

@@ -109,14 +109,16 @@ function wasRefused(error: unknown): boolean {
   return REFUSED.test(String(code)) || syscall === "connect" || isMessageRefused;
 }
 
+type SesContent = Record<"Data" | "Charset", string>;
+
 interface SesEmail {
   readonly FromEmailAddress: string;
   readonly Destination: { ToAddresses: string[]; CcAddresses: string[]; BccAddresses: string[] };
   readonly ReplyToAddresses: string[];
   readonly Content: {
     Simple: {
-      Subject: { Data: string; Charset: string };
-      Body: { Text?: { Data: string; Charset: string }; Html?: { Data: string; Charset: string } };
+      Subject: SesContent;
+      Body: { Text?: SesContent; Html?: SesContent };
       Headers: { Name: string; Value: string }[];
     };
   };
@@ -155,7 +157,7 @@ export function sesSender(client: SesLike): MailSender {
 }
 
 function emailOf({ from, to, cc, bcc, replyTo, subject, text, html }: MailMessage, tag: string): SesEmail {
-  const content = (Data: string) => ({ Data, Charset: "UTF-8" });
+  const content = (words: string): SesContent => ({ Data: words, Charset: "UTF-8" });
   return {
     FromEmailAddress: from,
     Destination: { ToAddresses: listOf(to), CcAddresses: listOf(cc), BccAddresses: listOf(bcc) },

@@ -136,7 +136,7 @@ async function lookUp(
   const headers = { authorization: `Bearer ${await secrets.get(secret)}` };
   const answer = await sendRequest({ url, method: "GET", headers, signal });
   if (answer.status !== 200) return { kind: "unknown" };
-  const { data } = answer.body as { readonly data: readonly Payment[] };
+  const { data } = answer.body as Readonly<Record<"data", readonly Payment[]>>;
   const paid = data.find(({ status }) => PAID.has(status));
   return paid === undefined ? { kind: "absent" } : { kind: "happened", result: read(paid) };
 }

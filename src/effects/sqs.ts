@@ -21,7 +21,7 @@ interface SendMessage {
   readonly MessageBody: string;
   readonly MessageGroupId?: string;
   readonly MessageDeduplicationId?: string;
-  readonly MessageAttributes: Record<string, { DataType: string; StringValue: string }>;
+  readonly MessageAttributes: Record<string, Record<"DataType" | "StringValue", string>>;
 }
 
 /** The client `SQS` of `@aws-sdk/client-sqs`. */

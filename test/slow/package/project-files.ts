@@ -107,6 +107,7 @@ export const EVERY_EXPORT = `
 import * as library from "cairn-run";
 import * as client from "cairn-run/client";
 import * as conformance from "cairn-run/conformance";
+import * as effects from "cairn-run/effects";
 import * as langgraph from "cairn-run/langgraph";
 import * as mcp from "cairn-run/mcp";
 import * as server from "cairn-run/server";
@@ -129,6 +130,7 @@ expectNone<Anys<typeof library>>();
 expectNone<Anys<typeof client>>();
 expectNone<Anys<client.Client>>();
 expectNone<Anys<typeof conformance>>();
+expectNone<Anys<typeof effects>>();
 expectNone<Anys<typeof langgraph>>();
 expectNone<Anys<typeof mcp>>();
 expectNone<Anys<typeof server>>();

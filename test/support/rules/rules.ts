@@ -137,7 +137,11 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   "test/effects": {
     ours: /^(src|test)\//,
-    packages: /^(vitest|nodemailer|@electric-sql\/pglite|@aws-sdk\/client-(s3|sqs|sesv2)|zod|node:.+)$/,
+    packages: /^(vitest|nodemailer|@electric-sql\/pglite|zod|node:.+)$/,
+  },
+  "test/support/services": {
+    ours: /^(src|test)\//,
+    packages: /^(vitest|nodemailer|smtp-server|@aws-sdk\/client-(s3|sqs|sesv2)|zod|node:.+)$/,
   },
   test: {
     ours: /^(src|agents|bench|scripts|functions|infra|localstack)\/|^[^/]+$/,

@@ -1,5 +1,5 @@
 /** A bank in SQL: accounts, and the effect tables of cairn, on SQLite and on PostgreSQL. */
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { z } from "zod";
 import {
   type PgClientLike,
