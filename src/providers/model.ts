@@ -77,7 +77,10 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
       tools: describeTools(tools),
       abortSignal: signal,
     };
-    return replyOf(await answerOf(model, mayCall ? asked : { ...asked, toolChoice: { type: "none" } }, request));
+    if (mayCall) return replyOf(await answerOf(model, asked, request));
+    if (!FORGETS_CALLS.has(model.provider))
+      return replyOf(await answerOf(model, { ...asked, toolChoice: { type: "none" } }, request));
+    return replyOf(withoutCalls(await answerOf(model, asked, request)));
   } catch (error) {
     if (signal.aborted) return { kind: "aborted" };
     const failed = failedBy(error, secret, filesOf(messages));
@@ -85,6 +88,18 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
     return { ...failed, retryable: true, ...(error.hasBegun ? { isPartial: true } : {}) };
   }
 }
+
+/**
+ * Providers whose package has no word for "call no tool". It leaves the tools out, and then all calls and results of the
+ * transcript, because their API refuses these without tools: a summary would be one of half a conversation. So the model
+ * keeps its tools, and a call that it makes nevertheless is dropped.
+ */
+const FORGETS_CALLS: ReadonlySet<string> = new Set(["amazon-bedrock"]);
+
+const withoutCalls = (answer: Answer): Answer => ({
+  ...answer,
+  content: answer.content.filter(({ type }) => type !== "tool-call"),
+});
 
 type Answer = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>;
 

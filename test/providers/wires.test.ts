@@ -4,8 +4,7 @@ import { z } from "zod";
 import { type Tool, tool } from "../../src/index.ts";
 import { type Message, inline, text } from "../../src/core/message.ts";
 import type { Piece } from "../../src/ports/delta-log.ts";
-import type { ModelOutcome } from "../../src/ports/model.ts";
-import type { ModelOptions } from "../../src/ports/model-options.ts";
+import type { ModelOutcome, RepliedPart } from "../../src/ports/model.ts";
 import { modelOf } from "../../src/providers/model.ts";
 import { anthropic } from "../support/providers/anthropic.ts";
 import { bedrock } from "../support/providers/bedrock.ts";
@@ -28,7 +27,7 @@ const user = { id: "m1", at: 1, source: "task", role: "user", parts: [text("Hi")
 interface Asking {
   readonly messages?: readonly Message[];
   readonly signal?: AbortSignal;
-  readonly options?: ModelOptions;
+  readonly mayCall?: boolean;
   readonly onPiece?: (piece: Piece) => void;
 }
 
@@ -45,6 +44,19 @@ async function outcomeOf(wire: Wire, form: Form, answer: Answer): Promise<ModelO
   const outcome = await ask(wire, form);
   expect(server.sent).toHaveLength(1);
   return outcome;
+}
+
+const CALL: RepliedPart = { kind: "call", tool: "search", args: { city: "Oslo" }, provider: null };
+
+/** The transcript after a reply with one call, which cairn numbers itself, and its result. */
+function afterCall(replied: readonly RepliedPart[]): readonly Message[] {
+  const parts = replied.map((part) => (part.kind === "call" ? { ...part, call: "c1", args: inline(part.args) } : part));
+  const result = { kind: "result", call: "c1", tool: "search", outcome: "succeeded", edited: null } as const;
+  return [
+    user,
+    { ...user, id: "m2", role: "assistant", parts: parts as Message["parts"] },
+    { ...user, id: "m3", role: "tool", parts: [{ ...result, value: inline("14 degrees") }] },
+  ];
 }
 
 const says = (said: Said): Answer => ({ kind: "says", said });
@@ -87,22 +99,25 @@ describe.each(BOTH)("$name, $form", ({ wire, form }) => {
     await using server = await startProvider(wire, says({ reasoning: "Where?", calls: [call] }));
     const first = await ask(wire, form);
     if (first.kind !== "reply") throw new Error("no reply");
-    const spoken = first.parts.map((part) => {
-      if (part.kind === "call") return { ...part, call: "c1", args: inline(part.args) };
-      return part;
-    }) as Message["parts"];
-    const result = { kind: "result", call: "c1", tool: "search", outcome: "succeeded", edited: null } as const;
-    await ask(wire, form, {
-      messages: [
-        user,
-        { ...user, id: "m2", role: "assistant", parts: spoken },
-        { ...user, id: "m3", role: "tool", parts: [{ ...result, value: inline("14 degrees") }] },
-      ],
-    });
+    await ask(wire, form, { messages: afterCall(first.parts) });
     const again = JSON.stringify(server.sent[1]?.body);
     expect(first.parts[0]).toMatchObject({ kind: "reasoning", text: "Where?" });
     for (const kept of ["signed", "14 degrees", "Oslo"]) expect(again).toContain(kept);
     expect(again).not.toContain("theirs");
+  });
+
+  test("a request that allows no call shows the earlier calls and their results, and gives none", async () => {
+    withRegion();
+    const calls = [{ id: "theirs", tool: "search", args: ['{"city":"Rome"}'] }];
+    await using server = await startProvider(
+      wire,
+      says({ text: ["It was mild."], calls: wire === bedrock ? calls : [] }),
+    );
+    const outcome = await ask(wire, form, { messages: afterCall([CALL]), mayCall: false });
+    expect(outcome).toMatchObject({ kind: "reply", parts: [{ kind: "text", text: "It was mild." }] });
+    expect(outcome.kind === "reply" && outcome.parts).toHaveLength(1);
+    const sent = JSON.stringify(server.sent[0]?.body);
+    for (const kept of ["14 degrees", "Oslo", '"city"']) expect(sent).toContain(kept);
   });
 
   test("a throttled request may be sent again after the wait that the provider asks for", async () => {
@@ -253,4 +268,19 @@ describe.each(EACH)("a stream of $name", ({ wire }) => {
     const told = wire.unreadable === "arguments" ? { parts: [BAD_CALL] } : { ...MALFORMED, spent: wire.counts };
     expect(await outcomeOf(wire, "streamed", answer)).toMatchObject(told);
   });
+});
+
+test.each(
+  EACH.flatMap((from) => EACH.map((to) => ({ from: from.wire, to: to.wire, name: `${from.name} to ${to.name}` }))),
+)("a transcript goes on with another provider, with every call and result: $name", async ({ from, to }) => {
+  withRegion();
+  const call = { id: "theirs", tool: "search", args: ['{"city":"Oslo"}'] };
+  const said: Said = { reasoning: "Where?", text: ["I look."], calls: [call] };
+  const first = await outcomeOf(from, "streamed", says(said));
+  if (first.kind !== "reply") throw new Error("no reply");
+  await using server = await startProvider(to, says(HELLO));
+  expect(await ask(to, "whole", { messages: afterCall(first.parts) })).toMatchObject({ kind: "reply" });
+  const sent = JSON.stringify(server.sent[0]?.body);
+  for (const kept of ["I look.", "Oslo", "14 degrees"]) expect(sent).toContain(kept);
+  expect(sent.includes("signed")).toBe(from === to);
 });

@@ -11,7 +11,7 @@ import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { envWith, startDev } from "./dev-server.ts";
 import { officeIn, warehouseIn } from "./template-effects.ts";
-import { AGENT, AGENT_TEST, CLIENT_PROGRAM, EVERY_EXPORT, SERVER, importedIn } from "./project-files.ts";
+import { AGENT, AGENT_TEST, CLIENT_PROGRAM, EVERY_EXPORT, SERVER, WRITER, importedIn } from "./project-files.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 interface Exporting {
@@ -34,6 +34,7 @@ beforeAll(() => {
   write("agent.ts", AGENT);
   write("agent.test.ts", AGENT_TEST);
   write("server.ts", SERVER);
+  write("writer.ts", WRITER);
   write("client.ts", CLIENT_PROGRAM);
   write("cairn.config.ts", 'export const config = { agents: ["./agent.ts"] };\n');
   const nodes = Object.entries(NODES).map(([name, version]) => `${name}@npm:node@${version}`);
@@ -92,6 +93,15 @@ test("each relative link of its README leads to a file that it has", () => {
   const links = [...readme.matchAll(/\]\((?![a-z]+:|#)([^)#]+)/g)].map(([, path = ""]) => path);
   expect(links.filter((path) => !existsSync(join(own, path)))).toEqual([]);
   expect(readme).toContain("npx cairn-run init my-agents");
+});
+
+test("a model by name needs the package of its provider, and finds it once it is installed", () => {
+  const start = () => cairn(process.execPath, "start", "./writer.ts", "--store", "written");
+  const missing = start();
+  expect(missing).toMatchObject({ status: 4, stdout: "" });
+  expect(missing.stderr).toMatch(/^error PackageMissing: .*\nwhy: .*\nnext: npm install @ai-sdk\/google\n$/);
+  npm("install", "@ai-sdk/google");
+  expect(start()).toMatchObject({ status: 0, stderr: "" });
 });
 
 test("an old Node prints one error that says what to do", () => {

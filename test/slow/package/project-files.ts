@@ -35,6 +35,21 @@ export const clerk = defineAgent({
 });
 `;
 
+/** Its model is given as text. */
+export const WRITER = `
+import { defineAgent } from "cairn-run";
+import { z } from "zod";
+
+export const writer = defineAgent({
+  name: "writer",
+  version: "1",
+  instructions: "",
+  model: "google:gemini-2.5-pro",
+  task: z.object({}),
+  tools: {},
+});
+`;
+
 /** The user's own test, with the test runner of Node. */
 export const AGENT_TEST = `
 import assert from "node:assert/strict";
