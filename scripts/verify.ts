@@ -47,6 +47,7 @@ const CHECKS: readonly Step[] = [
   ["lint", () => command("oxlint", "--type-aware")],
   ["types", () => command("tsc", "--noEmit")],
   ["types of the console", () => command("tsc", "--noEmit", "-p", "src/console/tsconfig.json")],
+  ["types of the template's page", () => command("tsc", "-p", "templates/chat/page")],
   ["dead code", () => command("knip")],
   ["size and import of functions", () => command("node", "scripts/functions.ts")],
   ["sizes of the package", () => command("node", "scripts/sizes.ts")],

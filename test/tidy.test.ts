@@ -143,7 +143,7 @@ const RULES: readonly rules.Rule[] = [
   },
   {
     says: "no default export",
-    where: /^(?!(vitest(\.(browser|infra|localstack))?|sst)\.config\.ts$)/,
+    where: /^(?!(vitest(\.(browser|infra|localstack))?|sst|templates\/chat\/page\/vite)\.config\.ts$)/,
     check: rules.defaultExport,
     bites: [
       [CORE, "export default 1;"],

@@ -8,8 +8,11 @@ export function addProjects(program: Command, { shell, ends }: Into): void {
     .command("init <dir>")
     .description("write a new project with an agent, its tests and its config into an empty folder")
     .addOption(
-      new Option("--template <name>", "what the agent shows: tools and an approval, or also a schedule")
-        .choices(["basic", "scheduled", "orders"])
+      new Option(
+        "--template <name>",
+        "what the agent shows: tools and an approval, or also a page to chat, a schedule, or an undo",
+      )
+        .choices(["basic", "chat", "scheduled", "orders"])
         .default("basic"),
     )
     .action(async (dir: string, _, command: Command) =>

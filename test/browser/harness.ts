@@ -1,10 +1,14 @@
 /** A real Chromium for a test, and a real server for its pages. Both end with the test. */
-import { createServer } from "node:net";
-import type { AddressInfo } from "node:net";
 import { type BrowserContextOptions, type Page, chromium } from "playwright-core";
 import { onTestFinished } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
-import { type CliFolder, type CliProcess, spawnCairn, waitForOutput } from "../support/processes/cli-process.ts";
+import {
+  type CliFolder,
+  type CliProcess,
+  freePort,
+  spawnCairn,
+  waitForOutput,
+} from "../support/processes/cli-process.ts";
 
 export interface OpenedPage {
   readonly page: Page;
@@ -34,21 +38,11 @@ export interface Served {
   readonly url: string;
 }
 
-/** Starts `cairn serve` or `cairn dev` in that folder, and waits until it answers. */
-export async function startServer(at: CliFolder, command: "serve" | "dev" = "serve"): Promise<Served> {
-  const port = await freePort();
-  const running = spawnCairn(at, [command, "--port", String(port), "--workers", "1"]);
-  const url = `http://127.0.0.1:${port}`;
+/** Starts `cairn serve` or `cairn dev` in that folder, and waits until it answers. `port`: default is a free one. */
+export async function startServer(at: CliFolder, command: "serve" | "dev" = "serve", port?: number): Promise<Served> {
+  const taken = String(port ?? (await freePort()));
+  const running = spawnCairn(at, [command, "--port", taken, "--workers", "1"]);
+  const url = `http://127.0.0.1:${taken}`;
   await waitForOutput(running, url);
   return { at, running, url };
-}
-
-/** A port that is free now. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -18,7 +18,7 @@ import { CliError, EXIT } from "../errors.ts";
 import { type Shell, printDocument } from "../shell.ts";
 
 export interface InitFlags {
-  readonly template: "basic" | "scheduled" | "orders";
+  readonly template: "basic" | "chat" | "scheduled" | "orders";
 }
 
 /** Files with this ending get their values filled in and lose the ending. */

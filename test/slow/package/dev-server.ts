@@ -14,7 +14,10 @@ export interface DevServer {
   readonly url: string;
   /** A POST if there is a body. */
   ask(path: string, body?: object): Promise<Answer>;
-  /** Waits until the run has that status, also while the server restarts. */
+  /**
+   * Waits until the run has that status, also while the server restarts. That of a conversation which waits for its user
+   * is `waiting for a message`.
+   */
   reaches(run: string, status: string): Promise<void>;
   /** Ends all of its processes. SIGKILL reaches the watcher only, whose death ends the others. */
   end(signal: "SIGKILL" | "SIGTERM"): Promise<void>;
@@ -41,7 +44,7 @@ export async function startDev(project: string, env: NodeJS.ProcessEnv): Promise
   };
   const statusOf = async (path: string): Promise<unknown> =>
     ask(path).then(
-      ({ body }) => body["status"],
+      ({ body }) => statusIn(body),
       () => "down",
     );
   const until = (path: string, status: string): Promise<unknown> =>
@@ -56,6 +59,11 @@ export async function startDev(project: string, env: NodeJS.ProcessEnv): Promise
       await until("/healthz", "down");
     },
   };
+}
+
+function statusIn({ status, waits = [] }: Answer["body"]): unknown {
+  const isUser = (waits as readonly { readonly tool: string }[]).some(({ tool }) => tool === "cairn_next_message");
+  return isUser ? "waiting for a message" : status;
 }
 
 async function ended(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {

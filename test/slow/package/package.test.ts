@@ -201,27 +201,22 @@ const REFUND = { order: "A-2", complaint: "There was no lamp." };
 
 describe.each([
   {
-    template: "basic",
-    nodeOf: () => nodeOf("oldest"),
-    agent: "refunds",
-    input: REFUND,
+    ...{ template: "basic", nodeOf: () => nodeOf("oldest"), agent: "refunds", input: REFUND, end: "completed" },
     effects: (at: string) => officeIn(at, "refunds", "mails"),
   },
   {
-    template: "scheduled",
-    nodeOf: () => process.execPath,
-    agent: "digest",
-    input: { team: "support" },
-    effects: (at: string) => officeIn(at, "handed-over", "posts"),
+    ...{ template: "chat", nodeOf: () => nodeOf("oldest"), agent: "support", input: "Refund the lamp of A-2, please." },
+    ...{ end: "waiting for a message", effects: (at: string) => officeIn(at, "refunds") },
   },
   {
-    template: "orders",
-    nodeOf: () => nodeOf("oldest"),
-    agent: "orders",
-    input: { order: "A-2" },
-    effects: warehouseIn,
+    ...{ template: "scheduled", nodeOf: () => process.execPath, agent: "digest", input: { team: "support" } },
+    ...{ end: "completed", effects: (at: string) => officeIn(at, "handed-over", "posts") },
   },
-])("a project from the template $template", ({ template, nodeOf: nodeOfCase, agent, input, effects }) => {
+  {
+    ...{ template: "orders", nodeOf: () => nodeOf("oldest"), agent: "orders", input: { order: "A-2" } },
+    ...{ end: "completed", effects: warehouseIn },
+  },
+])("a project from the template $template", ({ template, nodeOf: nodeOfCase, agent, input, end, effects }) => {
   const project = (): string => join(dir, `my ${template}`);
   const env = (): NodeJS.ProcessEnv => envWith(nodeOfCase());
   const run = (program: string, ...words: readonly string[]) =>
@@ -250,7 +245,7 @@ describe.each([
       expect(gates).toMatchObject([{ run: id }]);
       const approved = await resumed.ask(`/runs/${id}/approvals/${gates[0]?.gate}`, { as: "approve" });
       expect(approved).toMatchObject({ status: 202 });
-      await resumed.reaches(id, "completed");
+      await resumed.reaches(id, end);
     } finally {
       await resumed.end("SIGTERM");
     }

@@ -114,6 +114,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "vitest.infra.config.ts": { ours: /^$/, packages: /^vitest$/ },
   "vitest.localstack.config.ts": { ours: /^$/, packages: /^vitest$/ },
   agents: { ours: /^src\/index\.ts$/, packages: /^(cairn-run|zod|@ai-sdk\/.+|node:.+)$/ },
+  "templates/chat/page": { ours: /^$/, packages: /^(vite|ai|@ai-sdk\/.+|react|react-dom)$/ },
   templates: { ours: /^src\/(index|testing\/kit\/index)\.ts$/, packages: /^(cairn-run|zod|node:.+)$/ },
   functions: { ours: /^src\//, packages: /^(cairn-agents|hono)$/ },
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
