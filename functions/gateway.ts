@@ -39,15 +39,18 @@ export interface FromGateway {
   readonly event: GatewayEvent;
 }
 
-/** The Lambda handler of an API. It drops the body of GET and HEAD requests. */
+/** The Lambda handler of an API. */
 export function gatewayHandler(api: Api<FromGateway>) {
   // oxlint-disable-next-line typescript/no-deprecated -- as above
   const answer = handle(api);
   type Taken = Parameters<typeof answer>[0];
-  return (event: GatewayEvent): ReturnType<typeof answer> => {
-    const isRead = event.httpMethod === "GET" || event.httpMethod === "HEAD";
-    return answer({ ...event, path: pathBelow(event), body: isRead ? null : event.body } as unknown as Taken);
-  };
+  return (event: GatewayEvent): ReturnType<typeof answer> => answer(eventBelow(event) as unknown as Taken);
+}
+
+/** The event with the path below that of the API, and without the body of a GET or HEAD request. */
+export function eventBelow(event: GatewayEvent): GatewayEvent {
+  const isRead = event.httpMethod === "GET" || event.httpMethod === "HEAD";
+  return { ...event, path: pathBelow(event), body: isRead ? null : event.body };
 }
 
 /** The path that API Gateway matched, without the part before it. */

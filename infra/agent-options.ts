@@ -47,6 +47,8 @@ export function checkOptions(options: CairnOptions, plan: Agents & Pick<Plan, "o
   if (options.access !== undefined && (options.access.auth === "jwt") !== (options.access.jwt !== undefined))
     throw new Error('access: write jwt: { issuer, audience } together with auth: "jwt"');
   if (domain !== undefined && api === false) throw new Error("domain is of the API, and api is false: take one out");
+  if (plan.options.eventStreams && api === false)
+    throw new Error("deploy.eventStreams of cairn.config.ts is of the API, and api is false: take one out");
   checkAgent("", options);
   for (const [agent, own] of Object.entries(agents)) {
     if (!plan.agents.includes(agent))

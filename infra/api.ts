@@ -1,5 +1,6 @@
 /**
- * Creates the REST API in front of one function, which knows all routes. By default AWS checks the callers: every route
+ * Creates the REST API in front of one function, which knows all routes, and of another one that streams events, if the
+ * config asks for that. By default AWS checks the callers: every route
  * requires a request signed by an identity of the account that has `execute-api:Invoke` on it. With tokens, the function
  * checks them, so each request invokes it; the rate of the API bounds that.
  *
@@ -7,13 +8,16 @@
  * account's concurrency, which beats need.
  */
 import { isByIam } from "./access.ts";
+import { EVENTS } from "./names.ts";
+import { secondsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
 import { isTraced } from "./tracing.ts";
 
 /** Allowed requests of `GET /healthz` per second. This is more than monitors need, and each request costs money. */
 const HEALTH_RATE = 10;
 
-export function createApi({ names, plan, options, called }: Site, fn: sst.aws.Function): sst.aws.ApiGatewayV1 {
+export function createApi(site: Site, { api: fn, events }: Behind): sst.aws.ApiGatewayV1 {
+  const { names, plan, options, called } = site;
   const answers: aws.apigateway.IntegrationResponse[] = [];
   const api = new sst.aws.ApiGatewayV1(called("Gateway"), {
     ...(options.domain === undefined ? {} : { domain: options.domain }),
@@ -40,11 +44,52 @@ export function createApi({ names, plan, options, called }: Site, fn: sst.aws.Fu
     },
   });
   api.route("ANY /{proxy+}", fn.arn, { ...(isByIam(options, plan) && { auth: { iam: true } }), name: "All" });
+  if (events !== undefined) addEventStreams(api, { site, fn, events });
   answers.push(answerHealth(api, called));
   api.deploy();
   throttle(api, { rate: plan.options.apiRate, called });
   return api;
 }
+
+/** The functions behind the API. Without `events` there are no streams. */
+interface Behind {
+  readonly api: sst.aws.Function;
+  readonly events?: sst.aws.Function;
+}
+
+/**
+ * Routes the reading of events to the function that streams. API Gateway chooses the most specific resource and does not
+ * go back to `/{proxy+}` if that has no such method. So each resource on the way to the events gets the methods of the
+ * API, and so do the paths beside them.
+ */
+function addEventStreams(
+  api: sst.aws.ApiGatewayV1,
+  { site, fn, events }: { readonly site: Site; readonly fn: sst.aws.Function; readonly events: sst.aws.Function },
+): void {
+  const { options, plan } = site;
+  const auth = isByIam(options, plan) && { auth: { iam: true } as const };
+  for (const [name, path] of BESIDE_EVENTS) api.route(`ANY ${path}`, fn.arn, { ...auth, name });
+  api.route(`GET ${EVENTS_PATH}`, events.arn, {
+    ...auth,
+    name: "EventStream",
+    // The function is described already, and SST takes an option of it only where it makes the function itself.
+    streaming: true,
+    transform: {
+      integration: (args) => {
+        args.timeoutMilliseconds = secondsOf(EVENTS, plan) * 1_000;
+      },
+    },
+  });
+}
+
+const EVENTS_PATH = "/runs/{run}/events";
+
+const BESIDE_EVENTS = [
+  ["Runs", "/runs"],
+  ["Run", "/runs/{run}"],
+  ["BelowRun", "/runs/{run}/{proxy+}"],
+  ["Events", EVENTS_PATH],
+] as const;
 
 /** What the access log records of a request, without its path: that of a callback is a secret. */
 function withoutPath(format: string): string {

@@ -12,7 +12,7 @@ import { loadAgentFile } from "../src/sdk/load.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
 import { providerPackages, requirePackages } from "./provider-packages.ts";
-import { type DeployedFunction, FUNCTIONS, type FunctionName, agentFunction } from "./names.ts";
+import { type DeployedFunction, EVENTS, FUNCTIONS, type FunctionName, agentFunction } from "./names.ts";
 
 export { FUNCTIONS, type FunctionName };
 
@@ -64,22 +64,26 @@ export async function bundleFunctions(of: {
    * dispatches child runs: their tasks and budgets are read, and no code of them runs.
    */
   readonly isolated?: readonly string[];
+  /** Whether the function that streams events is bundled too; default false. */
+  readonly eventStreams?: boolean;
   /** Other source files to use in place of functions, as absolute paths; for tests. */
   readonly instead?: Instead;
   /** The project of the agents; default: this checkout. */
   readonly project?: Project;
 }): Promise<readonly Bundle[]> {
   rmSync(of.folder, { recursive: true, force: true });
-  const { isolated = [], prices = {}, modelRates = {}, project = CHECKOUT } = of;
+  const { isolated = [], prices = {}, modelRates = {}, eventStreams = false, project = CHECKOUT } = of;
   const agents = await agentLines(of.agentFiles, { prices, root: project.root });
   const all = agentsModule(
     [...agents.values()].map(({ line }) => line),
     { prices, modelRates },
   );
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? ownModule(name);
+  const none = agentsModule([], { prices: {}, modelRates: {} });
   return Promise.all(
     [
       ...FUNCTIONS.map((name) => ({ name, entry: entryOf(name), agents: all })),
+      ...(eventStreams ? [{ name: EVENTS, entry: ownModule(EVENTS), agents: none } as const] : []),
       ...isolated.map((agent) => ({
         ...{ name: agentFunction(agent), entry: entryOf("beat") },
         agents: agentsModule(linesFor(agent, agents), { prices, modelRates }),

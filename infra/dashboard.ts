@@ -53,7 +53,7 @@ type Curves = readonly [title: string, curves: readonly (readonly [label: string
 /** The dashboard of these watches. */
 export function dashboardOf(
   names: Names,
-  { watches, plan }: { readonly watches: readonly Watch[]; readonly plan: Pick<Plan, "isolated"> },
+  { watches, plan }: { readonly watches: readonly Watch[]; readonly plan: Pick<Plan, "isolated" | "options"> },
 ): Dashboard {
   const functions = functionsOf(plan);
   const alarms = watches.map(({ name }) => names.alarmArn(name));

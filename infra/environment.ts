@@ -3,11 +3,11 @@
  * `functions/` reads the variables by their full names, and a test compares these names with the bundles.
  */
 import { type FunctionVariable, READ } from "../src/adapters/aws/function-environment.ts";
-import { type DeployedFunction, type FunctionName, type Names, kindOf } from "./names.ts";
+import { type DeployedFunction, type FunctionKind, type Names, kindOf } from "./names.ts";
 import { type Plan, secretsOf } from "./plan.ts";
 
 /** Functions that load agents. Agents may read the `env` of their deployment. */
-export const LOADS_AGENTS: ReadonlySet<FunctionName> = new Set(["beat", "start", "api"]);
+export const LOADS_AGENTS: ReadonlySet<FunctionKind> = new Set(["beat", "start", "api"]);
 
 /**
  * How long a park keeps its execution open: three sweeps. A sweep starts the next execution of a run ahead of its time by

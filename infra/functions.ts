@@ -11,7 +11,9 @@ import { type Statement, statementsOf, tlsOnly } from "./grants.ts";
 import {
   type AgentFunction,
   type DeployedFunction,
+  EVENTS,
   FUNCTIONS,
+  type FunctionKind,
   type FunctionName,
   type LettersOf,
   kindOf,
@@ -37,6 +39,9 @@ export function createFunctions(site: Site): Functions {
   const made = FUNCTIONS.map((fn) => [fn, createFunction(site, fn)] as const);
   return Object.fromEntries(made) as Record<FunctionName, sst.aws.Function>;
 }
+
+/** The function that streams events. */
+export const createEventsFunction = (site: Site): sst.aws.Function => createFunction(site, EVENTS);
 
 /** The functions of isolated agents. */
 export const createAgentFunctions = (site: Site): readonly AgentBeat[] =>
@@ -101,11 +106,14 @@ const IN_VPC: Statement = {
   resources: ["*"],
 };
 
+/** The functions that identify callers. */
+const CALLED_OVER_HTTP: ReadonlySet<FunctionKind> = new Set(["api", EVENTS]);
+
 /** The functions that load agents read the variables of all agents; only its own beats read those of one agent. */
 function variablesOf(fn: DeployedFunction, site: Site): Record<string, $util.Input<string>> {
   const { options, plan } = site;
   const own = LOADS_AGENTS.has(kindOf(fn)) ? { ...options.env, ...agentOptionsOf(fn, options, plan).env } : {};
-  const access = kindOf(fn) === "api" ? accessVariable(options, plan) : {};
+  const access = CALLED_OVER_HTTP.has(kindOf(fn)) ? accessVariable(options, plan) : {};
   return { ...environmentOf(fn, site), ...(access as object), ...(own as Record<string, $util.Input<string>>) };
 }
 

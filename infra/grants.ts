@@ -3,7 +3,7 @@
  * no resource is `*`.
  */
 import { STORE } from "../src/adapters/aws/table/keys.ts";
-import { type DeployedFunction, type FunctionName, type LettersOf, type Names, kindOf } from "./names.ts";
+import { type DeployedFunction, type FunctionKind, type LettersOf, type Names, kindOf } from "./names.ts";
 
 /** A policy statement that allows actions on resources. */
 export interface Statement {
@@ -32,6 +32,8 @@ interface Grant {
   readonly secrets?: true;
   /** Writes runs: may get data keys for sealing, and decrypt the data keys of other writers. */
   readonly seals?: true;
+  /** Only reads runs: may decrypt the data keys of their writers. */
+  readonly unseals?: true;
   /** The dead-letter queue to which Lambda sends failed events, with the role of this function. */
   readonly letters?: LettersOf;
 }
@@ -47,7 +49,7 @@ const DELIVER = ["GetItem", "PutItem", "UpdateItem"];
 const CREATE = ["GetItem", "PutItem", "ConditionCheckItem", "DeleteItem", "UpdateItem"];
 const KEEP = ["GetObject", "PutObject"] as const;
 
-const GRANTS: Readonly<Record<FunctionName, Grant>> = {
+const GRANTS: Readonly<Record<FunctionKind, Grant>> = {
   beat: {
     // It makes child runs: their transaction checks the parent's row, and then their executions are started.
     ...{ rows: [...DELIVER, ...INBOX, "ConditionCheckItem"], objects: KEEP, archives: true },
@@ -69,6 +71,8 @@ const GRANTS: Readonly<Record<FunctionName, Grant>> = {
     ...{ rows: [...CREATE, "Query", "BatchGetItem"], indexes: ["byStatus"], objects: KEEP },
     ...{ starts: true, wakes: true, secrets: true, seals: true },
   },
+  // It writes no run. It counts the requests of a tenant, and notes that a run has a reader.
+  events: { rows: ["GetItem", "Query", "PutItem", "UpdateItem"], objects: ["GetObject"], unseals: true },
 };
 
 /**
@@ -112,6 +116,7 @@ export function statementsOf(
     ...(follows === undefined ? [] : [{ actions: FOLLOW, resources: [`${tableArn}/stream/*`] }]),
     ...(parameters.length === 0 ? [] : [{ actions: ["ssm:GetParameter"], resources: parameters }]),
     ...(sealKey === null || grant.seals === undefined ? [] : [{ actions: SEAL, resources: [sealKey] }]),
+    ...(sealKey === null || grant.unseals === undefined ? [] : [{ actions: UNSEAL, resources: [sealKey] }]),
     ...(storeKey === undefined ? [] : [storeKeyStatement(storeKey, names)]),
     ...(letters === undefined ? [] : [{ actions: ["sqs:SendMessage"], resources: [names.lettersArn(letters)] }]),
     {
@@ -124,6 +129,8 @@ export function statementsOf(
 const FOLLOW = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"].map((each) => `dynamodb:${each}`);
 
 const SEAL = ["kms:GenerateDataKey", "kms:Decrypt"];
+
+const UNSEAL = ["kms:Decrypt"];
 
 /** The table and the bucket use the key on behalf of the function that reads or writes them, and only so. */
 const storeKeyStatement = (storeKey: string, { region }: Names): Statement => ({

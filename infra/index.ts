@@ -2,7 +2,7 @@
 import { createAlarms } from "./alarms.ts";
 import { createApi } from "./api.ts";
 import { checkStores } from "./existing.ts";
-import { createAgentFunctions, createFunctions, followStream } from "./functions.ts";
+import { createAgentFunctions, createEventsFunction, createFunctions, followStream } from "./functions.ts";
 import { createMachine } from "./machine.ts";
 import type { Cairn, OutputOf } from "./options.ts";
 import type { Component } from "./plan.ts";
@@ -20,7 +20,8 @@ export async function describe(component: Component): Promise<Cairn> {
   createMachine(site, { functions, agents: createAgentFunctions(site) });
   followStream(site, { streamArn, cleanup: functions.cleanup });
   createSchedules(site, functions);
-  const api = options.api === false ? null : createApi(site, functions.api);
+  const events = site.plan.options.eventStreams ? { events: createEventsFunction(site) } : {};
+  const api = options.api === false ? null : createApi(site, { api: functions.api, ...events });
   if (options.alarms !== false) createAlarms(site);
   const url = api === null ? null : (api.url as OutputOf<string>);
   return { table: names.table, bucket: names.bucket, machine: names.machineArn, url };

@@ -15,6 +15,9 @@ export const FUNCTIONS = ["beat", "park", "start", "sweep", "cleanup", "api"] as
 
 export type FunctionName = (typeof FUNCTIONS)[number];
 
+/** The function that streams the events of runs. Only a deployment with `deploy.eventStreams` has it. */
+export const EVENTS = "events";
+
 /**
  * The name of a function that runs the beats of one agent. No prefix contains an underscore, so no other deployment can
  * have a function with this name.
@@ -22,7 +25,10 @@ export type FunctionName = (typeof FUNCTIONS)[number];
 export type AgentFunction = `beat_${string}`;
 
 /** Every function of a deployment. */
-export type DeployedFunction = FunctionName | AgentFunction;
+export type DeployedFunction = FunctionKind | AgentFunction;
+
+/** Functions of one kind have the same code, environment and permissions, but for their agents. */
+export type FunctionKind = FunctionName | typeof EVENTS;
 
 export const agentFunction = (agent: string): AgentFunction => `beat_${agent}`;
 
@@ -30,7 +36,7 @@ export const agentFunction = (agent: string): AgentFunction => `beat_${agent}`;
  * The kind of a function, which determines its code, environment and permissions. The functions of isolated agents are
  * of the kind `beat`.
  */
-export const kindOf = (fn: DeployedFunction): FunctionName => (isOfAgent(fn) ? "beat" : fn);
+export const kindOf = (fn: DeployedFunction): FunctionKind => (isOfAgent(fn) ? "beat" : fn);
 
 const isOfAgent = (fn: DeployedFunction): fn is AgentFunction => fn.startsWith("beat_");
 

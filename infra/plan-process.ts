@@ -24,8 +24,9 @@ if (config === null) {
 const { agents: agentFiles, prices = {}, modelRates = {} } = config;
 const agents = await agentSecretsOf(agentFiles);
 const isolated = isolatedOf(config.deploy ?? {}, agents).map(({ agent }) => agent);
+const eventStreams = config.deploy?.eventStreams ?? false;
 const bundles = await bundleFunctions({
-  ...{ folder: resolve(folder), agentFiles, prices, modelRates, isolated },
+  ...{ folder: resolve(folder), agentFiles, prices, modelRates, isolated, eventStreams },
   project: { root, platform },
 });
 const schedules = await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT });

@@ -12,7 +12,7 @@ import { RETRY_GROUP } from "../src/protocol/entry.ts";
 import { type Limits, limitsFor } from "../src/protocol/limits.ts";
 import type { MachineTimes } from "../src/adapters/aws/machine/asl.ts";
 import type { Bundle } from "./bundle.ts";
-import { type AgentFunction, type DeployedFunction, FUNCTIONS, agentFunction, kindOf } from "./names.ts";
+import { type AgentFunction, type DeployedFunction, EVENTS, FUNCTIONS, agentFunction, kindOf } from "./names.ts";
 import type { CairnOptions } from "./options.ts";
 import type { DeployedSchedule } from "./schedules.ts";
 import type { AgentSecrets } from "./secrets.ts";
@@ -62,8 +62,12 @@ interface Optional {
   readonly seal: NonNullable<DeployOptions["seal"]> | null;
 }
 
-/** The Lambda timeout of each function. The timeout of a beat depends on the config. */
-const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29 } as const;
+/**
+ * The Lambda timeout of each function. The timeout of a beat depends on the config. A stream of events ends a moment
+ * before that of its function, and its reader reconnects. Lambda is not told that a reader is gone, so a longer stream
+ * would cost more after that.
+ */
+const SECONDS = { park: 30, start: 60, sweep: 120, cleanup: 60, api: 29, events: 120 } as const;
 
 /** The Lambda timeout of a function, in seconds. */
 export const secondsOf = (fn: DeployedFunction, { beatSeconds }: Pick<Plan, "beatSeconds">): number => {
@@ -72,8 +76,9 @@ export const secondsOf = (fn: DeployedFunction, { beatSeconds }: Pick<Plan, "bea
 };
 
 /** Every function of a deployment, those of isolated agents included. */
-export const functionsOf = ({ isolated }: Pick<Plan, "isolated">): readonly DeployedFunction[] => [
+export const functionsOf = ({ isolated, options }: Pick<Plan, "isolated" | "options">): readonly DeployedFunction[] => [
   ...FUNCTIONS,
+  ...(options.eventStreams ? ([EVENTS] as const) : []),
   ...agentFunctionsOf({ isolated }),
 ];
 
@@ -127,6 +132,11 @@ export function planOf(
   const secrets = [...new Set(agents.flatMap((each) => each.secrets))].toSorted();
   const [isolated, capped] = [isolatedOf(deploy, agents), Object.entries(config.concurrency ?? {})];
   const { concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100, statusShards = 1 } = deploy;
+  const { eventStreams = false } = deploy;
+  if (concurrencyReserved.events !== undefined && !eventStreams)
+    throw new Error(
+      "deploy.concurrencyReserved.events of cairn.config.ts reserves for a function that is not deployed: set deploy.eventStreams: true, or take it out",
+    );
   return {
     folders: Object.fromEntries(bundles.map(({ name, folder }) => [name, folder])),
     deployment: deploymentOf(bundles),
@@ -145,6 +155,7 @@ export function planOf(
         isolation,
         concurrencyReserved,
         apiRate,
+        eventStreams,
         spendPerDayUsd,
         statusShards,
       },

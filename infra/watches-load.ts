@@ -1,6 +1,6 @@
 /** Watches of the load, the latency and the cost of a deployment. The others are in `watches.ts`. */
 import { ERRORS, OF_BEAT, tail, typed } from "./log-queries.ts";
-import { type Names, agentFunction, kindOf } from "./names.ts";
+import { EVENTS, type Names, agentFunction, kindOf } from "./names.ts";
 import { type Plan, functionsOf, secondsOf } from "./plan.ts";
 import { OPEN_EXECUTIONS, STARTS_THROTTLED, ofApi, ofCairn, ofFunction } from "./series.ts";
 import { LASTING, MINUTES, ONCE, REPEATED, type Watch, watch } from "./watch.ts";
@@ -17,7 +17,7 @@ const SLOW_PERCENT = 90;
 
 /** The watches of load, latency and cost. */
 export function loadWatchesOf(names: Names, plan: Plan): readonly Watch[] {
-  return [...ofWork(names, plan), ...ofApiOf(names), ...ofTimes(names, plan), ofSpending(names, plan)];
+  return [...ofWork(names, plan), ...ofApiOf(names, plan), ...ofTimes(names, plan), ofSpending(names, plan)];
 }
 
 function ofWork(names: Names, { isolated }: Plan): readonly Watch[] {
@@ -53,7 +53,11 @@ function ofWork(names: Names, { isolated }: Plan): readonly Watch[] {
   ];
 }
 
-function ofApiOf(names: Names): readonly Watch[] {
+function ofApiOf(names: Names, { options }: Plan): readonly Watch[] {
+  // API Gateway measures a stream of events whole, and that shall last.
+  const latency = options.eventStreams
+    ? ofFunction(names, "api", ["Duration", "p99"])
+    : ofApi(names, ["Latency", "p99"]);
   return [
     watch("api-faults", ofApi(names, ["5XXError", "Sum"]), {
       ...REPEATED,
@@ -61,7 +65,7 @@ function ofApiOf(names: Names): readonly Watch[] {
         "The API answered requests with a server error (5XX), in two of three periods of 5 minutes. Callers that repeat a request with its key lose nothing",
       todo: `${tail(names, "api", ERRORS)}; the answer has an ${typed("instance")}, and the log has the error under that value`,
     }),
-    watch("api-slow", ofApi(names, ["Latency", "p99"]), {
+    watch("api-slow", latency, {
       ...{ ...LASTING, threshold: LATENCY_MS },
       means: `One request in a hundred took longer than ${LATENCY_MS / 1_000} s for 15 minutes; API Gateway gives up after 29 s`,
       todo: `${tail(names, "api", ERRORS)}; the alarms of the table and ${typed("api-throttled")} show which limit is reached; deploy.concurrencyReserved in cairn.config.ts reserves concurrency for the API`,
@@ -70,7 +74,9 @@ function ofApiOf(names: Names): readonly Watch[] {
 }
 
 function ofTimes(names: Names, plan: Plan): readonly Watch[] {
-  return functionsOf(plan).map((fn) =>
+  // A stream of events lasts as long as it may.
+  const timed = functionsOf(plan).filter((fn) => fn !== EVENTS);
+  return timed.map((fn) =>
     watch(`${fn}-near-timeout`, ofFunction(names, fn, ["Duration", "Maximum"]), {
       ...{ ...REPEATED, threshold: (secondsOf(fn, plan) * 1_000 * SLOW_PERCENT) / 100 },
       means: `Invocations of this function took more than ${SLOW_PERCENT} % of its timeout, in two of three periods of 5 minutes; an invocation that times out is repeated`,

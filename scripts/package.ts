@@ -10,7 +10,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join, relative, resolve } from "node:path";
-import { FUNCTIONS } from "../infra/names.ts";
+import { EVENTS, FUNCTIONS } from "../infra/names.ts";
 import { type OutputChunk, rolldown } from "rolldown";
 import { packedReadme } from "./packed-readme.ts";
 import { PROVIDER_PACKAGES } from "../src/ports/named-models.ts";
@@ -119,7 +119,7 @@ async function bundleDescription(): Promise<void> {
 async function bundleFunctions(): Promise<readonly OutputChunk[]> {
   const build = await rolldown({
     ...SOURCE,
-    input: Object.fromEntries([...FUNCTIONS, "library"].map((name) => [name, `functions/${name}.ts`])),
+    input: Object.fromEntries([...FUNCTIONS, EVENTS, "library"].map((name) => [name, `functions/${name}.ts`])),
     external: [STAYS, /^zod(\/|$)/, "cairn-agents"],
   });
   const { output } = await build.write({ ...WRITTEN, dir: join(OUT, "dist", "functions") });

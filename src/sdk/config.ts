@@ -95,7 +95,13 @@ export interface DeployOptions {
    * Concurrency reserved for these functions, so that beats cannot starve them; it is also their maximum. Default:
    * none, because an account with a limit of 10 refuses every reservation.
    */
-  readonly concurrencyReserved?: { readonly sweep?: number; readonly park?: number; readonly api?: number };
+  readonly concurrencyReserved?: {
+    readonly sweep?: number;
+    readonly park?: number;
+    readonly api?: number;
+    /** With `eventStreams` only: how many readers follow events at once at most. */
+    readonly events?: number;
+  };
   /**
    * In how many shards the table lists the runs of one status: 1 (default), 2, 4, 8 or 16. Each shard takes 500 runs of a
    * tenant per second, and makes a list of runs dearer. Read docs/upgrades.md before you raise it.
@@ -103,6 +109,11 @@ export interface DeployOptions {
   readonly statusShards?: 1 | 2 | 4 | 8 | 16;
   /** Requests per second that the API accepts; default 50, with bursts of twice as many. */
   readonly apiRate?: number;
+  /**
+   * Whether the deployed API also offers the events of a run as a stream. Each reader then holds an invocation of a
+   * function for as long as it reads. Default false: readers ask for pages, and wait for them (docs/http-api.md).
+   */
+  readonly eventStreams?: boolean;
   /** Model cost per day, in dollars, above which an alarm fires; default 100. It stops no run. */
   readonly spendPerDayUsd?: number;
   /**
@@ -195,9 +206,11 @@ const schema: z.ZodType<Config> = z.strictObject({
           sweep: z.int().min(1).max(1_000).exactOptional(),
           park: z.int().min(1).max(1_000).exactOptional(),
           api: z.int().min(1).max(1_000).exactOptional(),
+          events: z.int().min(1).max(1_000).exactOptional(),
         })
         .exactOptional(),
       statusShards: z.literal([1, 2, 4, 8, 16]).exactOptional(),
+      eventStreams: z.boolean().exactOptional(),
       apiRate: z.int().min(1).max(10_000).exactOptional(),
       spendPerDayUsd: z.number().positive().max(1e6).exactOptional(),
       tableName: z

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Bundle, FUNCTIONS, type FunctionName, bundleFunctions } from "../../infra/bundle.ts";
+import { type Bundle, FUNCTIONS, bundleFunctions } from "../../infra/bundle.ts";
+import { EVENTS, type FunctionKind } from "../../infra/names.ts";
 import { gatewayEvent } from "../support/aws/gateway-event.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -33,18 +34,24 @@ function deployedPart({ tags: _tags, ...whole }: OpenApi): Omit<OpenApi, "tags">
 
 const TRAVEL = join(ROOT, "agents", "travel", "agent.ts");
 
+/** The variables of the function of the API. They name no store that exists. */
+const ENV = {
+  ...{ AWS_REGION: "us-east-1", CAIRN_TABLE: "t", CAIRN_BUCKET: "b", CAIRN_BEAT_SECONDS: "60" },
+  ...{ CAIRN_MACHINE: "arn:aws:states:us-east-1:000000000000:stateMachine:m", CAIRN_PARAMETERS: "[]" },
+};
+
 const folder = mkdtempSync(join(tmpdir(), "cairn-bundle-"));
 const bundles = new Map<string, Bundle>();
 
 beforeAll(async () => {
   const prices = { "model-of-contract-7": { inUsd: 0.125, outUsd: 2 } };
-  for (const bundle of await bundleFunctions({ folder, agentFiles: [TRAVEL], prices })) {
+  for (const bundle of await bundleFunctions({ folder, agentFiles: [TRAVEL], prices, eventStreams: true })) {
     bundles.set(bundle.name, bundle);
   }
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function of(name: FunctionName): Bundle {
+function of(name: FunctionKind): Bundle {
   const found = bundles.get(name);
   if (found === undefined) throw new Error(`${name} was not bundled`);
   return found;
@@ -58,16 +65,20 @@ const KEYS = "@aws-sdk/client-kms";
 const CLIENTS = ["@aws-sdk/client-dynamodb", "@aws-sdk/client-s3", "@aws-sdk/client-sfn"];
 
 describe("a function", () => {
-  test.each(FUNCTIONS)("%s contains nothing of the embedded world or the command line", (name) => {
-    const { sources } = of(name);
-    expect(sources).toContain("src/adapters/aws/table/dynamo.ts");
-    expect(sources.filter((file) => /^src\/(adapters\/(local|memory)|cli|conformance)\//.test(file))).toEqual([]);
-  });
+  test.each([...FUNCTIONS, EVENTS] as const)(
+    "%s contains nothing of the embedded world or the command line",
+    (name) => {
+      const { sources } = of(name);
+      expect(sources).toContain("src/adapters/aws/table/dynamo.ts");
+      expect(sources.filter((file) => /^src\/(adapters\/(local|memory)|cli|conformance)\//.test(file))).toEqual([]);
+    },
+  );
 
   test.each([
     ["beat", 970],
     ["start", 800],
     ["api", 1_130],
+    ["events", 1_090],
     ["sweep", 750],
     ["cleanup", 600],
     ["park", 400],
@@ -81,6 +92,7 @@ describe("a function", () => {
     ["beat", [...CLIENTS, KEYS, PARAMETERS].toSorted()],
     ["start", [...CLIENTS, KEYS, PARAMETERS].toSorted()],
     ["api", [...CLIENTS, KEYS, PARAMETERS].toSorted()],
+    ["events", [...CLIENTS, KEYS].toSorted()],
     ["sweep", [...CLIENTS, KEYS, PARAMETERS].toSorted()],
     ["park", ["@aws-sdk/client-dynamodb", "@aws-sdk/client-sfn"]],
     ["cleanup", ["@aws-sdk/client-dynamodb", "@aws-sdk/client-s3"]],
@@ -97,7 +109,8 @@ describe("a function", () => {
     }
     expect(packagesIn(sources)).toContain("@ai-sdk/openai-compatible");
     expect([...packagesIn(startSources)].filter((each) => each.startsWith("@ai-sdk/"))).toEqual([]);
-    expect(of("park").sources.filter((file) => file.startsWith("agents/"))).toEqual([]);
+    for (const name of ["park", EVENTS] as const)
+      expect(of(name).sources.filter((file) => file.startsWith("agents/"))).toEqual([]);
   });
 
   test.each(["beat", "start", "api", "sweep"] as const)(
@@ -122,11 +135,6 @@ describe("a function", () => {
 });
 
 describe("the deployed API", () => {
-  const ENV = {
-    ...{ AWS_REGION: "us-east-1", CAIRN_TABLE: "t", CAIRN_BUCKET: "b", CAIRN_BEAT_SECONDS: "60" },
-    ...{ CAIRN_MACHINE: "arn:aws:states:us-east-1:000000000000:stateMachine:m", CAIRN_PARAMETERS: "[]" },
-  };
-
   /** What its handler answers in a process of its own, where there is no store. */
   function answers(events: readonly object[]): readonly (readonly [status: number, body: Record<string, unknown>])[] {
     const url = JSON.stringify(pathToFileURL(join(of("api").folder, "index.mjs")).href);
@@ -163,6 +171,24 @@ describe("the deployed API", () => {
     expect(unknown).toMatchObject([404, { code: "AgentUnknown" }]);
     expect(invalid).toMatchObject([422, { code: "InputInvalid", errors: expect.anything() }]);
   });
+});
+
+test("the deployed function of streams answers on the stream of Lambda's runtime", () => {
+  const [runtime, own] = [join(ROOT, "test/support/aws/lambda-streams.ts"), join(of(EVENTS).folder, "index.mjs")];
+  const [runtimeUrl, ownUrl] = [runtime, own].map((file) => JSON.stringify(pathToFileURL(file).href));
+  const at = { path: "/runs/local-x/events", resource: "/runs/{run}/events", pathParameters: { run: "local-x" } };
+  const event = gatewayEvent({ ...at, headers: { Accept: "text/event-stream" }, userArn: null });
+  const code = `import { LAMBDA_RUNTIME, invoke } from ${runtimeUrl};
+    globalThis.awslambda = LAMBDA_RUNTIME;
+    const { handler } = await import(${ownUrl});
+    const { response } = invoke(handler, { event: ${JSON.stringify(event)}, leftMs: () => 30_000 });
+    const { status, text } = await response();
+    console.log(JSON.stringify([status, JSON.parse(text).code]));`;
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", code], {
+    env: { PATH: process.env["PATH"] ?? "", ...ENV },
+    encoding: "utf8",
+  });
+  expect([stderr, stdout.trim()]).toEqual(["", '[401,"Unauthenticated"]']);
 });
 
 describe("a bundled agent", () => {

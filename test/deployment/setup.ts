@@ -26,7 +26,8 @@ const folder = mkdtempSync(join(tmpdir(), "cairn-deployment-"));
 
 export async function setup(project: TestProject): Promise<void> {
   await installPlatform((line) => console.log(line));
-  const bundles = await bundleFunctions({ folder, agentFiles: [TRAVEL, TELLER], isolated: ["travel", "teller"] });
+  const isolated = ["travel", "teller"];
+  const bundles = await bundleFunctions({ folder, agentFiles: [TRAVEL, TELLER], isolated, eventStreams: true });
   const seal = { kmsKey: "arn:aws:kms:eu-west-1:111122223333:key/1234-abcd", required: true };
   const deploy = {
     alarmEmail: "ops@example.org",

@@ -53,6 +53,7 @@ test("a deployment without options is the smallest one", () => {
       ...{
         concurrencyReserved: {},
         apiRate: 50,
+        eventStreams: false,
         spendPerDayUsd: 100,
         statusShards: 1,
         rollout: "at-once",
@@ -67,8 +68,9 @@ test("the options of the config equal those of the plan", async () => {
   const deploy: DeployOptions = {
     ...{ memoryMb: 1_024, logRetention: "1 week", sweepMinutes: 1, concurrencyMax: 5 },
     ...{
-      concurrencyReserved: { sweep: 1, park: 2, api: 3 },
+      concurrencyReserved: { sweep: 1, park: 2, api: 3, events: 4 },
       apiRate: 5,
+      eventStreams: true,
       spendPerDayUsd: 7.5,
       statusShards: 4,
       tableName: "cairn-dev.restored",
@@ -103,6 +105,8 @@ describe("an option is refused with its path", () => {
     ["sweepMinutes", 61],
     ["concurrencyMax", 0],
     ["concurrencyReserved.api", { api: 0 }],
+    ["concurrencyReserved.events", { events: 0 }],
+    ["eventStreams", "yes"],
     ["apiRate", 0],
     ["isolation", "process"],
     ["statusShards", 3],
@@ -183,6 +187,15 @@ test("the machine has the times of its world, and pauses no longer", () => {
   expect(machineTimesOf({ beatSeconds: 12, limits })).toEqual({
     ...{ beatSeconds: 12, sweepSeconds: 120, rescueSeconds: 2, triesMax: 2_000, backoffSeconds: 1 },
   });
+});
+
+test("concurrency is reserved for streams only where the deployment streams", () => {
+  const concurrencyReserved = { events: 5 };
+  expect(() => planOf({ deploy: { concurrencyReserved } }, [])).toThrow(
+    /^deploy\.concurrencyReserved\.events .*: set deploy\.eventStreams: true, or take it out$/,
+  );
+  const streaming = { concurrencyReserved, eventStreams: true };
+  expect(planOf({ deploy: streaming }, []).options).toMatchObject(streaming);
 });
 
 test("the code of its functions alone determines a deployment's version", () => {

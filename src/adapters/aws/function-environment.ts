@@ -28,4 +28,5 @@ export const READ = {
   sweep: [...OUTSIDE, WEBHOOKS, "CAIRN_DEPLOYMENT"],
   cleanup: STORES,
   api: [...OUTSIDE, ACCESS],
+  events: [...WORLD, ACCESS],
 } as const satisfies Readonly<Record<string, readonly FunctionVariable[]>>;

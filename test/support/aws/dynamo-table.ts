@@ -9,12 +9,14 @@ import { type Expressions, holds } from "./conditions.ts";
 import type { Item as StoredItem } from "../../../src/adapters/aws/table/item.ts";
 import { dynamoDeltaLog } from "../../../src/adapters/aws/table/delta-log.ts";
 import { dynamoInbox } from "../../../src/adapters/aws/table/messages.ts";
+import { dynamoRecords } from "../../../src/adapters/aws/table/records.ts";
 import { dynamoRunTable } from "../../../src/adapters/aws/table/run-table.ts";
 import { StatusShards } from "../../../src/adapters/aws/table/status-shards.ts";
 import { TABLE } from "../../../src/adapters/aws/table/schema.ts";
 import type { Clock } from "../../../src/ports/world.ts";
 import type { DeltaLog } from "../../../src/ports/delta-log.ts";
 import type { Inbox } from "../../../src/ports/inbox.ts";
+import type { Records } from "../../../src/ports/records.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 
 type AttributeValue = StoredItem[string];
@@ -56,6 +58,8 @@ export interface DynamoTable {
   process(onSent?: (sent: Sent) => void, statusShards?: number | null): RunTable & Inbox;
   /** The delta log of a new process. */
   deltaLog(onSent?: (sent: Sent) => void): DeltaLog;
+  /** The records of a new process. */
+  records(onSent?: (sent: Sent) => void): Records;
   /** The stored row of a run. */
   item(run: string): Item | undefined;
   put(item: Item): void;
@@ -111,6 +115,7 @@ export function dynamoTable(network?: Network): DynamoTable {
     sent,
     process: (onSent = () => undefined, statusShards = 1) => portsOf(dynamoFor(onSent), statusShards),
     deltaLog: (onSent = () => undefined) => dynamoDeltaLog(dynamoFor(onSent)),
+    records: (onSent = () => undefined) => dynamoRecords(dynamoFor(onSent)),
     item: (run) => items.get(rowKey(run)),
     put: (item) => void items.set(keyText(item), structuredClone(item)),
     remove: (run) => void items.delete(rowKey(run)),

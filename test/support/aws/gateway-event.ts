@@ -6,6 +6,8 @@ export interface Recorded {
   readonly path: string;
   /** Default `/{proxy+}`. */
   readonly resource?: string;
+  /** What the resource names, if it is not the default. */
+  readonly pathParameters?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: string | null;
@@ -41,7 +43,7 @@ export function gatewayEvent(of: Recorded) {
     multiValueHeaders: mapped(headers),
     queryStringParameters: query,
     multiValueQueryStringParameters: query && mapped(query),
-    pathParameters: resource === "/{proxy+}" ? { proxy: path.slice(1) } : null,
+    pathParameters: resource === "/{proxy+}" ? { proxy: path.slice(1) } : (of.pathParameters ?? null),
     stageVariables: null,
     requestContext: {
       resourceId: "x1y2z3",

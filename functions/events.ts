@@ -1,0 +1,22 @@
+/** The function that streams the events of runs behind API Gateway. It knows no agent, and writes no run. */
+import { awsWorld } from "../src/adapters/aws/world.ts";
+import { authenticatorOf } from "../src/api/access/authenticator.ts";
+import { createApi } from "../src/api/app.ts";
+import { EVENT_ROWS, type FromReader, eventStreamsHandler } from "./event-streams.ts";
+import { baseOf, callerBy } from "./gateway.ts";
+import { sealKeysOf } from "./seal-keys.ts";
+import { access, settingsOf } from "./settings.ts";
+
+const options = access();
+const world = awsWorld({ ...settingsOf("events"), sealKeys: sealKeysOf() });
+const api = createApi<FromReader>({
+  world,
+  agentOf: async () => null,
+  callerOf: callerBy(authenticatorOf(world, options)),
+  isCounted: ({ isFirst = true }) => !isFirst,
+  baseOf,
+  ...(options.limits !== undefined && { limits: options.limits }),
+  rows: EVENT_ROWS,
+});
+
+export const handler = eventStreamsHandler(api, world.clock);
