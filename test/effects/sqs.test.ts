@@ -75,6 +75,12 @@ describe("a message to a FIFO queue", () => {
     await expect(act.run(callContext({ ...one, attempt: 2 }))).rejects.toMatchObject({ name: "OutcomeUnknown" });
   });
 
+  test("that is refused when the client repeats it by itself is an unknown outcome", async () => {
+    const queue = await startQueue({ fault: ({ nth }) => (nth === 1 ? "answerLost" : "denied"), maxAttempts: 2 });
+    await expect(sendTo(queue).run(callContext(one))).rejects.toMatchObject({ name: "OutcomeUnknown" });
+    expect(queue.service.effects).toHaveLength(1);
+  });
+
   test("names its call, its run and its epoch, by which a consumer drops stale senders", async () => {
     const queue = await startQueue({});
     await sendTo(queue, { message: () => ({ body: "text", group: "g", attributes: { kind: "order" } }) }).run(
