@@ -48,7 +48,8 @@ const RULES: readonly rules.Rule[] = [
   },
   {
     says: "the AWS SDK stays in its adapter, and in tests of clients that users bring",
-    where: /^(?!src\/adapters\/aws\/|localstack\/|test\/(localstack|support\/services)\/|test\/support\/providers\/bedrock\.ts$)/,
+    where:
+      /^(?!src\/adapters\/aws\/|localstack\/|test\/(localstack|support\/services)\/|test\/support\/providers\/bedrock\.ts$)/,
     check: rules.usingAws,
     bites: [["src/effects/x.ts", 'import type { S3 } from "@aws-sdk/client-s3";']],
     spares: [["src/cli/x.ts", 'import { awsWorld } from "../adapters/aws/world.ts";']],

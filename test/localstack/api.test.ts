@@ -8,6 +8,9 @@ const lane = laneOf("lane");
 const ORDER = { agent: "clerk", input: { steps: [{ do: "order", wrong: 0 }] } };
 const ASK = { agent: "clerk", input: { steps: [{ do: "ask", wrong: 0 }] } };
 
+/** Nobody can tell what its call did. */
+const MAIL = { agent: "clerk", input: { steps: [{ do: "mail", wrong: 1 }] } };
+
 /** The header as the SDKs write it. LocalStack does not verify the signature itself. */
 const SIGNED = {
   authorization:
@@ -74,5 +77,22 @@ describe.concurrent("the API", () => {
       status: 409,
       body: { code: "Late" },
     });
+  });
+
+  test("approves a call, reconciles one whose outcome nobody knows, and cancels a run", async () => {
+    const [approved, unknown, cancelled] = await Promise.all([ASK, MAIL, ASK].map(startedBy));
+    await until(async () => expect((await get(`/runs/${unknown}`)).body).toMatchObject({ status: "blocked" }));
+    const known = { as: "succeeded", result: "it is there", note: "seen in the shop" };
+    expect((await post(`/runs/${unknown}/reconcile/c1`, known)).status).toBe(202);
+    const gates = (await get(`/runs/${approved}`)).body["gates"] as readonly { readonly gate: string }[];
+    const [gate] = gates;
+    expect((await post(`/runs/${approved}/approvals/${gate?.gate}`, { as: "approve" })).status).toBe(202);
+    expect((await post(`/runs/${cancelled}/cancel`, {})).status).toBe(202);
+    for (const [run, status] of [
+      [approved, "completed"],
+      [unknown, "completed"],
+      [cancelled, "cancelled"],
+    ])
+      await until(async () => expect((await get(`/runs/${run}`)).body).toMatchObject({ status }));
   });
 });

@@ -15,19 +15,21 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { DescribeTableCommand } from "@aws-sdk/client-dynamodb";
 import { CreateKeyCommand } from "@aws-sdk/client-kms";
 import { GetBucketEncryptionCommand } from "@aws-sdk/client-s3";
 import { componentPrefix } from "../../infra/names.ts";
-import { clientsOf } from "../../localstack/clients.ts";
+import { KEYS, clientsOf } from "../../localstack/clients.ts";
 import { type Deployment, deployProject } from "../../localstack/deploy.ts";
+import { PLACE } from "../../localstack/place.ts";
 import { until } from "./lane.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const { url, files } = inject("stacks");
 const STAGE = { app: "my-shop", stage: "lane" };
 const [OFFICE, WAREHOUSE] = [join(files, "office"), join(files, "warehouse")];
+const SDK_KEYS = { AWS_ACCESS_KEY_ID: KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: KEYS.secretAccessKey };
 const SIGNED = {
   authorization:
     "AWS4-HMAC-SHA256 Credential=test/20270101/us-east-1/execute-api/aws4_request, SignedHeaders=host, Signature=0",
@@ -43,7 +45,7 @@ let deployed: Readonly<Record<string, Deployment>>;
 /** The templates besides the one at the top of the project, each in a folder with a config of its own. */
 const MORE = { Digests: "scheduled", Orders: "orders" } as const;
 
-/** The stores of the third component are encrypted with that key. */
+/** The callers of the second component have tokens. The stores of the third one are encrypted with that key. */
 const sstConfig = (kmsKey: string): string => `/// <reference path="./.sst/platform/config.d.ts" />
 export default $config({
   app: () => ({ name: "my-shop", home: "aws" }),
@@ -51,7 +53,7 @@ export default $config({
     const { cairn } = await import("cairn-run/sst");
     return {
       Agents: await cairn("Agents"),
-      Digests: await cairn("Digests", { config: "scheduled", alarms: false }),
+      Digests: await cairn("Digests", { config: "scheduled", alarms: false, access: { auth: "token" } }),
       Orders: await cairn("Orders", { config: "orders", alarms: false, kmsKey: "${kmsKey}" }),
     };
   },
@@ -89,20 +91,53 @@ function signRequests(functions: string): void {
   writeFileSync(join(functions, "api.js"), 'export { handler } from "./signed-api.ts";');
 }
 
-const ask = async (component: string, path: string, body?: object) => {
+const ask = async (component: string, path: string, body?: object, by: object = SIGNED) => {
   const sent = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
-  const headers = { ...SIGNED, "content-type": "application/json" };
+  const headers = { ...by, "content-type": "application/json" };
   const answer = await fetch(`${deployed[component]?.api}${path}`, { ...sent, headers });
   return { status: answer.status, body: (await answer.json()) as Readonly<Record<string, unknown>> };
 };
 
-const reaches = (component: string, run: string, status: string): Promise<void> =>
-  until(async () => expect((await ask(component, `/runs/${run}`)).body).toMatchObject({ status }));
+/** The operator's commands, for the stores of a component. */
+function cairn(component: string, ...words: readonly string[]): string {
+  const { table = "", bucket = "", machine = "" } = deployed[component] ?? {};
+  const stores = { CAIRN_WORLD: "aws", CAIRN_TABLE: table, CAIRN_BUCKET: bucket, CAIRN_MACHINE: machine };
+  const env = { ...process.env, ...stores, AWS_ENDPOINT_URL: url, AWS_REGION: PLACE.region, ...SDK_KEYS };
+  return execFileSync("npx", ["cairn", ...words], { cwd: project, encoding: "utf8", env });
+}
 
-async function begin(component: string, agent: string, input: object): Promise<string> {
-  const started = await ask(component, "/runs", { agent, input });
-  expect(started).toMatchObject({ status: 202, body: { agent, started: true } });
+function tokenOf(component: string, scopes: string, tenant = "local"): { readonly authorization: string } {
+  const made = cairn(component, "token", "create", "--tenant", tenant, "--scopes", scopes, "--name", "lane", "--json");
+  const { secret } = JSON.parse(made) as { readonly secret: string };
+  return { authorization: `Bearer ${secret}` };
+}
+
+const reaches = (component: string, run: string, status: string, by: object = SIGNED): Promise<void> =>
+  until(async () => expect((await ask(component, `/runs/${run}`, undefined, by)).body).toMatchObject({ status }));
+
+async function begin(component: string, of: { readonly agent: string; readonly input: object }, by: object = SIGNED) {
+  const started = await ask(component, "/runs", of, by);
+  expect(started).toMatchObject({ status: 202, body: { agent: of.agent, started: true } });
   return String(started.body["run"]);
+}
+
+/** Approves the only open gate of the component. */
+async function approve(component: string, run: string, by: object = SIGNED): Promise<void> {
+  await reaches(component, run, "waiting", by);
+  const { gates } = (await ask(component, "/approvals", undefined, by)).body as unknown as Approvals;
+  expect(gates).toMatchObject([{ run }]);
+  const decided = await ask(component, `/runs/${run}/approvals/${gates[0]?.gate}`, { as: "approve" }, by);
+  expect(decided.status).toBe(202);
+}
+
+interface Approvals {
+  readonly gates: readonly { readonly gate: string }[];
+}
+
+async function callsOf(component: string, run: string, by: object = SIGNED): Promise<readonly (readonly string[])[]> {
+  const { body } = await ask(component, `/runs/${run}/ledger`, undefined, by);
+  const calls = body["calls"] as readonly { readonly tool: string; readonly status: string }[];
+  return calls.map(({ tool, status }) => [tool, status]);
 }
 
 /** What a user may write: values of other resources go in, and the component's values go into other resources. */
@@ -162,28 +197,43 @@ test("the stores of a component are encrypted with the key that it names", async
 });
 
 test("a run that HTTP starts completes, with each effect once", async () => {
-  const run = await begin("Agents", "refunds", { order: "A-1", complaint: "It never arrived." });
+  const run = await begin("Agents", { agent: "refunds", input: { order: "A-1", complaint: "It never arrived." } });
   await reaches("Agents", run, "completed");
   for (const kind of ["refunds", "mails"]) expect(readdirSync(join(OFFICE, kind))).toHaveLength(1);
 });
 
-test.each([
-  { component: "Digests", agent: "digest", input: { team: "support" }, tools: ["openTickets", "reassign", "post"] },
-  { component: "Orders", agent: "orders", input: { order: "A-2" }, tools: ["reserve", "takePayment", "sendParcel"] },
-])(
-  "a run of $agent waits for an approval, and completes in its component",
-  async ({ component, agent, input, tools }) => {
-    const run = await begin(component, agent, input);
-    await reaches(component, run, "waiting");
-    const { gates } = (await ask(component, "/approvals")).body as { readonly gates: readonly { gate: string }[] };
-    expect(gates).toMatchObject([{ run }]);
-    const decided = await ask(component, `/runs/${run}/approvals/${gates[0]?.gate}`, { as: "approve" });
-    expect(decided.status).toBe(202);
-    await reaches(component, run, "completed");
-    const { body } = await ask(component, `/runs/${run}/ledger`);
-    const calls = body["calls"] as readonly { readonly tool: string; readonly status: string }[];
-    expect(calls.map(({ tool, status }) => [tool, status])).toEqual(tools.map((tool) => [tool, "succeeded"]));
+describe("a component whose callers have tokens", () => {
+  const DIGEST = { agent: "digest", input: { team: "support" } };
+
+  test("is steered by them, each within its scopes and its tenant", async () => {
+    const [all, reads] = [tokenOf("Digests", "runs:read,runs:write,approve"), tokenOf("Digests", "runs:read")];
+    expect(await ask("Digests", "/runs", DIGEST, {})).toMatchObject({ status: 401 });
+    expect(await ask("Digests", "/runs", DIGEST, reads)).toMatchObject({ status: 403, body: { code: "ScopeMissing" } });
+    const run = await begin("Digests", DIGEST, all);
+    expect((await ask("Digests", `/runs/${run}`, undefined, tokenOf("Digests", "runs:read", "acme"))).status).toBe(404);
+    await approve("Digests", run, all);
+    await reaches("Digests", run, "completed", reads);
+    expect(await callsOf("Digests", run, reads)).toEqual(
+      ["openTickets", "reassign", "post"].map((tool) => [tool, "succeeded"]),
+    );
     // Another component knows nothing of it.
     expect((await ask("Agents", `/runs/${run}`)).status).toBe(404);
-  },
-);
+  });
+
+  test("cancels a run that waits for an approval", async () => {
+    const all = tokenOf("Digests", "runs:read,runs:write");
+    const run = await begin("Digests", DIGEST, all);
+    await reaches("Digests", run, "waiting", all);
+    expect((await ask("Digests", `/runs/${run}/cancel`, {}, all)).status).toBe(202);
+    await reaches("Digests", run, "cancelled", all);
+  });
+});
+
+test("a run waits for an approval over HTTP, and completes", async () => {
+  const run = await begin("Orders", { agent: "orders", input: { order: "A-2" } });
+  await approve("Orders", run);
+  await reaches("Orders", run, "completed");
+  expect(await callsOf("Orders", run)).toEqual(
+    ["reserve", "takePayment", "sendParcel"].map((tool) => [tool, "succeeded"]),
+  );
+});
