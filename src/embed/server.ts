@@ -17,6 +17,7 @@ import { runId } from "../protocol/ids.ts";
 import { asClientErrors, storeFlags, surroundingsOf } from "../client/open-store.ts";
 import { nextFirings } from "../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../sdk/resolution.ts";
+import { addA2a } from "../server/a2a-route.ts";
 import { addAgUiRoute } from "../server/ag-ui-route.ts";
 import type { ChatRoutes } from "../server/chat-run.ts";
 import { addConsole } from "../server/console-files.ts";
@@ -25,7 +26,7 @@ import { serverApp } from "../server/server-app.ts";
 import { addUiRoutes } from "../server/ui-route.ts";
 import { OpenStreams } from "../server/event-stream.ts";
 import { addMcp } from "../server/mcp-route.ts";
-import { credentialsIn } from "../server/protocol-calls.ts";
+import { type ApiCalls, credentialsIn } from "../server/protocol-calls.ts";
 
 export type { Caller } from "../api/access/caller.ts";
 export type { Scope } from "../operations/operation.ts";
@@ -116,7 +117,9 @@ export function createServer(options: ServerOptions): Promise<ApiServer> {
     const identify = async (request: Request): Promise<void> => {
       if ((await callerOf(request, credentialsIn(request.headers))) === null) throw problems.unauthenticated();
     };
-    addMcp(app, { streams, calls: { ask: (page, request) => api.fetch(page, { request }), identify } });
+    const calls: ApiCalls = { ask: (page, request) => api.fetch(page, { request }), identify };
+    addMcp(app, { streams, calls });
+    addA2a(app, { streams, calls, base });
     app.all("*", (c) => api.fetch(c.req.raw, { request: c.req.raw }));
     const fetch = async (request: Request): Promise<Response> => {
       const below = belowBase(request, base);

@@ -10,6 +10,7 @@ import { openApiDocument } from "../api/document.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import { runId } from "../protocol/ids.ts";
+import { addA2a } from "./a2a-route.ts";
 import { addAgUiRoute } from "./ag-ui-route.ts";
 import type { ChatRoutes } from "./chat-run.ts";
 import { addConsole } from "./console-files.ts";
@@ -77,6 +78,7 @@ export function createLocalServer(options: LocalServerOptions): LocalServer {
     identify: async ({ headers }: Request) => identify(credentialsIn(headers)),
   };
   addMcp(app, { streams, calls });
+  addA2a(app, { streams, calls, base: "" });
   app.all("*", (c) => api.fetch(c.req.raw, {}));
   return { fetch: (request) => app.fetch(request), streams };
 }

@@ -94,6 +94,22 @@ test("serves the agents as tools of MCP below its path, to callers that the user
   }
 });
 
+test("serves each agent over A2A below its path, and its card has that address", async () => {
+  const server = await as(SCOPES);
+  const path = "/cairn/a2a/clerk";
+  expect((await ask(server, `${path}/.well-known/agent-card.json`)).status).toBe(401);
+  const card = await ask(server, `${path}/.well-known/agent-card.json`, { headers: ANN });
+  expect(await card.json()).toMatchObject({
+    name: "clerk",
+    supportedInterfaces: [
+      { url: expect.stringMatching(/^https:\/\/shop.example\/cairn\/a2a\/clerk$/), protocolVersion: "1.0" },
+    ],
+  });
+  const get = '{"jsonrpc":"2.0","id":1,"method":"GetTask","params":{"id":"local-none"}}';
+  const found = await ask(server, path, { method: "POST", body: get, headers: ANN });
+  expect(await found.json()).toMatchObject({ id: 1, error: { code: -32_001 } });
+});
+
 test("answers an error of its own if the user's server names an impossible tenant", async () => {
   const server = await as(SCOPES, "../other");
   expect((await ask(server, "/cairn/runs", { headers: ANN })).status).toBe(500);
