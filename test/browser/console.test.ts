@@ -1,6 +1,8 @@
 /** The console in a real Chromium, over a real server. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createCliFolder, startQueuedRun } from "../support/processes/cli-process.ts";
+import { createCliFolder, runCairnJson, startQueuedRun } from "../support/processes/cli-process.ts";
 import { openPage, startServer } from "./harness.ts";
 
 test("shows a run from its row to its end, under its strict policy, and asks no other origin", async () => {
@@ -21,4 +23,36 @@ test("shows a run from its row to its end, under its strict policy, and asks no 
   }
   expect(troubles).toEqual([]);
   expect([...origins]).toEqual([url]);
+});
+
+/** Starts each night, and does nothing. */
+const NIGHTLY = `
+import { defineAgent, scriptedModel } from "cairn-run";
+import { z } from "zod";
+
+export const nightly = defineAgent({
+  ...{ name: "nightly", version: "1", instructions: "", task: z.object({}), tools: {} },
+  model: scriptedModel({ name: "nightly-model", reply: () => ({ text: "good night" }) }),
+  schedule: { every: "cron(0 3 * * ? *)", input: {} },
+});
+`;
+
+test("starts a scheduled agent now, opens its run, and pauses the schedule", async () => {
+  const at = createCliFolder();
+  writeFileSync(join(at.dir, "nightly.ts"), NIGHTLY);
+  writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./nightly.ts"] };\n');
+  const { url } = await startServer(at);
+  const { page, troubles } = await openPage({ colorScheme: "dark" });
+  await page.goto(`${url}/#/schedules`);
+  await page.getByRole("button", { name: "Run now" }).click();
+  await page.getByRole("link", { name: "its run" }).click();
+  await expect.poll(() => page.getByRole("region", { name: "Run" }).innerText()).toContain("completed");
+  const run = page.url().split("/").at(-1) ?? "";
+  expect(await runCairnJson(at, ["show", run])).toMatchObject({ agent: "nightly", result: "good night" });
+  await page.goto(`${url}/#/schedules`);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await expect.poll(() => page.locator("main").innerText()).toContain("Paused by");
+  await page.getByRole("button", { name: "Resume" }).click();
+  await expect.poll(() => page.getByRole("button", { name: "Pause" }).isVisible()).toBe(true);
+  expect(troubles).toEqual([]);
 });

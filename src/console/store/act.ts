@@ -9,8 +9,9 @@ export type Sent =
   | { readonly kind: "accepted"; readonly outcome: Readonly<Record<string, unknown>> }
   | { readonly kind: "refused"; readonly trouble: Trouble };
 
-/** The run that an outcome names; empty if it names none. */
-export const runIn = ({ run }: Readonly<Record<string, unknown>>): string => (typeof run === "string" ? run : "");
+/** The run that an outcome names or describes; empty if there is none. */
+export const runIn = ({ run }: Readonly<Record<string, unknown>>): string =>
+  typeof run === "string" ? run : ((run as { readonly run: string } | undefined)?.run ?? "");
 
 export async function sendAction({ method, path, body }: Action): Promise<Sent> {
   try {

@@ -1,0 +1,93 @@
+/** Runs that an operator brings back in the console, in a real Chromium: by a redrive, and by a fork. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+  countMails,
+  createCliFolder,
+  parseJsonLines,
+  runCairn,
+  runCairnJson,
+  startQueuedRun,
+} from "../support/processes/cli-process.ts";
+import { openPage, startServer } from "./harness.ts";
+
+/** Its model cannot be reached until the file `back` is there. */
+const AWAY = `
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { defineAgent, scriptedModel } from "cairn-run";
+import { z } from "zod";
+
+export const away = defineAgent({
+  name: "away",
+  version: "1",
+  model: scriptedModel({
+    name: "away-model",
+    reply: () => {
+      if (existsSync(join(process.env.CAIRN_STORE ?? ".", "back"))) return { text: "here" };
+      throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+    },
+  }),
+  outageMax: "1s",
+  instructions: "",
+  task: z.object({}),
+  tools: {},
+});
+`;
+
+test("redrives a run that failed because its model was away, with a reason, by keyboard alone", async () => {
+  const at = createCliFolder();
+  writeFileSync(join(at.dir, "away.ts"), AWAY);
+  writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./away.ts"] };\n');
+  const { run } = await runCairnJson(at, ["start", "away", "--input", "{}", "--wait"]);
+  const { url } = await startServer(at);
+  const { page, troubles } = await openPage();
+  await page.goto(`${url}/#/runs`);
+  await expect.poll(() => page.getByRole("listitem").innerText()).toContain("failed");
+  // Keys count once the list listens to them.
+  const openFirst = async (): Promise<string> => {
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    return page.url();
+  };
+  await expect.poll(openFirst).toContain(`#/run/${String(run)}`);
+  const verdict = page.locator(".verdict");
+  await expect.poll(() => verdict.innerText()).toContain("ModelUnavailable");
+  writeFileSync(join(at.store, "back"), "");
+  await page.getByRole("button", { name: "Redrive" }).focus();
+  await page.keyboard.press("Enter");
+  const dialog = page.getByRole("dialog", { name: "Redrive" });
+  await dialog.getByLabel("Why (for the record)").waitFor();
+  // The field has the focus, and the button waits for a reason.
+  expect(await dialog.getByRole("button", { name: "Redrive" }).isDisabled()).toBe(true);
+  await page.keyboard.type("the provider is back");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.getByRole("region", { name: "Run" }).innerText()).toContain("completed");
+  const timeline = (await runCairn(at, ["timeline", String(run)])).out;
+  expect(timeline).toContain("after ModelUnavailable: the provider is back");
+  expect(troubles).toEqual([]);
+});
+
+test("forks a run past an effect only after naming it, and opens the fork, which acts for itself", async () => {
+  const at = createCliFolder();
+  const run = await startQueuedRun(at, "note", "mail");
+  const { url } = await startServer(at);
+  const { page } = await openPage({ viewport: { width: 390, height: 780 } });
+  await page.goto(`${url}/#/run/${run}`);
+  await expect.poll(async () => (await runCairnJson(at, ["show", run]))["status"]).toBe("completed");
+  const events = parseJsonLines((await runCairn(at, ["timeline", run, "--json"])).out);
+  const noted = events.find(({ kind, call }) => kind === "ToolResultRecorded" && call === "c1")?.["version"];
+  await page.getByRole("button", { name: "Fork" }).click();
+  const dialog = page.getByRole("dialog", { name: "Fork" });
+  await dialog.getByLabel("Version").fill(String(noted));
+  await dialog.getByRole("button", { name: "Fork" }).click();
+  await expect.poll(() => dialog.innerText()).toContain("mail");
+  expect(parseJsonLines((await runCairn(at, ["list", "--json"])).out)).toHaveLength(1);
+  await dialog.getByRole("button", { name: "Fork all the same" }).click();
+  await expect.poll(() => page.url()).not.toContain(run);
+  const fork = page.url().split("/").at(-1) ?? "";
+  await expect.poll(async () => (await runCairnJson(at, ["show", fork]))["status"]).toBe("completed");
+  expect(await runCairnJson(at, ["show", fork])).toMatchObject({ forkedFrom: { run, version: noted } });
+  expect(countMails(at)).toBe(2);
+});
