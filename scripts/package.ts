@@ -154,8 +154,9 @@ function writeTypes(sources: readonly string[], installed: ReadonlySet<string>):
   rmSync(TYPES, { recursive: true });
 }
 
-/** Relative imports as they are in the package. */
-const toJs = (text: string): string => text.replaceAll(/((?:from |import\()(["`])\.[^"`]+)\.ts\2/g, "$1.js$2");
+/** Relative imports as they are in the package, where what is in `src` lies beside `infra`. */
+const toJs = (text: string): string =>
+  text.replaceAll(/((?:from |import\()(["`])\.[^"`]+)\.ts\2/g, "$1.js$2").replaceAll('"../src/', '"../');
 
 /** The packages that the bundle imports. */
 function importedBy(chunks: readonly OutputChunk[]): ReadonlySet<string> {
