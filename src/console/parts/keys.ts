@@ -1,6 +1,6 @@
 /** Keys of the console. A key counts only where the user does not type. */
 import { signal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 import { go } from "../store/route.ts";
 
 export const keyMapShown = signal(false);
@@ -51,9 +51,9 @@ addEventListener("keydown", (event) => {
 const isTyping = ({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean =>
   ctrlKey || metaKey || altKey || (target instanceof HTMLElement && target.matches("input, textarea, select"));
 
-/** Calls `on` for the keys of a page while it is shown. */
+/** Calls `on` for the keys of a page while it is shown, from its first frame on: what is drawn hears its keys. */
 export function useKeys(on: (key: string) => boolean): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
       if (on(event.key)) event.preventDefault();
