@@ -26,9 +26,7 @@ type Asking = Pick<RunDocument, "gates" | "waits">;
 /** The open gates and questions of the run, by keys that are used once in its life. */
 export function inputRequestsOf({ gates, waits }: Asking): InputRequests {
   return Object.fromEntries([
-    ...gates
-      .filter(({ decided }) => !decided)
-      .map((gate) => [gateKey(gate), elicitation(gateMessage(gate), gateForm(gate))]),
+    ...openGates(gates).map((gate) => [gateKey(gate), elicitation(gateMessage(gate), gateForm(gate))]),
     ...openQuestions(waits).map((wait) => [waitKey(wait), elicitation(questionOf(wait), formOf(wait.schema).form)]),
   ]) as InputRequests;
 }
@@ -59,12 +57,14 @@ function decisionOf(gate: Gate, response: unknown): readonly Decided[] {
 
 const denied = (gate: string, note: string | null): Decided => ({ kind: "deny", gate, note, usd: null });
 
-const openQuestions = (waits: readonly Wait[]): readonly Wait[] =>
+export const openGates = (gates: readonly Gate[]): readonly Gate[] => gates.filter(({ decided }) => !decided);
+
+export const openQuestions = (waits: readonly Wait[]): readonly Wait[] =>
   waits.filter((wait) => wait.for === "answer" && !wait.answered);
 
-const gateKey = ({ gate }: Pick<Gate, "gate">): string => `gate:${gate}`;
+export const gateKey = ({ gate }: Pick<Gate, "gate">): string => `gate:${gate}`;
 /** A question is asked again, under the next number, if what came did not fit. */
-const waitKey = ({ call, asked }: Wait): string => `answer:${call}:${asked}`;
+export const waitKey = ({ call, asked }: Wait): string => `answer:${call}:${asked}`;
 
 const isBudget = ({ tool }: Gate): boolean => tool === "budget";
 
@@ -92,7 +92,7 @@ const gateForm = (gate: Gate): Form => ({
 });
 
 /** The question itself, where the arguments of the call have one. */
-function questionOf({ args, tool, refused }: Wait): string {
+export function questionOf({ args, tool, refused }: Wait): string {
   const again = refused === null ? "" : `The answer before did not fit: ${refused}\n\n`;
   const question =
     typeof args === "object" && args !== null && "question" in args && typeof args["question"] === "string"

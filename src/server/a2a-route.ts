@@ -14,9 +14,8 @@ import { progressText } from "../mcp/progress.ts";
 import type { EventPage } from "../operations/event-page.ts";
 import { type A2aTask, type Run, agentCard, asksOf, openIn, taskOf, waitOf } from "./a2a-task.ts";
 import { jsonIn } from "./chat-run.ts";
-import { tooManyStreams } from "./event-route.ts";
 import { type OpenStreams, heldOpen } from "./event-stream.ts";
-import { type ApiCalls, endpointFor, requireOwnOrigin } from "./protocol-calls.ts";
+import { type ApiCalls, admit, endpointFor } from "./protocol-calls.ts";
 import { type Fields, fieldsOf, listIn, textIn } from "./said-fields.ts";
 
 export interface A2aRoutes {
@@ -41,9 +40,7 @@ export function addA2a(app: Pick<Hono, "get" | "post">, { calls, streams, base }
     return c.json(agentCard(agent, new URL(`${base}/a2a/${name}`, c.req.url).href));
   });
   app.post("/a2a/:agent", boundedBody, async (c) => {
-    requireOwnOrigin(c.req.raw);
-    await calls.identify(c.req.raw);
-    if (streams.isFull) throw tooManyStreams(streams);
+    await admit(c.req.raw, { calls, streams });
     const asked = fieldsOf(await jsonIn(c));
     const { url, signal: left } = c.req.raw;
     return heldOpen(streams, new Request(url, { signal: left }), (request) => {
@@ -140,23 +137,25 @@ async function runIn({ cairn, agent }: Call, { id }: Fields): Promise<Run> {
 
 /** Waits until the run is over or asks something new. It returns what the run is when the request has lasted too long. */
 async function settled(call: Call, sent: Sent): Promise<Run> {
-  for await (const _ of changes(call, sent)) continue;
-  return call.cairn.get(sent.run.run);
+  let last = sent.run;
+  for await (const { run } of changes(call, sent)) last = run;
+  return last;
 }
 
 const isSettled = (run: Run, before: readonly string[]): boolean =>
   !run.inProgress || openIn(run).some((key) => !before.includes(key));
 
-/** The lines that say what the run does, until it is settled or the request ends. */
+/** The run after each event, with a line that says what it does; until it is settled or the request ends. */
 async function* changes(
   { cairn, signal }: Call,
   { run, before }: Sent,
-): AsyncGenerator<string | null, void, undefined> {
+): AsyncGenerator<{ readonly run: Run; readonly line: string | null }, void, undefined> {
   if (isSettled(run, before)) return;
   try {
     for await (const event of cairn.events(run.run, { after: run.version, signal })) {
-      yield progressText(event);
-      if (isSettled(await cairn.get(run.run), before)) return;
+      const now = await cairn.get(run.run);
+      yield { run: now, line: progressText(event) };
+      if (isSettled(now, before)) return;
     }
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -176,13 +175,13 @@ const streamed = (c: Context, call: Call, sent: Sent): Response =>
   });
 
 async function* results(call: Call, sent: Sent): AsyncGenerator<object, void, undefined> {
-  const { cairn } = call;
   yield { task: await shown(call, sent.run) };
-  for await (const line of changes(call, sent)) {
-    const run = await cairn.get(sent.run.run);
+  let last = sent.run;
+  for await (const { run, line } of changes(call, sent)) {
+    last = run;
     if (line !== null && !isSettled(run, sent.before)) yield updateOf(taskOf(run, line));
   }
-  const task = await shown(call, await cairn.get(sent.run.run));
+  const task = await shown(call, last);
   const { id: taskId, contextId } = task;
   for (const artifact of task.artifacts) yield { artifactUpdate: { taskId, contextId, artifact, lastChunk: true } };
   yield updateOf(task);

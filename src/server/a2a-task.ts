@@ -1,6 +1,7 @@
 /** An agent and its runs as A2A 1.0 shows them: a card, and tasks. Pure. */
 import type { RunDocument } from "../client/client.ts";
 import { NEXT_MESSAGE } from "../core/calls/next-message.ts";
+import { gateKey, openGates, openQuestions, questionOf, waitKey } from "../mcp/input-requests.ts";
 import type { DescribedAgent } from "../operations/agents.ts";
 import { fieldsOf } from "./said-fields.ts";
 
@@ -55,19 +56,14 @@ function stateOf(run: Run): string {
 
 /** The open gates and questions, in their order. `key` is used once in the life of the run. */
 export const asksOf = ({ gates, waits }: Pick<Run, "gates" | "waits">) => [
-  ...gates
-    .filter(({ decided }) => !decided)
-    .map(({ gate, tool, reason, args }) => ({
-      ...{ key: `gate:${gate}`, gate, call: null },
-      says: `May ${tool} be called with ${JSON.stringify(args)}? ${reason}`,
-    })),
-  ...waits
-    .filter((wait) => wait.for === "answer" && !wait.answered)
-    .map(({ call, asked, tool, args }) => {
-      const { question } = fieldsOf(args);
-      const says = typeof question === "string" ? question : `${tool}: ${JSON.stringify(args)}`;
-      return { key: `answer:${call}:${asked}`, gate: null, call, says };
-    }),
+  ...openGates(gates).map((each) => ({
+    ...{ key: gateKey(each), gate: each.gate, call: null },
+    says: `May ${each.tool} be called with ${JSON.stringify(each.args)}? ${each.reason}`,
+  })),
+  ...openQuestions(waits).map((each) => ({
+    ...{ key: waitKey(each), gate: null, call: each.call },
+    says: questionOf(each),
+  })),
 ];
 
 /** The key of the wait for the next message of the user; null if the run does not wait for one. */

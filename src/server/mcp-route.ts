@@ -4,9 +4,8 @@ import * as problems from "../api/problem.ts";
 import { CairnError } from "../client/errors.ts";
 import type { McpOverHttp } from "../mcp/http.ts";
 import { loadMcp } from "../mcp/load.ts";
-import { tooManyStreams } from "./event-route.ts";
 import { type OpenStreams, heldOpen } from "./event-stream.ts";
-import { type ApiCalls, endpointFor, requireOwnOrigin } from "./protocol-calls.ts";
+import { type ApiCalls, admit, endpointFor } from "./protocol-calls.ts";
 
 /** Adds the route. Calls that last are ended with the streams of the server; their runs go on. */
 export function addMcp(app: Pick<Hono, "all">, of: { readonly calls: ApiCalls; readonly streams: OpenStreams }): void {
@@ -21,9 +20,7 @@ export function addMcp(app: Pick<Hono, "all">, of: { readonly calls: ApiCalls; r
   };
   app.all("/mcp", async (c) => {
     const request = c.req.raw;
-    requireOwnOrigin(request);
-    await calls.identify(request);
-    if (streams.isFull) throw tooManyStreams(streams);
+    await admit(request, { calls, streams });
     const { fetch } = await (loading ??= load()).catch((error: unknown) => {
       loading = null;
       throw error instanceof CairnError ? notInstalled(error) : error;

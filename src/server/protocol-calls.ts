@@ -5,7 +5,8 @@
 import type { Endpoint } from "../client/request.ts";
 import { unlessAborted } from "../client/unless-aborted.ts";
 import * as problems from "../api/problem.ts";
-import { credentialsOf } from "./event-route.ts";
+import { credentialsOf, tooManyStreams } from "./event-route.ts";
+import type { OpenStreams } from "./event-stream.ts";
 
 export interface ApiCalls {
   /** Throws an `ApiProblem` if the request has no caller. */
@@ -26,11 +27,21 @@ export const endpointFor = ({ ask }: ApiCalls, original: Request): Endpoint => (
   send: (request) => unlessAborted(request.signal, async () => ask(request, original)),
 });
 
+/** Throws an `ApiProblem` if the request comes from another site, has no caller, or finds all streams taken. */
+export async function admit(
+  request: Request,
+  { calls, streams }: { readonly calls: ApiCalls; readonly streams: OpenStreams },
+): Promise<void> {
+  requireOwnOrigin(request);
+  await calls.identify(request);
+  if (streams.isFull) throw tooManyStreams(streams);
+}
+
 /**
  * Refuses what a page of another site makes a browser send, also where a cookie identifies the caller and where a name
  * resolves to this machine. A client that is no browser sends no `Origin`.
  */
-export function requireOwnOrigin(request: Request): void {
+function requireOwnOrigin(request: Request): void {
   const origin = request.headers.get("origin");
   if (origin === null) return;
   const host = request.headers.get("host") ?? new URL(request.url).host;

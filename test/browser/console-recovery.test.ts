@@ -10,31 +10,8 @@ import {
   runCairnJson,
   startQueuedRun,
 } from "../support/processes/cli-process.ts";
+import { AWAY } from "../support/processes/away-agent.ts";
 import { openPage, startServer } from "./harness.ts";
-
-/** Its model cannot be reached until the file `back` is there. */
-const AWAY = `
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import { defineAgent, scriptedModel } from "cairn-run";
-import { z } from "zod";
-
-export const away = defineAgent({
-  name: "away",
-  version: "1",
-  model: scriptedModel({
-    name: "away-model",
-    reply: () => {
-      if (existsSync(join(process.env.CAIRN_STORE ?? ".", "back"))) return { text: "here" };
-      throw Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
-    },
-  }),
-  outageMax: "1s",
-  instructions: "",
-  task: z.object({}),
-  tools: {},
-});
-`;
 
 test("redrives a run that failed because its model was away, with a reason, by keyboard alone", async () => {
   const at = createCliFolder();
