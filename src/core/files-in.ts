@@ -4,15 +4,19 @@ import { type FileRef, shortName } from "./file.ts";
 import type { Json } from "./json.ts";
 import type { Message, Part } from "./message.ts";
 
+const NONE: readonly FileRef[] = [];
+
 /** The files of one part: itself, or those that a call returned. */
 export const filesOfPart = (part: Part | ReplyPart): readonly FileRef[] =>
-  part.kind === "file" ? [part] : part.kind === "result" ? (part.files ?? []) : [];
+  part.kind === "file" ? [part] : part.kind === "result" ? (part.files ?? NONE) : NONE;
 
 /** The files that these messages name, in order, each once. */
 export function filesOf(messages: readonly Message[]): readonly FileRef[] {
   const found = new Map<string, FileRef>();
   for (const { parts } of messages) {
-    for (const file of parts.flatMap(filesOfPart)) if (!found.has(file.file)) found.set(file.file, file);
+    // Each request reads the whole transcript here. Most parts have no file, so none gets a list of its own.
+    for (const part of parts)
+      for (const file of filesOfPart(part)) if (!found.has(file.file)) found.set(file.file, file);
   }
   return [...found.values()];
 }
