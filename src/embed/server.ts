@@ -24,7 +24,7 @@ import { addConsole } from "../server/console-files.ts";
 import { addEventStreams } from "../server/event-route.ts";
 import { serverApp } from "../server/server-app.ts";
 import { addUiRoutes } from "../server/ui-route.ts";
-import { OpenStreams } from "../server/event-stream.ts";
+import { OpenStreams } from "../server/open-streams.ts";
 import { addMcp } from "../server/mcp-route.ts";
 import { type ApiCalls, credentialsIn } from "../server/protocol-calls.ts";
 

@@ -14,7 +14,7 @@ import { progressText } from "../mcp/progress.ts";
 import type { EventPage } from "../operations/event-page.ts";
 import { type A2aTask, type Run, agentCard, asksOf, openIn, taskOf, waitOf } from "./a2a-task.ts";
 import { jsonIn } from "./chat-run.ts";
-import { type OpenStreams, heldOpen } from "./event-stream.ts";
+import { type OpenStreams, heldOpen } from "./open-streams.ts";
 import { type ApiCalls, admit, endpointFor } from "./protocol-calls.ts";
 import { type Fields, fieldsOf, listIn, textIn } from "./said-fields.ts";
 

@@ -10,7 +10,7 @@ import { dropChunks, liveStreamOf } from "../api/projections/ui-messages.ts";
 import { agUiSaidIn } from "./ag-ui-said.ts";
 import { type ChatRoutes, attached, chatRun, decide, pagesOf, jsonIn, say } from "./chat-run.ts";
 import { tooManyStreams } from "./event-route.ts";
-import { followRun } from "./follow-run.ts";
+import { WITH_DELTAS, followRun } from "./follow-run.ts";
 
 export function addAgUiRoute(app: Pick<Hono, "post">, routes: ChatRoutes): void {
   app.post("/ag-ui/:agent", boundedBody, (c) => agUiRun(c, routes, c.req.param("agent")));
@@ -30,6 +30,7 @@ async function agUiRun(c: Context, routes: ChatRoutes, agent: string): Promise<R
   const fold = agUiFold(run);
   const reader = new AgUiReader(fold, { threadId, runId, messages });
   return followRun({
+    ...WITH_DELTAS,
     ...{ pageOf: pagesOf(c, routes, { run, isCounted: false }), streams: routes.streams, headers: {} },
     opening: textOf([{ type: "RUN_STARTED", threadId, runId, protocolVersion: "1.0" }]),
     broken: textOf([BROKEN]),

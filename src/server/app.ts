@@ -15,7 +15,7 @@ import { addAgUiRoute } from "./ag-ui-route.ts";
 import type { ChatRoutes } from "./chat-run.ts";
 import { addConsole } from "./console-files.ts";
 import { addEventStreams, credentialsOf } from "./event-route.ts";
-import { OpenStreams } from "./event-stream.ts";
+import { OpenStreams } from "./open-streams.ts";
 import { onlyLocal } from "./local-requests.ts";
 import { addMcp } from "./mcp-route.ts";
 import { credentialsIn } from "./protocol-calls.ts";

@@ -8,7 +8,8 @@ import { isName } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { CHAT } from "../api/chat-schemas.ts";
 import * as problems from "../api/problem.ts";
-import type { OpenStreams, PageOf } from "./event-stream.ts";
+import type { OpenStreams } from "./open-streams.ts";
+import type { PageOf } from "./follow-run.ts";
 import { credentialsOf } from "./event-route.ts";
 
 export interface ChatRoutes {

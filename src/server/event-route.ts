@@ -2,7 +2,8 @@
 import type { Hono } from "hono";
 import * as problems from "../api/problem.ts";
 import { CURSOR } from "../operations/live-cursor.ts";
-import { type OpenStreams, streamEvents } from "./event-stream.ts";
+import { streamEvents } from "./event-stream.ts";
+import type { OpenStreams } from "./open-streams.ts";
 
 /**
  * `ask` sends the request of one page to the API; `original` is the request of the stream, which identifies its caller.

@@ -1,19 +1,28 @@
 /**
- * Follows a run for a chat protocol: server-sent events, made of pages of the API's events and of what the model says. It
- * reads the next page when the client has taken what came before, so a slow client costs no memory.
+ * Follows a run: server-sent events, made of pages of the API's events and of what the model says. It reads the next page
+ * when the client has taken what came before, so a slow client costs no memory. A client that closes the connection ends
+ * the reading within `WAIT_SECONDS`.
  */
 import type { EventPage } from "../operations/event-page.ts";
-import type { OpenStreams, PageOf } from "./event-stream.ts";
+import type { OpenStreams } from "./open-streams.ts";
 
 /** How long one page waits for events, and so how long a closed stream may still read. */
 const WAIT_SECONDS = 1;
+/** A commit with more bytes is sent all the same. */
 const PAGE_BYTES = 256 * 1024;
 /** Quiet pages until a comment keeps the connection open. */
 const HEARTBEAT_PAGES = 15;
 
+/** Gets a page of events from the API. */
+export type PageOf = (query: string) => Promise<Response>;
+
 export interface Followed {
   readonly pageOf: PageOf;
   readonly streams: OpenStreams;
+  /** The cursor of the first page. */
+  readonly from: string;
+  /** What a page is asked for behind a cursor. */
+  readonly queryOf: (cursor: string) => string;
   readonly headers: Readonly<Record<string, string>>;
   /** The first text of the stream. */
   readonly opening: string;
@@ -26,7 +35,9 @@ export interface Followed {
 /** Answers with the stream, or with the API's response if there is no such run. */
 export async function followRun(of: Followed): Promise<Response> {
   const { pageOf, streams } = of;
-  const first = await pageOf(queryOf("0", 0));
+  const pageBehind = (cursor: string, wait: number): Promise<Response> =>
+    pageOf(`?${of.queryOf(cursor)}&wait=${wait}&bytesMax=${PAGE_BYTES}`);
+  const first = await pageBehind(of.from, 0);
   if (first.status !== 200) return first;
   let page: EventPage | null = (await first.json()) as EventPage;
   let isClosed = false;
@@ -35,11 +46,11 @@ export async function followRun(of: Followed): Promise<Response> {
     streams.delete(close);
   };
   streams.add(close);
-  let cursor = "0";
+  let cursor = of.from;
   let quiet = 0;
   /** The next text; null: the stream ends before it is over. */
   async function nextText(): Promise<string | null> {
-    const found = page ?? (await pageAfter(cursor));
+    const found = page ?? (await pageAfter());
     page = null;
     if (isClosed || found === null) return null;
     cursor = found.live?.cursor ?? String(found.next);
@@ -48,8 +59,8 @@ export async function followRun(of: Followed): Promise<Response> {
     return text;
   }
   /** Null if the run is gone or the store does not answer. The reader reconnects and is told then. */
-  async function pageAfter(after: string): Promise<EventPage | null> {
-    const answer = await pageOf(queryOf(after, WAIT_SECONDS));
+  async function pageAfter(): Promise<EventPage | null> {
+    const answer = await pageBehind(cursor, WAIT_SECONDS);
     if (answer.status === 200) return (await answer.json()) as EventPage;
     close();
     return null;
@@ -83,5 +94,5 @@ const HEADERS = {
   "x-content-type-options": "nosniff",
 } as const;
 
-const queryOf = (cursor: string, wait: number): string =>
-  `?deltas=true&cursor=${cursor}&wait=${wait}&bytesMax=${PAGE_BYTES}`;
+/** All of a run with what the model says: what a chat shows. */
+export const WITH_DELTAS = { from: "0", queryOf: (cursor: string) => `deltas=true&cursor=${cursor}` } as const;

@@ -4,7 +4,7 @@ import * as problems from "../api/problem.ts";
 import { CairnError } from "../client/errors.ts";
 import type { McpOverHttp } from "../mcp/http.ts";
 import { loadMcp } from "../mcp/load.ts";
-import { type OpenStreams, heldOpen } from "./event-stream.ts";
+import { type OpenStreams, heldOpen } from "./open-streams.ts";
 import { type ApiCalls, admit, endpointFor } from "./protocol-calls.ts";
 
 /** Adds the route. Calls that last are ended with the streams of the server; their runs go on. */

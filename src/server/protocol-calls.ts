@@ -6,7 +6,7 @@ import type { Endpoint } from "../client/request.ts";
 import { unlessAborted } from "../client/unless-aborted.ts";
 import * as problems from "../api/problem.ts";
 import { credentialsOf, tooManyStreams } from "./event-route.ts";
-import type { OpenStreams } from "./event-stream.ts";
+import type { OpenStreams } from "./open-streams.ts";
 
 export interface ApiCalls {
   /** Throws an `ApiProblem` if the request has no caller. */

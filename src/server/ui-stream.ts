@@ -6,8 +6,8 @@ import { UiReader } from "../api/projections/ui-live.ts";
 import type { UiChunk } from "../api/projections/ui-chunks.ts";
 import { addEntries, dropChunks, liveStreamOf, uiFold } from "../api/projections/ui-messages.ts";
 import type { EventPage } from "../operations/event-page.ts";
-import type { OpenStreams, PageOf } from "./event-stream.ts";
-import { followRun } from "./follow-run.ts";
+import type { OpenStreams } from "./open-streams.ts";
+import { type PageOf, WITH_DELTAS, followRun } from "./follow-run.ts";
 
 export interface UiStreamOptions {
   readonly pageOf: PageOf;
@@ -39,6 +39,7 @@ export function streamUi(options: UiStreamOptions): Promise<Response> {
     return { chunks: [...chunks, ...reader.live(live, { base, hasStep: fold.hasStep })], isOver: false };
   }
   return followRun({
+    ...WITH_DELTAS,
     ...{ pageOf, streams, opening: ": connected\n\n", broken: "" },
     headers: { "x-vercel-ai-ui-message-stream": "v1", ...headers },
     next: (page) => {
