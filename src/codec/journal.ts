@@ -6,6 +6,7 @@
 import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
 import type { Row } from "../protocol/row.ts";
+import { BytesMap } from "./bytes-map.ts";
 import { canonicalOf, compress, decompress, sha256, Unreadable } from "./canonical.ts";
 import { commitRecords } from "./schema/event.ts";
 import { SNAPSHOT_BYTES_MAX, digestWithout, textOf } from "./snapshot.ts";
@@ -70,23 +71,15 @@ export const decodeJournal = (bytes: Uint8Array | null): readonly CommitRecord[]
   bytes === null ? [] : partsOf(bytes).flatMap(({ part }) => commitsIn(part));
 
 /** Parts decoded lately, by digest: many readers of a run, one after the other, decode the same ones. */
-const decoded = new Map<string, { readonly commits: readonly CommitRecord[]; readonly bytes: number }>();
-const DECODED_BYTES_MAX = 8 * 1024 * 1024;
-let decodedBytes = 0;
+const decoded = new BytesMap<readonly CommitRecord[]>(8 * 1024 * 1024);
 
 function commitsIn(part: Uint8Array): readonly CommitRecord[] {
   const digest = sha256(part);
   const known = decoded.get(digest);
-  if (known !== undefined) return known.commits;
+  if (known !== undefined) return known;
   const text = textIn(part);
   const commits = commitsOf(text);
-  decoded.set(digest, { commits, bytes: text.length });
-  decodedBytes += text.length;
-  for (const [oldest, { bytes }] of decoded) {
-    if (decodedBytes <= DECODED_BYTES_MAX) break;
-    decoded.delete(oldest);
-    decodedBytes -= bytes;
-  }
+  decoded.set(digest, commits, text.length);
   return commits;
 }
 

@@ -1,28 +1,21 @@
 /** A cache of the commits in recent snapshots, so that a warm process can seal them without a read. */
+import { BytesMap } from "../codec/bytes-map.ts";
 import type { Snapshot } from "../codec/snapshot.ts";
 
 /** The commits that one snapshot adds, and the pointer to the snapshot before it. */
 type Link = Pick<Snapshot, "previous" | "commits">;
 
-/** Links by snapshot digest, written or read by this process. Beyond its bound it evicts the oldest ones first. */
+/** Links by snapshot digest, written or read by this process. */
 export class CommitCache {
-  readonly #links = new Map<string, { readonly link: Link; readonly bytes: number }>();
-  #bytes = 0;
+  readonly #links = new BytesMap<Link>(CACHE_BYTES_MAX);
 
   get(digest: string): Link | undefined {
-    return this.#links.get(digest)?.link;
+    return this.#links.get(digest);
   }
 
   add(digest: string, { previous, commits }: Link): void {
-    if (this.#links.has(digest)) return;
-    const bytes = JSON.stringify(commits).length;
-    this.#links.set(digest, { link: { previous, commits }, bytes });
-    this.#bytes += bytes;
-    for (const [oldest, held] of this.#links) {
-      if (this.#bytes <= CACHE_BYTES_MAX) break;
-      this.#links.delete(oldest);
-      this.#bytes -= held.bytes;
-    }
+    if (this.#links.get(digest) !== undefined) return;
+    this.#links.set(digest, { previous, commits }, JSON.stringify(commits).length);
   }
 }
 

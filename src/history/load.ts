@@ -2,6 +2,7 @@
  * Loads a run as it is committed: its row, the snapshot that the row points to, and the journal folded over it.
  * Anything that cannot be read or verified throws `Unreadable`, and no process may commit over it.
  */
+import { BytesMap } from "../codec/bytes-map.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { assertKnown } from "../codec/row.ts";
 import type { SegmentRef } from "../codec/schema/state.ts";
@@ -43,22 +44,15 @@ export interface Loaded {
  */
 export class SegmentCache {
   readonly states = new StateCache();
-  readonly #segments = new Map<string, Segment>();
-  #bytes = 0;
+  readonly #segments = new BytesMap<Segment>(CACHE_BYTES_MAX);
 
   get(sha256: string): Segment | undefined {
     return this.#segments.get(sha256);
   }
 
   add(segment: Segment): void {
-    if (this.#segments.has(segment.ref.sha256)) return;
-    this.#segments.set(segment.ref.sha256, segment);
-    this.#bytes += segment.ref.bytes;
-    for (const [oldest, { ref }] of this.#segments) {
-      if (this.#bytes <= CACHE_BYTES_MAX) break;
-      this.#segments.delete(oldest);
-      this.#bytes -= ref.bytes;
-    }
+    const { sha256, bytes } = segment.ref;
+    if (this.#segments.get(sha256) === undefined) this.#segments.set(sha256, segment, bytes);
   }
 }
 

@@ -8,6 +8,7 @@
  * Schedule 170: the same, but the other process stores no snapshot and leaves a longer journal. The state behind the
  * journal is used only for the very bytes that this process committed; otherwise the journal is folded over the snapshot.
  */
+import { BytesMap } from "../codec/bytes-map.ts";
 import type { CommitRecord } from "../core/event.ts";
 import type { Snapshot } from "../codec/snapshot.ts";
 import type { State } from "../core/state.ts";
@@ -35,8 +36,7 @@ interface Held extends KnownState {
 
 /** One state per run. Beyond its bound it drops those that were used longest ago. */
 export class StateCache {
-  readonly #held = new Map<string, Held>();
-  #bytes = 0;
+  readonly #held = new BytesMap<Held>(CACHE_BYTES_MAX);
 
   /**
    * The state of the snapshot that the row names, if this process stored it. While a store is away the run is read: a
@@ -58,27 +58,13 @@ export class StateCache {
     const held = this.#held.get(run);
     const isSame = held !== undefined && isOf(held, { born, snapshot });
     const before = isSame ? held.bytes - bytesOf(held.head) : bytesIn(known);
-    this.#put(run, { ...known, born, pointer: snapshot, head, bytes: before + bytesOf(head) });
+    const bytes = before + bytesOf(head);
+    this.#held.set(run, { ...known, born, pointer: snapshot, head, bytes }, bytes);
   }
 
   /** Adds a snapshot that is stored. `bytes`: the size of its text with its transcript. */
   add({ run, born }: Pick<Row, "run" | "born">, pointer: SnapshotPointer, of: KnownState & { readonly bytes: number }) {
-    this.#put(run, { ...of, born, pointer, head: null });
-  }
-
-  #put(run: string, held: Held): void {
-    this.#drop(run);
-    this.#held.set(run, held);
-    this.#bytes += held.bytes;
-    for (const oldest of this.#held.keys()) {
-      if (this.#bytes <= CACHE_BYTES_MAX) break;
-      this.#drop(oldest);
-    }
-  }
-
-  #drop(run: string): void {
-    this.#bytes -= this.#held.get(run)?.bytes ?? 0;
-    this.#held.delete(run);
+    this.#held.set(run, { ...of, born, pointer, head: null }, of.bytes);
   }
 }
 

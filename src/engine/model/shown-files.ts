@@ -5,6 +5,7 @@
 import { type FileRef } from "../../core/file.ts";
 import { filesOf } from "../../core/files-in.ts";
 import type { Message } from "../../core/message.ts";
+import { BytesMap } from "../../codec/bytes-map.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { readFile } from "../../history/files.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -15,7 +16,7 @@ export async function filesToShow(run: ActiveRun, messages: readonly Message[]):
   const shown = new Map<string, string>();
   for (const { file } of newest(filesOf(messages))) {
     const known = cached.get(file) ?? Buffer.from(await readFile(world.objects, row, file)).toString("base64");
-    remember(file, known);
+    cached.set(file, known, known.length);
     shown.set(file, known);
   }
   return shown;
@@ -27,17 +28,5 @@ function newest(files: readonly FileRef[]): readonly FileRef[] {
   return files.slice(first + 1);
 }
 
-/** What the last requests of this process showed, oldest first. The digest is the content, so no run sees another's. */
-const cached = new Map<string, string>();
-const CACHED_CHARACTERS_MAX = 2 * SIZES.requestFilesBytesMax;
-
-function remember(file: string, base64: string): void {
-  cached.delete(file);
-  cached.set(file, base64);
-  let characters = cached.values().reduce((sum, { length }) => sum + length, 0);
-  for (const [oldest, { length }] of cached) {
-    if (characters <= CACHED_CHARACTERS_MAX) return;
-    cached.delete(oldest);
-    characters -= length;
-  }
-}
+/** What the last requests of this process showed. The digest is the content, so no run sees another's. */
+const cached = new BytesMap<string>(2 * SIZES.requestFilesBytesMax);
