@@ -23,8 +23,15 @@ test.each([
   await page.goto(url);
   await expect.poll(() => page.getByRole("link", { name: /Needs me/ }).innerText()).toContain("1");
   const found: string[] = [];
-  const places = ["runs", "needs", `run/${run}`, `run/${run}?tab=transcript`, `run/${run}?tab=state`, "schedules"];
-  for (const place of [...places, "agents/clerk", "settings"]) {
+  const places = [
+    "runs",
+    "needs",
+    `run/${run}`,
+    `run/${run}?tab=transcript`,
+    `run/${run}?tab=state`,
+    `run/${run}?tab=cost`,
+  ];
+  for (const place of [...places, "schedules", "agents/clerk", "settings"]) {
     await page.goto(`${url}/#/${place}`);
     await expect.poll(() => page.locator("main h1, main h2").first().isVisible()).toBe(true);
     await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);

@@ -25,6 +25,32 @@ test("shows a run from its row to its end, under its strict policy, and asks no 
   expect([...origins]).toEqual([url]);
 });
 
+test("reads out the cost of each beat by pointer and by keyboard, in the colours of the theme", async () => {
+  const at = createCliFolder();
+  const run = await startQueuedRun(at, "note", "mail");
+  const { url } = await startServer(at);
+  const { page, troubles } = await openPage({ colorScheme: "dark", reducedMotion: "reduce" });
+  await page.goto(`${url}/#/run/${run}?tab=cost`);
+  const chart = page.getByRole("slider", { name: "Cost of each beat" });
+  await expect.poll(() => chart.getAttribute("aria-valuemax")).toBe("3");
+  const colour = (): Promise<string> => page.evaluate("getComputedStyle(document.querySelector('.steps')).stroke");
+  const dark = await colour();
+  await page.emulateMedia({ colorScheme: "light" });
+  expect(await colour()).not.toBe(dark);
+  await chart.focus();
+  const readout = page.locator("figcaption");
+  expect(await readout.innerText()).toContain("3 beats; the dearest is beat ");
+  await page.keyboard.press("End");
+  expect(await readout.innerText()).toContain("Beat 3: $");
+  await page.keyboard.press("ArrowLeft");
+  expect(await chart.getAttribute("aria-valuetext")).toContain("Beat 2: $");
+  await page.keyboard.press("Escape");
+  expect(await readout.innerText()).toContain("3 beats");
+  await chart.hover({ position: { x: 2, y: 20 } });
+  expect(await readout.innerText()).toContain("Beat 1: $");
+  expect(troubles).toEqual([]);
+});
+
 /** Starts each night, and does nothing. */
 const NIGHTLY = `
 import { defineAgent, scriptedModel } from "cairn-run";

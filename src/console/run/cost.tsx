@@ -1,9 +1,10 @@
 /** What the run costs: by model, by beat, and what its recoveries saved. */
-import { useEffect, useRef } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { receiptOf } from "../../history/receipt.ts";
 import { count, grouped } from "../../cli/render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { money } from "../parts/run-row.tsx";
+import { StepChart } from "../parts/step-chart.tsx";
 import { rowsOf } from "../model/beats.ts";
 
 export function Cost({ entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
@@ -52,31 +53,22 @@ export function Cost({ entries }: { readonly run: Shown; readonly entries: reado
   );
 }
 
-/** The chart is loaded only here. */
 function Chart({ entries }: { readonly entries: readonly TimelineEntry[] }) {
-  const beats = rowsOf(entries).filter((row) => row.kind === "beat");
-  const place = useRef<HTMLDivElement>(null);
-  const dollarsOf = beats.map(({ model }) => model.microUsd / 1e6);
-  useEffect(() => {
-    const into = place.current;
-    if (into === null || beats.length === 0) return undefined;
-    let isGone = false;
-    let end = (): void => undefined;
-    void import("../parts/chart.ts").then(({ drawCosts }) => {
-      if (!isGone) end = drawCosts(into, dollarsOf);
-    });
-    return () => {
-      isGone = true;
-      end();
-    };
-  }, [beats.length]);
+  const beats = useMemo(() => rowsOf(entries).filter((row) => row.kind === "beat"), [entries]);
   if (beats.length === 0) return <p class="quiet">The chart begins with the first beat.</p>;
-  const most = dollarsOf.indexOf(Math.max(...dollarsOf));
-  const words = `${count(beats.length, "beat")}; the dearest is beat ${most + 1} with ${money(dollarsOf[most] ?? 0)}`;
+  const dollarsOf = beats.map(({ model }) => model.microUsd / 1e6);
+  const most = dollarsOf.reduce((best, usd, index) => (usd > (dollarsOf[best] ?? 0) ? index : best), 0);
+  const words = (index: number): string => {
+    const tokens = grouped(beats[index]?.model.tokens ?? 0);
+    const upTo = dollarsOf.slice(0, index + 1).reduce((sum, usd) => sum + usd, 0);
+    return `Beat ${index + 1}: ${money(dollarsOf[index] ?? 0)}, ${tokens} tokens. All beats up to it: ${money(upTo)}.`;
+  };
   return (
-    <figure>
-      <div class="chart" role="img" aria-label={words} ref={place} />
-      <figcaption class="quiet small">{words}.</figcaption>
-    </figure>
+    <StepChart
+      {...{ label: "Cost of each beat", values: dollarsOf, words }}
+      unit="Dollars by beat."
+      format={(usd) => `$${Number(usd.toPrecision(3))}`}
+      rests={`${count(beats.length, "beat")}; the dearest is beat ${most + 1} with ${money(dollarsOf[most] ?? 0)}.`}
+    />
   );
 }
