@@ -1,5 +1,6 @@
 /** Shared argument parsers and types for the groups of commands. */
 import { InvalidArgumentError } from "commander";
+import { SIZES } from "../codec/limits.ts";
 import type { Shell } from "./shell.ts";
 
 /** The process of the command line, and `ends`, which receives the exit code of a command. */
@@ -16,6 +17,15 @@ export const wholeNumber =
     if (Number.isSafeInteger(number) && number >= min && number <= max) return number;
     throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
   };
+
+/** A parser for the reason of an action, for an option of commander. */
+export function reason(text: string): string {
+  if (text.length <= SIZES.whyCharactersMax) return text;
+  throw new InvalidArgumentError(`It has ${SIZES.whyCharactersMax} characters at most, and this one ${text.length}.`);
+}
+
+/** Help text of the option `--why`. */
+export const WHY = "why, for the audit log";
 
 /** Help text of the option `--beat-seconds`. */
 export const BEAT =

@@ -2,7 +2,7 @@
 import type { Command } from "commander";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import { HELP } from "../operations/help.ts";
-import type { Into } from "./arguments.ts";
+import { type Into, WHY, reason } from "./arguments.ts";
 
 interface Wish {
   readonly upgrade?: boolean;
@@ -13,7 +13,7 @@ interface Wish {
 export function addRequests(program: Command, { shell, ends }: Into): void {
   for (const want of ["pause", "resume", "cancel"] as const) {
     const place = want === "cancel" ? "[run]" : "<run>";
-    const steering = program.command(`${want} ${place}`).description(HELP[want]);
+    const steering = program.command(`${want} ${place}`).description(HELP[want]).option("--why <text>", WHY, reason);
     if (want === "resume") steering.option("--upgrade", HELP.upgrade);
     if (want === "cancel") addCancelling(steering);
     steering.action(async (run: string | undefined, wish: Wish, command: Command) => {

@@ -4,7 +4,7 @@ import { DEFAULT_TENANT } from "../core/ids.ts";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { HELP } from "../operations/help.ts";
 import { CliError, EXIT, errorDocument, renderError } from "./errors.ts";
-import { BEAT, type Into, each, wholeNumber } from "./arguments.ts";
+import { BEAT, type Into, WHY, each, reason, wholeNumber } from "./arguments.ts";
 import { addAccess } from "./program-access.ts";
 import { addBackups } from "./program-backups.ts";
 import { addChecking } from "./program-checking.ts";
@@ -155,6 +155,7 @@ function addSteering(program: Command, { shell, ends }: Into): void {
     .command("restart <run>")
     .description(HELP.restart)
     .option("--yes", "confirm the restart")
+    .option("--why <text>", WHY, reason)
     .action(async (run: string, _, command: Command) =>
       ends((await import("./commands/undo.ts")).restartRun(shell, { run, flags: command.optsWithGlobals() })),
     );

@@ -117,9 +117,9 @@ export interface Client<Known extends object = Agents> {
     options: Options<"reconcile", "run" | "call"> & Steering,
   ): Promise<SuccessOf<Rows["reconcile"]>>;
   assign(run: string, to: string, options?: Steering): Promise<SuccessOf<Rows["assign"]>>;
-  upgrade(run: string, options?: Steering): Promise<SuccessOf<Rows["upgrade"]>>;
-  pause(run: string, options?: Steering): Promise<SuccessOf<Rows["pause"]>>;
-  resume(run: string, options?: Steering): Promise<SuccessOf<Rows["resume"]>>;
+  upgrade(run: string, options?: Options<"upgrade", "run"> & Steering): Promise<SuccessOf<Rows["upgrade"]>>;
+  pause(run: string, options?: Options<"pause", "run"> & Steering): Promise<SuccessOf<Rows["pause"]>>;
+  resume(run: string, options?: Options<"resume", "run"> & Steering): Promise<SuccessOf<Rows["resume"]>>;
   cancel(run: string, options?: Options<"cancel", "run"> & Steering): Promise<SuccessOf<Rows["cancel"]>>;
   /** Asks every live run of an agent to end. Without `confirmed` it fails with `NotConfirmed`, which names them. */
   cancelAll(agent: string, options?: Options<"cancelAll", "agent">): Promise<SuccessOf<Rows["cancelAll"]>>;

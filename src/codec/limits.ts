@@ -49,6 +49,8 @@ export const SIZES = {
   waitSchemaBytesMax: 2 * 1024,
   /** An answer or event that is larger is stored as a blob, outside the state. */
   inputInlineBytesMax: 1024,
+  /** The reason that an operator gives for an action, in the audit log. */
+  whyCharactersMax: 500,
   /** The reasons of all open gates together. */
   reasonsCharactersMax: 2_000,
   /** Messages that one commit absorbs; later commits absorb the rest. */

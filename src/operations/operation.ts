@@ -4,6 +4,7 @@
  * syntax and rendering. The HTTP API makes a route of every row that has `http`.
  */
 import * as z from "zod";
+import { SIZES } from "../codec/limits.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
 import type { Row } from "../protocol/row.ts";
@@ -151,6 +152,9 @@ export type SuccessOf<Row> =
 
 /** The input of an operation on one run. Operations that need more extend it. */
 export const runInput = z.strictObject({ run: z.string() });
+
+/** Why the caller does it. It stands in the audit log; no model reads it. */
+export const reason = z.string().max(SIZES.whyCharactersMax).default("");
 
 const done = (says: string, status: 200 | 202 = 200): Done => ({ exit: "done", status, code: null, says });
 const refused = (code: string, says: string): OutcomeReport => ({ exit: "refused", status: 409, code, says });

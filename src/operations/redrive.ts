@@ -72,19 +72,16 @@ async function started(world: World, row: Row): Promise<Redrove> {
   return { kind: "Late", row };
 }
 
-/** The author and the reason, with secrets redacted. */
+/** The author and the reason, with secrets redacted. The row holds them until an invocation records them. */
 async function noteOf(world: World, { by, why }: { readonly by: string; readonly why: string }) {
   await learnSecrets(world);
   const words = (text: string, max: number): string => bounded(redactionIn(world).text(text), max).toWellFormed();
   return {
     id: world.random.hex().slice(0, 16),
     by: senderOf(words(by, SIZES.nameCharactersMax)),
-    why: words(why, WHY_MAX) || "no reason was given",
+    why: words(why, SIZES.whyCharactersMax) || "no reason was given",
   };
 }
-
-/** The maximum length of the reason, in characters. The row holds it until an invocation records it. */
-const WHY_MAX = 500;
 
 function decided(
   world: World,

@@ -9,7 +9,7 @@ import { answer } from "./answer.ts";
 import { assign } from "./assign.ts";
 import { decide } from "./decide.ts";
 import type { Decided } from "./decision-fate.ts";
-import { RESPONSES, runInput, operation, respond } from "./operation.ts";
+import { RESPONSES, runInput, operation, respond, reason } from "./operation.ts";
 import { reconcile } from "./reconcile.ts";
 import { type Sent, send } from "./steer.ts";
 import { signal } from "./signal.ts";
@@ -193,7 +193,7 @@ export const MESSAGE_ROWS = {
   upgrade: operation({
     ...{ scope: "approve", writes: true, typed: [{ command: "resume", option: "--upgrade" }] },
     help: HELP.upgrade,
-    input: runInput,
+    input: runInput.extend({ why: reason }),
     run: ({ world, by }, of) => acceptUpgrade(world, { ...of, by }),
     outcomes: {
       accepted: RESPONSES.accepted,

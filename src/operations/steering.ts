@@ -11,7 +11,7 @@ import { agentOfRun } from "./agents.ts";
 import { type CancelledAll, cancelAll } from "./cancel-all.ts";
 import { type Forked, forkRun } from "./fork.ts";
 import { HELP } from "./help.ts";
-import { RESPONSES, runInput, operation, respond } from "./operation.ts";
+import { RESPONSES, runInput, operation, reason, respond } from "./operation.ts";
 import { type Purged, purge } from "./purge.ts";
 import { redrive } from "./redrive.ts";
 import { type Restored, fenceRestored } from "./restored.ts";
@@ -109,7 +109,7 @@ export const STEERING_ROWS = {
   pause: operation({
     ...{ scope: "runs:write", writes: true, typed: [{ command: "pause" }] },
     help: HELP.pause,
-    input: runInput,
+    input: runInput.extend({ why: reason }),
     run: ({ world }, of) => asked(world, { run: of.run, want: "pause" }),
     outcomes: STEERED,
     http: { method: "post", path: "/runs/{run}/pause" },
@@ -117,7 +117,7 @@ export const STEERING_ROWS = {
   resume: operation({
     ...{ scope: "runs:write", writes: true, typed: [{ command: "resume" }] },
     help: HELP.resume,
-    input: runInput,
+    input: runInput.extend({ why: reason }),
     run: ({ world }, of) => asked(world, { run: of.run, want: "resume" }),
     outcomes: STEERED,
     http: { method: "post", path: "/runs/{run}/resume" },
@@ -125,7 +125,7 @@ export const STEERING_ROWS = {
   cancel: operation({
     ...{ scope: "runs:write", writes: true, typed: [{ command: "cancel" }] },
     help: HELP.cancel,
-    input: runInput.extend({ compensate: z.boolean().default(false) }),
+    input: runInput.extend({ compensate: z.boolean().default(false), why: reason }),
     run: ({ world, by }, of): Promise<Steered | Undone> =>
       of.compensate ? undoAndCancel(world, { run: of.run, by }) : asked(world, { run: of.run, want: "cancel" }),
     outcomes: { ...STEERED, ...UNDONE },
@@ -134,7 +134,7 @@ export const STEERING_ROWS = {
   cancelAll: operation({
     ...{ scope: "runs:write", writes: true, typed: [{ command: "cancel", option: "--all" }] },
     help: HELP.cancelAll,
-    input: z.strictObject({ agent: z.string(), confirmed: z.boolean().default(false) }),
+    input: z.strictObject({ agent: z.string(), confirmed: z.boolean().default(false), why: reason }),
     run: ({ world, tenant }, of): Promise<CancelledAll> => cancelAll(world, { ...of, tenant }),
     outcomes: {
       cancelled: respond.done("They are asked to end; `more`: the same request again goes on with further runs."),
@@ -145,7 +145,7 @@ export const STEERING_ROWS = {
   restart: operation({
     ...{ scope: "runs:write", writes: true, typed: [{ command: "restart" }] },
     help: HELP.restart,
-    input: runInput.extend({ confirmed: z.boolean().default(false) }),
+    input: runInput.extend({ confirmed: z.boolean().default(false), why: reason }),
     run: ({ world, by }, of) => undoAndRestart(world, { ...of, by }),
     outcomes: {
       ...UNDONE,

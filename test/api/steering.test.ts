@@ -58,6 +58,16 @@ test("a request whose fields may all be absent needs no body", async () => {
   expect([status, body["kind"]]).toEqual([202, "requested"]);
 });
 
+test("a reason is taken for the audit log, and one that is too long is refused before anything is done", async () => {
+  const harness = createApiHarness();
+  const run = await begin(harness);
+  const pause = (why: string) => harness.ask({ method: "POST", path: `/runs/${run}/pause`, json: { why } });
+  expect(await pause("x".repeat(501))).toMatchObject({ status: 422, body: { code: "RequestInvalid" } });
+  expect((await pause("x".repeat(500))).status).toBe(202);
+  const { body } = await harness.ask({ path: `/audit-log?run=${run}` });
+  expect(body["entries"]).toMatchObject([{ operation: "pause", why: "x".repeat(500) }, { operation: "start" }]);
+});
+
 describe("GET /runs/{run}/events", () => {
   test("waits until the run commits, and continues after its cursor", async () => {
     const harness = createApiHarness({ reply: callsThenFinal(1) });

@@ -46,6 +46,25 @@ test("redrives a run that failed because its model was away, with a reason, by k
   expect(troubles).toEqual([]);
 });
 
+test("pauses a run with a reason by keyboard alone, and the audit log shows it", async () => {
+  const at = createCliFolder();
+  const run = await startQueuedRun(at, "pay");
+  const { url } = await startServer(at);
+  const { page, troubles } = await openPage();
+  await page.goto(`${url}/#/run/${run}`);
+  await page.getByRole("button", { name: "Pause" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("dialog", { name: "Pause" }).getByLabel("Why (for the record)").waitFor();
+  await page.keyboard.type("the price list is wrong");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => page.getByRole("button", { name: "Resume" }).isVisible()).toBe(true);
+  await page.getByRole("link", { name: "Audit log" }).click();
+  const row = page.getByRole("row", { name: /pause/ });
+  await expect.poll(() => row.innerText()).toContain("the price list is wrong");
+  expect((await runCairn(at, ["audit-log", run])).out).toContain("the price list is wrong");
+  expect(troubles).toEqual([]);
+});
+
 test("forks a run past an effect only after naming it, and opens the fork, which acts for itself", async () => {
   const at = createCliFolder();
   const run = await startQueuedRun(at, "note", "mail");

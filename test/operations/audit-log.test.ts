@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { AuditEntry, AuditPage } from "../../src/operations/access/audit.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
-import { performOperation } from "../../src/operations/perform.ts";
+import { performAny, performOperation } from "../../src/operations/perform.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
@@ -114,6 +114,12 @@ describe("a record", () => {
     const [redriven] = await logOf(world, { run });
     expect(redriven?.why).toMatch(/^because \[redacted cairn-token\] x+$/);
     expect(redriven?.why?.length).toBeLessThanOrEqual(500);
+  });
+
+  test.each(["pause", "resume", "upgrade", "cancel", "restart"] as const)("has the reason of %s", async (name) => {
+    const { world, run } = await begun();
+    await performAny(ROWS[name], context(world), { run, why: "the customer asked" });
+    expect(await logOf(world, { run })).toMatchObject([{ why: "the customer asked" }]);
   });
 
   test("says which gate was decided how, by the name of the command", async () => {

@@ -7,9 +7,10 @@ import { CliError, EXIT } from "../errors.ts";
 import { openExisting } from "../open.ts";
 import { contextOf } from "../perform.ts";
 import { commandLine, count } from "../render/words.ts";
-import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
+import type { ReasonFlags } from "./steer.ts";
+import { type Shell, printDocument } from "../shell.ts";
 
-export interface CancelAllFlags extends StoreFlags {
+export interface CancelAllFlags extends ReasonFlags {
   readonly agent?: string;
   readonly tenant?: string;
   readonly yes?: boolean;
@@ -19,7 +20,7 @@ export interface CancelAllFlags extends StoreFlags {
 const NAMED = 10;
 
 export async function cancelAllRuns(shell: Shell, flags: CancelAllFlags): Promise<number> {
-  const { agent } = flags;
+  const { agent, why = "" } = flags;
   if (agent === undefined) throw noAgent(shell);
   const opened = await openExisting(shell, flags);
   const context = contextOf(shell, opened, { tenant: flags.tenant ?? DEFAULT_TENANT });
@@ -28,7 +29,7 @@ export async function cancelAllRuns(shell: Shell, flags: CancelAllFlags): Promis
   const cancelled: RunToCancel[] = [];
   const failed: string[] = [];
   for (let more = seen.runs.length > 0; more;) {
-    const outcome = await performOperation(OPERATIONS.cancelAll, context, { agent, confirmed: true });
+    const outcome = await performOperation(OPERATIONS.cancelAll, context, { agent, confirmed: true, why });
     if (outcome.kind === "notConfirmed") break;
     cancelled.push(...outcome.runs);
     failed.push(...outcome.failed);

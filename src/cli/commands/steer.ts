@@ -55,7 +55,15 @@ const WISHES: { readonly [W in Request["want"]]: string } = {
   cancel: "will end; it starts no new call",
 };
 
-type Performed = (context: OperationContext, of: { readonly run: string }) => Promise<{ readonly kind: string }>;
+export interface ReasonFlags extends StoreFlags {
+  /** Why, for the audit log. */
+  readonly why?: string;
+}
+
+type Performed = (
+  context: OperationContext,
+  of: { readonly run: string; readonly why: string },
+) => Promise<{ readonly kind: string }>;
 
 const PERFORMED: { readonly [W in Request["want"]]: Performed } = {
   pause: (context, of) => performOperation(OPERATIONS.pause, context, of),
@@ -66,11 +74,12 @@ const PERFORMED: { readonly [W in Request["want"]]: Performed } = {
 /** `cairn pause|resume|cancel RUN`: requests a change, which takes effect at the next beat. */
 export async function steerRun(
   shell: Shell,
-  of: { readonly run: string; readonly want: Request["want"]; readonly flags: StoreFlags },
+  of: { readonly run: string; readonly want: Request["want"]; readonly flags: ReasonFlags },
 ): Promise<number> {
-  const { want } = of;
+  const { want, flags } = of;
+  const { why = "" } = flags;
   const { opened, run } = await openRun(shell, of);
-  const { kind: outcome } = await PERFORMED[want](contextOf(shell, opened), { run });
+  const { kind: outcome } = await PERFORMED[want](contextOf(shell, opened), { run, why });
   if (outcome !== "requested") throw steeringRefused(opened, { run, outcome, what: REFUSED[want] });
   reportRequested(shell, opened, { document: { run, want, requested: true }, says: [`${run} ${WISHES[want]}`] });
   return EXIT.done;

@@ -13,21 +13,22 @@ import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
 import { reportRequested } from "../render/accepted.ts";
 import { openRun } from "./runs.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
-import { steeringRefused } from "./steer.ts";
+import type { Shell } from "../shell.ts";
+import { type ReasonFlags, steeringRefused } from "./steer.ts";
 import { commandLine, count } from "../render/words.ts";
 
-export interface RestartFlags extends StoreFlags {
+export interface RestartFlags extends ReasonFlags {
   readonly yes?: boolean;
 }
 
 /** `cairn cancel RUN --compensate`: requests the compensation of a run, then its end. */
 export async function cancelAndUndo(
   shell: Shell,
-  of: { readonly run: string; readonly flags: StoreFlags },
+  of: { readonly run: string; readonly flags: ReasonFlags },
 ): Promise<number> {
   const { opened, run } = await openRun(shell, of);
-  const outcome = await performOperation(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true });
+  const { why = "" } = of.flags;
+  const outcome = await performOperation(OPERATIONS.cancel, contextOf(shell, opened), { run, compensate: true, why });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, kind: outcome.kind, next: "cancel" });
   const { effects } = outcome;
   const says = [`${run} will end after its effects are undone`, ...wordsOn(effects, "they stay as they are")];
@@ -41,8 +42,8 @@ export async function restartRun(
   of: { readonly run: string; readonly flags: RestartFlags },
 ): Promise<number> {
   const { opened, run } = await openRun(shell, of);
-  const confirmed = of.flags.yes === true;
-  const outcome = await performOperation(OPERATIONS.restart, contextOf(shell, opened), { run, confirmed });
+  const { yes: confirmed = false, why = "" } = of.flags;
+  const outcome = await performOperation(OPERATIONS.restart, contextOf(shell, opened), { run, confirmed, why });
   if (outcome.kind === "notConfirmed") {
     throw refusedAs(OPERATIONS.restart, outcome.kind, {
       facts: factsOf(outcome.effects),

@@ -7,14 +7,18 @@ import { type CliError, EXIT } from "../errors.ts";
 import type { Opened } from "../open.ts";
 import { contextOf, refusedAs } from "../perform.ts";
 import { openRun, runGone } from "./runs.ts";
-import type { Shell, StoreFlags } from "../shell.ts";
+import type { Shell } from "../shell.ts";
+import type { ReasonFlags } from "./steer.ts";
 
 export async function upgradeRun(
   shell: Shell,
-  of: { readonly run: string; readonly flags: StoreFlags },
+  of: { readonly run: string; readonly flags: ReasonFlags },
 ): Promise<number> {
   const { opened, run } = await openRun(shell, of);
-  const outcome = await performOperation(OPERATIONS.upgrade, contextOf(shell, opened), { run });
+  const outcome = await performOperation(OPERATIONS.upgrade, contextOf(shell, opened), {
+    run,
+    why: of.flags.why ?? "",
+  });
   if (outcome.kind !== "accepted") throw refusal(opened, { run, outcome });
   const { from, to } = outcome;
   const says = `accepted: ${run} continues with agent version ${to} instead of ${from}`;

@@ -1,5 +1,6 @@
 /** What an operator can do to a run: the request, the command that does the same, and what will happen. */
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import { SIZES } from "../../codec/limits.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { ledgerOf } from "../../history/call-ledger.ts";
 import { type Action, runPath } from "./commands.ts";
@@ -26,6 +27,7 @@ export interface Described {
     readonly lines: 1 | 3;
     readonly must: boolean;
     readonly value?: string;
+    readonly charactersMax?: number;
   } | null;
   readonly isDangerous: boolean;
   readonly request: (text: string, confirmed: boolean) => Action;
@@ -51,7 +53,14 @@ type Target = Pick<Shown, "run" | "version"> & Partial<Pick<Shown, "assigned">>;
 
 type Post = (words: readonly string[], path: string, body?: object) => Action;
 
-const PLAIN = { field: null, isDangerous: false } as const;
+/** The reason, which stands in the audit log. */
+const WHY = { label: "Why (for the record)", lines: 1, charactersMax: SIZES.whyCharactersMax } as const;
+
+const REASONED = { field: { ...WHY, must: false }, isDangerous: false } as const;
+
+/** A reason that was given, as words of the command and as a field of the body. */
+const typed = (why: string): readonly string[] => (why === "" ? [] : ["--why", why]);
+const sent = (why: string): object => (why === "" ? {} : { why });
 
 const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Described } = {
   message: (_, post) => ({
@@ -60,40 +69,43 @@ const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Desc
     request: (text) => post(["send", text], "messages", { text }),
   }),
   pause: (_, post) => ({
-    ...PLAIN,
+    ...REASONED,
     title: "Pause",
     says: "The run stops after the beat that is under way. Nothing is undone.",
-    request: () => post(["pause"], "pause"),
+    request: (why) => post(["pause", ...typed(why)], "pause", sent(why)),
   }),
   resume: (_, post) => ({
-    ...PLAIN,
+    ...REASONED,
     title: "Resume",
     says: "The run goes on from its last checkpoint.",
-    request: () => post(["resume"], "resume"),
+    request: (why) => post(["resume", ...typed(why)], "resume", sent(why)),
   }),
   upgrade: (_, post) => ({
-    ...PLAIN,
+    ...REASONED,
     title: "Accept the version",
     says: "The run continues with the newer code of its agent.",
-    request: () => post(["resume", "--upgrade"], "upgrade"),
+    request: (why) => post(["resume", "--upgrade", ...typed(why)], "upgrade", sent(why)),
   }),
   cancel: (_, post) => ({
-    ...PLAIN,
+    ...REASONED,
     isDangerous: true,
     title: "Cancel",
     says: "The run ends. What it did stays as it is.",
-    request: () => post(["cancel"], "cancel"),
+    request: (why) => post(["cancel", ...typed(why)], "cancel", sent(why)),
   }),
   undo: (_, post) => ({
-    ...{ ...PLAIN, isDangerous: true, title: "Undo and cancel" },
+    ...{ ...REASONED, isDangerous: true, title: "Undo and cancel" },
     says: "The effects of the run are undone, the newest first. Then it ends.",
-    request: () => post(["cancel", "--compensate"], "cancel", { compensate: true }),
+    request: (why) => post(["cancel", "--compensate", ...typed(why)], "cancel", { compensate: true, ...sent(why) }),
   }),
   restart: (_, post) => ({
-    ...{ ...PLAIN, isDangerous: true, title: "Restart" },
+    ...{ ...REASONED, isDangerous: true, title: "Restart" },
     says: "The effects of the run are undone. Then it does its task again from the beginning, and pays for it again.",
-    request: (_, confirmed) =>
-      post(["restart", ...(confirmed ? ["--yes"] : [])], "restart", confirmed ? { confirmed } : {}),
+    request: (why, confirmed) =>
+      post(["restart", ...typed(why), ...(confirmed ? ["--yes"] : [])], "restart", {
+        ...sent(why),
+        ...(confirmed && { confirmed }),
+      }),
   }),
   redrive: (_, post) => ({
     ...{
@@ -101,7 +113,7 @@ const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Desc
       says: "The failed run goes on from its last checkpoint. It repeats no recorded call.",
       isDangerous: false,
     },
-    field: { label: "Why (for the record)", lines: 1, must: true },
+    field: { ...WHY, must: true },
     request: (why) => post(["redrive", "--why", why], "redrive", { why }),
   }),
   fork: (run, post) => ({

@@ -74,13 +74,20 @@ const asksToConfirm = (sent: Sent): Trouble | null =>
 export const Field = (of: {
   readonly label: string;
   readonly lines: 1 | 3;
+  readonly charactersMax?: number;
   readonly text: string;
   readonly onText: (text: string) => void;
 }) => (
   <label class="field">
     <span>{of.label}</span>
     {of.lines === 1 ? (
-      <input value={of.text} autocomplete="off" autofocus onInput={(event) => of.onText(event.currentTarget.value)} />
+      <input
+        value={of.text}
+        maxLength={of.charactersMax}
+        autocomplete="off"
+        autofocus
+        onInput={(event) => of.onText(event.currentTarget.value)}
+      />
     ) : (
       <textarea rows={4} value={of.text} autofocus onInput={(event) => of.onText(event.currentTarget.value)} />
     )}

@@ -63,7 +63,7 @@ export function BulkDialog(of: { readonly runs: readonly Summary[]; readonly onC
             <button
               type="submit"
               class={isDangerous ? "danger" : "primary"}
-              disabled={asked.length === 0 || (field !== null && why.value.trim() === "")}
+              disabled={asked.length === 0 || (field?.must === true && why.value.trim() === "")}
             >
               {title} {asked.length}
             </button>

@@ -7,6 +7,7 @@
  * retention, since it must outlive the run that a purge removes.
  */
 import * as z from "zod";
+import { SIZES } from "../../codec/limits.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { isRunId } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
@@ -59,7 +60,6 @@ const NAMES = [
 const REASONS = ["why", "note"] as const;
 
 const DETAIL_CHARACTERS_MAX = 128;
-const WHY_CHARACTERS_MAX = 500;
 
 /** Stores who does what, then does it, then adds what came of it. */
 export async function recorded<Outcome extends { readonly kind: string }>(
@@ -121,7 +121,7 @@ async function recordOf(context: OperationContext, { typed, input, run }: Audite
     body: {
       ...{ operation: commandOf(typed, given), actor: clean(by, DETAIL_CHARACTERS_MAX), run, details, outcome: null },
       ...{ token: origin?.token ?? null, from: origin?.from ?? null },
-      why: typeof why === "string" ? clean(why, WHY_CHARACTERS_MAX) : null,
+      why: typeof why === "string" ? clean(why, SIZES.whyCharactersMax) : null,
     },
   };
 }
