@@ -143,7 +143,10 @@ function addRuns<From extends object>(app: Api<From>, options: ApiOptions<From>)
   });
   app.openapi(routes.exportRoute, async (c) => {
     const { run } = c.req.valid("param");
-    return exportOf({ ...known, caller: c.get("caller") }, { run, bytesMax: exportBytesMax });
+    const { redirect = "true" } = c.req.valid("query");
+    const wanted = { run, bytesMax: exportBytesMax, redirects: redirect === "true" };
+    // The type of the route is that of a document; this is mostly the export itself.
+    return exportOf({ ...known, caller: c.get("caller") }, wanted) as Promise<never>;
   });
   app.openapi(
     routes.fileRoute,

@@ -1,6 +1,8 @@
 /**
  * `GET /runs/{run}/export`. A store without URLs (on this machine) gets a stream. Behind API Gateway a response is bounded,
- * so a larger export is put beside the objects of its run, and the response redirects to a signed URL of it.
+ * so a larger export is put beside the objects of its run, and the response redirects to a signed URL of it. A page asks
+ * for the URL in a document instead: a script can neither read where a redirect leads nor, under a policy that lets it
+ * ask its own origin only, follow it.
  *
  * A stream that breaks off has no last line, so a reader notices that it is not complete.
  */
@@ -19,14 +21,17 @@ import { runUnknown, tooLarge } from "./problem.ts";
 /** How long the signed URL of an export is valid. */
 const LINK_SECONDS = 300;
 
-/** `bytesMax`: the most bytes of the export, gzipped, where it does not fit into the response. */
-export async function exportOf(
-  asked: Asked,
-  { run, bytesMax }: { readonly run: string; readonly bytesMax: number },
-): Promise<Response> {
+interface Wanted {
+  /** The most bytes of the export, gzipped, where it does not fit into the response. */
+  readonly bytesMax: number;
+  /** Whether a large export is a redirect, and not a document with its URL. */
+  readonly redirects: boolean;
+}
+
+export async function exportOf(asked: Asked, { run, ...wanted }: Wanted & { readonly run: string }): Promise<Response> {
   const row = await find(asked, run);
   const { links } = asked.world;
-  return links === undefined ? streamed(asked, row) : bounded(asked, { row, links, bytesMax });
+  return links === undefined ? streamed(asked, row) : bounded(asked, { row, links, ...wanted });
 }
 
 const HEADERS = { "content-type": "application/jsonl", "cache-control": "no-store" };
@@ -62,9 +67,9 @@ async function streamed(asked: Asked, row: Row): Promise<Response> {
 
 async function bounded(
   asked: Asked,
-  of: { readonly row: Row; readonly links: NonNullable<World["links"]>; readonly bytesMax: number },
+  of: Wanted & { readonly row: Row; readonly links: NonNullable<World["links"]> },
 ): Promise<Response> {
-  const { row, links, bytesMax } = of;
+  const { row, links, bytesMax, redirects } = of;
   const small: string[] = [];
   const packed: Uint8Array[] = [];
   let [plainBytes, packedBytes] = [0, 0];
@@ -81,5 +86,8 @@ async function bounded(
   const { objects } = asked.world;
   await resolveAmbiguousPut(() => objects.put(key, Buffer.concat(packed)));
   const location = await links.linkTo(key, { seconds: LINK_SECONDS, fileName: `${row.run}.jsonl.gz` });
-  return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
+  const uncached = { "cache-control": "no-store" };
+  return redirects
+    ? new Response(null, { status: 303, headers: { location, ...uncached } })
+    : Response.json({ location, seconds: LINK_SECONDS }, { headers: uncached });
 }

@@ -134,11 +134,15 @@ export const exportRoute = createRoute({
   ...at(OPERATIONS.export),
   operationId: "exportRun",
   summary: "Exports a run, as `cairn export --out -` does: JSON lines, the last of which has the digest of all others",
-  request: { params: schemas.runParams },
+  request: { params: schemas.runParams, query: schemas.exportQuery },
   responses: {
     200: {
-      description: "The export. Without its last line it is not complete.",
-      content: { "application/jsonl": { schema: z.string() } },
+      description:
+        "The export. Without its last line it is not complete. With `redirect=false` and a large export: where it is.",
+      content: {
+        "application/jsonl": { schema: z.string() },
+        "application/json": { schema: schemas.exportDocument },
+      },
     },
     303: {
       description: "The export is large: it is gzipped at `Location`, for a few minutes.",
@@ -146,6 +150,7 @@ export const exportRoute = createRoute({
     },
     404: problem(404),
     413: { ...problem(413), description: "The export is too large for this API: use `cairn export`." },
+    422: problem(422),
     ...every,
   },
 });

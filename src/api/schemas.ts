@@ -38,6 +38,17 @@ export const runParams = z.object({
   run: z.string().openapi({ description: "The id of the run, as `POST /runs` answered it." }),
 });
 
+export const exportQuery = z.strictObject({
+  redirect: z.enum(["true", "false"]).exactOptional().openapi({
+    description: "`false`: a large export is answered by a document with its URL, for scripts of a page.",
+  }),
+});
+
+export const exportDocument = z.object({
+  location: z.url().openapi({ description: "A signed URL of the gzipped export. Send no credentials there." }),
+  seconds: z.int().positive().openapi({ description: "How long it works." }),
+});
+
 export const startBody = z
   .strictObject({
     agent: z.string(),

@@ -93,6 +93,7 @@ const requestsOf = ({
     401: [{ path: `/runs/${run}/export` }, ANONYMOUS],
     403: [{ path: `/runs/${run}/export` }, UNSCOPED],
     404: [{ path: `/runs/${ABSENT}/export` }],
+    422: [{ path: `/runs/${run}/export?redirect=never` }],
   },
   "GET /openapi.json": { 200: [{ path: "/openapi.json" }], 401: [{ path: "/openapi.json" }, ANONYMOUS] },
   "GET /healthz": { 200: [{ path: "/healthz" }, ANONYMOUS] },

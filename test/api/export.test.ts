@@ -64,6 +64,17 @@ test("redirects to the stored, gzipped export if it is large, and stores it once
   expect(gunzipSync(stored).toString("utf8")).toBe(await exportedFrom(harness, run));
 });
 
+test("names the URL of a large export in a document if no redirect is wanted, and then answers a small one as ever", async () => {
+  const harness = createApiHarness({}, withLinks);
+  const asked = (run: string) => harness.ask({ path: `/runs/${run}/export?redirect=false` });
+  const [large, small] = [await largeRun(harness), await begun(harness)];
+  const { status, headers, body } = await asked(large);
+  expect([status, headers.get("location"), headers.get("cache-control")]).toEqual([200, null, "no-store"]);
+  const redirected = await harness.ask({ path: `/runs/${large}/export?redirect=true` });
+  expect(body).toEqual({ location: redirected.headers.get("location"), seconds: 300 });
+  expect((await asked(small)).text).toBe(await exportedFrom(harness, small));
+});
+
 test("refuses an export that is larger than the process may hold, and stores nothing", async () => {
   const harness = createApiHarness({}, withLinks, undefined, { exportBytesMax: 1 });
   const run = await largeRun(harness);
