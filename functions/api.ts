@@ -3,6 +3,7 @@ import { awsWorld } from "../src/adapters/aws/world.ts";
 import { authenticatorOf } from "../src/api/access/authenticator.ts";
 import { createApi } from "../src/api/app.ts";
 import { nextFirings } from "../src/sdk/schedule/firing-times.ts";
+import { withConsole } from "./console.ts";
 import { definedAgent, definedAgents } from "./defined-agent.ts";
 import { type FromGateway, GATEWAY_ROWS, baseOf, callerBy, gatewayHandler } from "./gateway.ts";
 import { sealKeysOf } from "./seal-keys.ts";
@@ -22,4 +23,4 @@ const api = createApi<FromGateway>({
   rows: GATEWAY_ROWS,
 });
 
-export const handler = gatewayHandler(api);
+export const handler = gatewayHandler(withConsole(api));

@@ -4,7 +4,7 @@
  */
 // oxlint-disable-next-line typescript/no-deprecated -- its successor is in no package that we depend on
 import { handle } from "hono/aws-lambda";
-import type { Api } from "../src/api/app.ts";
+import type { Hono } from "hono";
 import type { Authenticate, Caller, Credentials } from "../src/api/access/caller.ts";
 import { DEFAULT_TENANT } from "../src/core/ids.ts";
 import { SIZES } from "../src/codec/limits.ts";
@@ -39,8 +39,8 @@ export interface FromGateway {
   readonly event: GatewayEvent;
 }
 
-/** The Lambda handler of an API. */
-export function gatewayHandler(api: Api<FromGateway>) {
+/** The Lambda handler of an API, or of an app in front of it. */
+export function gatewayHandler<Known extends { readonly Bindings: FromGateway }>(api: Hono<Known>) {
   // oxlint-disable-next-line typescript/no-deprecated -- as above
   const answer = handle(api);
   type Taken = Parameters<typeof answer>[0];

@@ -6,10 +6,6 @@ import type { AccessOptions } from "../src/sdk/access.ts";
 import type { Access, CairnOptions, OutputOf } from "./options.ts";
 import type { Plan } from "./plan.ts";
 
-/** With `iam`, API Gateway checks each request. Otherwise the function does. */
-export const isByIam = (options: CairnOptions, plan: Pick<Plan, "access">): boolean =>
-  (options.access ?? plan.access).auth === undefined || (options.access ?? plan.access).auth === "iam";
-
 /** The variable of the API's function, if the component has the option. */
 export function accessVariable(
   { access }: CairnOptions,

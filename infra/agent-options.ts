@@ -1,4 +1,5 @@
 /** Which options of a component hold for which function, and the check that each option can be obeyed. */
+import { isByIam } from "./callers.ts";
 import { type DeployedFunction, agentFunction, kindOf } from "./names.ts";
 import type { AgentOptions, CairnOptions } from "./options.ts";
 import type { Plan } from "./plan.ts";
@@ -36,7 +37,7 @@ const TABLE = /^(arn:aws[\w-]*:dynamodb:[\w-]+:\d{12}:table\/)?[\w.-]{3,255}$/;
 const BUCKET = /^(arn:aws[\w-]*:s3:::)?[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 
 /** Refuses options that cannot be obeyed, before any resource is described. */
-export function checkOptions(options: CairnOptions, plan: Agents & Pick<Plan, "options">): void {
+export function checkOptions(options: CairnOptions, plan: Agents & Pick<Plan, "options" | "access">): void {
   const { table, bucket, kmsKey, domain, api, agents = {} } = options;
   const tableName = plan.options.tableName;
   if (table !== undefined && tableName !== null)
@@ -49,6 +50,7 @@ export function checkOptions(options: CairnOptions, plan: Agents & Pick<Plan, "o
   if (domain !== undefined && api === false) throw new Error("domain is of the API, and api is false: take one out");
   if (plan.options.eventStreams && api === false)
     throw new Error("deploy.eventStreams of cairn.config.ts is of the API, and api is false: take one out");
+  checkConsole(options, plan);
   checkAgent("", options);
   for (const [agent, own] of Object.entries(agents)) {
     if (!plan.agents.includes(agent))
@@ -61,6 +63,17 @@ export function checkOptions(options: CairnOptions, plan: Agents & Pick<Plan, "o
       );
     checkAgent(`agents.${agent}.`, own);
   }
+}
+
+/** A browser needs an API, and signs no request for AWS. */
+function checkConsole(options: CairnOptions, plan: Pick<Plan, "options" | "access">): void {
+  if (!plan.options.console) return;
+  const what = "deploy.console of cairn.config.ts";
+  if (options.api === false) throw new Error(`${what} is shown by the API, and api is false: take one out`);
+  if (isByIam(options, plan))
+    throw new Error(
+      `${what} needs callers with tokens, because a browser cannot sign requests for IAM: write access: { auth: "token" } in cairn.config.ts, or auth: "jwt" with the issuer of your users`,
+    );
 }
 
 function checkAgent(path: string, { memoryMb, env = {} }: AgentOptions): void {

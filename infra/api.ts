@@ -7,7 +7,7 @@
  * Only `/healthz` is open, and API Gateway answers it without the function. Otherwise any stranger could use up the
  * account's concurrency, which beats need.
  */
-import { isByIam } from "./access.ts";
+import { isByIam } from "./callers.ts";
 import { EVENTS } from "./names.ts";
 import { secondsOf } from "./plan.ts";
 import type { Site } from "./site.ts";
@@ -44,6 +44,8 @@ export function createApi(site: Site, { api: fn, events }: Behind): sst.aws.ApiG
     },
   });
   api.route("ANY /{proxy+}", fn.arn, { ...(isByIam(options, plan) && { auth: { iam: true } }), name: "All" });
+  // The root is no path of `/{proxy+}`, and only the console is there.
+  if (plan.options.console) api.route("GET /", fn.arn, { name: "Console" });
   if (events !== undefined) addEventStreams(api, { site, fn, events });
   answers.push(answerHealth(api, called));
   api.deploy();

@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs"
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Metafile, Plugin, build as BundlerBuild } from "esbuild";
+import { consoleModule, consolePlugin } from "./console-module.ts";
 import { checkMoney } from "../src/sdk/check.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
@@ -66,6 +67,8 @@ export async function bundleFunctions(of: {
   readonly isolated?: readonly string[];
   /** Whether the function that streams events is bundled too; default false. */
   readonly eventStreams?: boolean;
+  /** Whether the function of the API shows the console; default false. */
+  readonly console?: boolean;
   /** Other source files to use in place of functions, as absolute paths; for tests. */
   readonly instead?: Instead;
   /** The project of the agents; default: this checkout. */
@@ -80,6 +83,7 @@ export async function bundleFunctions(of: {
   );
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? ownModule(name);
   const none = agentsModule([], { prices: {}, modelRates: {} });
+  const shown = await consoleModule(of.console ?? false);
   return Promise.all(
     [
       ...FUNCTIONS.map((name) => ({ name, entry: entryOf(name), agents: all })),
@@ -88,7 +92,7 @@ export async function bundleFunctions(of: {
         ...{ name: agentFunction(agent), entry: entryOf("beat") },
         agents: agentsModule(linesFor(agent, agents), { prices, modelRates }),
       })),
-    ].map(({ name, ...wanted }) => bundle(name, { ...wanted, project, folder: join(of.folder, name) })),
+    ].map(({ name, ...wanted }) => bundle(name, { ...wanted, project, console: shown, folder: join(of.folder, name) })),
   );
 }
 
@@ -100,13 +104,22 @@ interface Wanted {
   readonly folder: string;
 }
 
-async function bundle(
-  name: DeployedFunction,
-  { folder, entry, agents, project }: Wanted & { readonly agents: string },
-): Promise<Bundle> {
+/** The modules that are made for one function. */
+interface Made {
+  readonly agents: string;
+  readonly console: string;
+}
+
+async function bundle(name: DeployedFunction, { folder, entry, project, ...made }: Wanted & Made): Promise<Bundle> {
   const { root } = project;
   const wanted = { folder, entry, project };
-  const plugins = [agentsPlugin(agents, project), library, providerPackages(root), pureSources];
+  const plugins = [
+    agentsPlugin(made.agents, project),
+    consolePlugin(made.console),
+    library,
+    providerPackages(root),
+    pureSources,
+  ];
   const slim = await built({ ...wanted, plugins: [...plugins, zodWithoutLanguages] });
   const isWhole = !takesLanguages(root, filesOf(Object.keys(slim.inputs)));
   const { outputs } = isWhole ? slim : await built({ ...wanted, plugins });
@@ -261,7 +274,7 @@ const sourcesIn = (outputs: Metafile["outputs"], files: readonly string[]): read
 
 /** Source files only, without the modules that a plugin generates. */
 const filesOf = (inputs: readonly string[]): readonly string[] =>
-  [...new Set(inputs)].filter((file) => !file.startsWith("agents:"));
+  [...new Set(inputs)].filter((file) => !/^(agents|console):/.test(file));
 
 const takesLanguages = (root: string, sources: readonly string[]): boolean =>
   sources.some(

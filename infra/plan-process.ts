@@ -24,9 +24,9 @@ if (config === null) {
 const { agents: agentFiles, prices = {}, modelRates = {} } = config;
 const agents = await agentSecretsOf(agentFiles);
 const isolated = isolatedOf(config.deploy ?? {}, agents).map(({ agent }) => agent);
-const eventStreams = config.deploy?.eventStreams ?? false;
+const { eventStreams = false, console = false } = config.deploy ?? {};
 const bundles = await bundleFunctions({
-  ...{ folder: resolve(folder), agentFiles, prices, modelRates, isolated, eventStreams },
+  ...{ folder: resolve(folder), agentFiles, prices, modelRates, isolated, eventStreams, console },
   project: { root, platform },
 });
 const schedules = await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT });

@@ -132,7 +132,7 @@ export function planOf(
   const secrets = [...new Set(agents.flatMap((each) => each.secrets))].toSorted();
   const [isolated, capped] = [isolatedOf(deploy, agents), Object.entries(config.concurrency ?? {})];
   const { concurrencyReserved = {}, apiRate = 50, spendPerDayUsd = 100, statusShards = 1 } = deploy;
-  const { eventStreams = false } = deploy;
+  const { eventStreams = false, console = false } = deploy;
   if (concurrencyReserved.events !== undefined && !eventStreams)
     throw new Error(
       "deploy.concurrencyReserved.events of cairn.config.ts reserves for a function that is not deployed: set deploy.eventStreams: true, or take it out",
@@ -156,6 +156,7 @@ export function planOf(
         concurrencyReserved,
         apiRate,
         eventStreams,
+        console,
         spendPerDayUsd,
         statusShards,
       },

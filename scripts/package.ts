@@ -120,7 +120,7 @@ async function bundleFunctions(): Promise<readonly OutputChunk[]> {
   const build = await rolldown({
     ...SOURCE,
     input: Object.fromEntries([...FUNCTIONS, EVENTS, "library"].map((name) => [name, `functions/${name}.ts`])),
-    external: [STAYS, /^zod(\/|$)/, "cairn-agents"],
+    external: [STAYS, /^zod(\/|$)/, "cairn-agents", "cairn-console"],
   });
   const { output } = await build.write({ ...WRITTEN, dir: join(OUT, "dist", "functions") });
   await build.close();

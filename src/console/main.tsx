@@ -1,7 +1,6 @@
 /** Starts the console: it follows the runs and what waits for a human, and shows the page that the address names. */
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
-import { token } from "./api/http.ts";
 import { Frame } from "./parts/frame.tsx";
 import { Empty } from "./parts/basics.tsx";
 import { Agents } from "./pages/agents.tsx";
@@ -15,13 +14,12 @@ import { hrefOf, route } from "./store/route.ts";
 import { followRuns } from "./store/runs.ts";
 
 function App() {
-  // Another token sees other runs, so what follows begins anew with it.
   useEffect(() => {
     const stop = new AbortController();
     void followRuns(stop.signal);
     void followNeeds(stop.signal);
     return () => stop.abort();
-  }, [token.value]);
+  }, []);
   return (
     <Frame>
       <Page />

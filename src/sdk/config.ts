@@ -114,6 +114,11 @@ export interface DeployOptions {
    * function for as long as it reads. Default false: readers ask for pages, and wait for them (docs/http-api.md).
    */
   readonly eventStreams?: boolean;
+  /**
+   * Whether the deployed API shows the console at its root. Its callers then need tokens or signed tokens, since a browser
+   * signs no request for AWS. Default false (docs/console.md).
+   */
+  readonly console?: boolean;
   /** Model cost per day, in dollars, above which an alarm fires; default 100. It stops no run. */
   readonly spendPerDayUsd?: number;
   /**
@@ -211,6 +216,7 @@ const schema: z.ZodType<Config> = z.strictObject({
         .exactOptional(),
       statusShards: z.literal([1, 2, 4, 8, 16]).exactOptional(),
       eventStreams: z.boolean().exactOptional(),
+      console: z.boolean().exactOptional(),
       apiRate: z.int().min(1).max(10_000).exactOptional(),
       spendPerDayUsd: z.number().positive().max(1e6).exactOptional(),
       tableName: z

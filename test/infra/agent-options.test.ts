@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { agentOptionsOf, checkOptions } from "../../infra/agent-options.ts";
 import type { CairnOptions } from "../../infra/options.ts";
-import { planOf } from "../../infra/plan.ts";
+import { type Plan, planOf } from "../../infra/plan.ts";
 
 const AGENTS = ["teller", "clerk"].map((agent) => ({ agent, secrets: [] }));
 const two = planOf({}, [], { agents: AGENTS });
@@ -52,6 +52,21 @@ describe("an option is refused with what to write instead", () => {
   test("those of an agent that shares its function", () => {
     expect(() => checkOptions(OPTIONS, shared)).toThrow('take deploy.isolation: "none" out of cairn.config.ts');
     expect(() => checkOptions(OPTIONS, two)).not.toThrow();
+  });
+
+  test("the console, where a browser could not sign its requests, or there is no API", () => {
+    const { options, ...rest } = one;
+    const shown = (access: Plan["access"]): Plan => ({ ...rest, access, options: { ...options, console: true } });
+    for (const access of [{}, { auth: "iam" }] as const)
+      expect(() => checkOptions({}, shown(access))).toThrow(
+        'a browser cannot sign requests for IAM: write access: { auth: "token" } in cairn.config.ts',
+      );
+    expect(() => checkOptions({ access: { auth: "iam" } }, shown({ auth: "token" }))).toThrow("cannot sign");
+    expect(() => checkOptions({ api: false }, shown({ auth: "token" }))).toThrow(
+      "deploy.console of cairn.config.ts is shown by the API, and api is false: take one out",
+    );
+    expect(() => checkOptions({}, shown({ auth: "token" }))).not.toThrow();
+    expect(() => checkOptions({ access: { auth: "token" } }, shown({}))).not.toThrow();
   });
 
   test("a second table beside a restored one", () => {

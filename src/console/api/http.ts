@@ -8,16 +8,16 @@ import { ApiError, UNREACHABLE, troubleIn } from "./problem.ts";
 const KEPT = "cairn.token";
 
 /** Null: the server asks for none, or the user has not signed in. */
-export const token = signal<string | null>(sessionStorage.getItem(KEPT));
+export const token: string | null = sessionStorage.getItem(KEPT);
 
 /** The last answer was that a token is needed, with the reason. */
 export const signInNeeded = signal<string | null>(null);
 
+/** Null signs out. Another token sees other runs, so the page begins anew, without anything that it has read. */
 export function signIn(given: string | null): void {
   if (given === null) sessionStorage.removeItem(KEPT);
   else sessionStorage.setItem(KEPT, given);
-  token.value = given;
-  signInNeeded.value = null;
+  location.reload();
 }
 
 /** The path of the API: the folder of this page, without the slash at its end. */
@@ -37,7 +37,7 @@ export async function send(path: string, { method = "GET", body, headers, signal
       method,
       ...{ credentials: "same-origin", cache: "no-store", redirect: "follow", signal: signal ?? null },
       headers: {
-        ...(token.value === null ? {} : { authorization: `Bearer ${token.value}` }),
+        ...(token === null ? {} : { authorization: `Bearer ${token}` }),
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...headers,
       },

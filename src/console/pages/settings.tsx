@@ -18,13 +18,13 @@ export const Settings = () => (
       </div>
       <div class="sheet card">
         <h2>Access</h2>
-        {token.value === null ? (
-          <p class="quiet">No token is set. The server asks for one where it needs one.</p>
+        {token === null ? (
+          <p class="quiet">You are not signed in. The server asks for one where it needs one.</p>
         ) : (
           <div class="line">
-            <p class="grow">A token is set for this tab. Closing the tab forgets it.</p>
+            <p class="grow">You are signed in with a token. It is kept in this tab until you close it.</p>
             <button type="button" onClick={() => signIn(null)}>
-              Forget the token
+              Sign out
             </button>
           </div>
         )}

@@ -135,6 +135,6 @@ export const AsCommand = ({ action, children }: { readonly action: Action; reado
     <summary>As a command</summary>
     {children}
     <Command text={cliOf(action)} />
-    <Command text={curlOf(action, { base: base(), hasToken: token.value !== null })} />
+    <Command text={curlOf(action, { base: base(), hasToken: token !== null })} />
   </details>
 );

@@ -17,7 +17,10 @@ export function SignIn({ why }: { readonly why: string }) {
           <span>Access token</span>
           <input name="token" type="password" autocomplete="off" spellcheck={false} required />
         </label>
-        <p class="quiet small">It is kept in this tab until you close it. An administrator makes one with:</p>
+        <p class="quiet small">
+          It is kept in this tab until you close it. It may be a signed token (JWT) if the server takes these; an
+          administrator makes another one with:
+        </p>
         <Command text="npx cairn token create --tenant local --scopes runs:read,runs:write,approve --expires 30d" />
         <div class="foot">
           <button type="submit" class="primary">

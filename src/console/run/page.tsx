@@ -15,6 +15,7 @@ import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { count, grouped } from "../../cli/render/words.ts";
 import { Audit } from "./audit.tsx";
 import { Cost } from "./cost.tsx";
+import { Export } from "./export.tsx";
 import { Family } from "./family.tsx";
 import { StateAt } from "./state.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -126,9 +127,7 @@ function Head({ run, entries }: { readonly run: Shown; readonly entries: readonl
               {describe(name, run).title}
             </button>
           ))}
-        <a class="button" href={`./runs/${encodeURIComponent(run.run)}/export`} download={`${run.run}.jsonl`}>
-          Export
-        </a>
+        <Export run={run.run} />
       </div>
       {open.value === null ? null : (
         <ActionDialog name={open.value} run={run} entries={entries} onClose={() => (open.value = null)} />

@@ -116,10 +116,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   agents: { ours: /^src\/index\.ts$/, packages: /^(cairn-run|zod|@ai-sdk\/.+|node:.+)$/ },
   "templates/chat/page": { ours: /^$/, packages: /^(vite|ai|@ai-sdk\/.+|react|react-dom)$/ },
   templates: { ours: /^src\/(index|testing\/kit\/index)\.ts$/, packages: /^(cairn-run|zod|node:.+)$/ },
-  functions: { ours: /^src\//, packages: /^(cairn-agents|hono)$/ },
+  functions: { ours: /^src\//, packages: /^(cairn-(agents|console)|hono)$/ },
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
   infra: {
-    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|adapters\/aws\/(function-environment|metrics|machine\/(asl|asl-states|machine-input)|table\/(attributes|keys|schema))\.ts$)/,
+    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|server\/built-console\.ts$|adapters\/aws\/(function-environment|metrics|machine\/(asl|asl-states|machine-input)|table\/(attributes|keys|schema))\.ts$)/,
     packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|captured-description|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
