@@ -145,8 +145,7 @@ function addRuns<From extends object>(app: Api<From>, options: ApiOptions<From>)
     const { run } = c.req.valid("param");
     const { redirect = "true" } = c.req.valid("query");
     const wanted = { run, bytesMax: exportBytesMax, redirects: redirect === "true" };
-    // The type of the route is that of a document; this is mostly the export itself.
-    return exportOf({ ...known, caller: c.get("caller") }, wanted) as Promise<never>;
+    return exportOf({ ...known, caller: c.get("caller") }, wanted);
   });
   app.openapi(
     routes.fileRoute,

@@ -37,15 +37,15 @@ describe("the resources", () => {
     const namesIn = ({ resources }: Capture): readonly string[] => resources.map(({ type, name }) => `${type} ${name}`);
     const added = namesIn(after).filter((each) => !namesIn(before).includes(each));
     expect(namesIn(before).filter((each) => !namesIn(after).includes(each))).toEqual([]);
-    expect(added.map((each) => each.split(" ")[0]).toSorted()).toEqual([
+    expect(added.map((each) => each.split(" ").at(0)).toSorted((one, other) => String(one).localeCompare(String(other)))).toEqual([
       "aws:apigateway/integration:Integration",
       "aws:apigateway/method:Method",
       "aws:lambda/permission:Permission",
     ]);
     const resourceId = "@{GatewayApi.rootResourceId}";
-    const [method] = inputsOf(after, "method:Method").filter((each) => each["resourceId"] === resourceId);
+    const method = inputsOf(after, "method:Method").find((each) => each["resourceId"] === resourceId);
     expect(method).toMatchObject({ httpMethod: "GET", authorization: "NONE" });
-    const [route] = inputsOf(after, "integration:Integration").filter((each) => each["resourceId"] === resourceId);
+    const route = inputsOf(after, "integration:Integration").find((each) => each["resourceId"] === resourceId);
     expect(String(route?.["uri"])).toContain(`${names.functionArn("api")}/`);
   });
 
