@@ -37,7 +37,9 @@ describe("the resources", () => {
     const namesIn = ({ resources }: Capture): readonly string[] => resources.map(({ type, name }) => `${type} ${name}`);
     const added = namesIn(after).filter((each) => !namesIn(before).includes(each));
     expect(namesIn(before).filter((each) => !namesIn(after).includes(each))).toEqual([]);
-    expect(added.map((each) => each.split(" ").at(0)).toSorted((one, other) => String(one).localeCompare(String(other)))).toEqual([
+    expect(
+      added.map((each) => each.split(" ").at(0)).toSorted((one, other) => String(one).localeCompare(String(other))),
+    ).toEqual([
       "aws:apigateway/integration:Integration",
       "aws:apigateway/method:Method",
       "aws:lambda/permission:Permission",
