@@ -2,6 +2,7 @@
  * Events: the closed, public vocabulary of a run. The state of a run is the fold of its events, and nothing else
  * changes the state.
  */
+import type { FailedSummaries } from "./failed-summaries.ts";
 import type { ChildEvents, ChildReport } from "./child.ts";
 import type { ForkedFrom } from "./forked-from.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
@@ -246,8 +247,8 @@ export interface CommitRecord {
 export type Action =
   /** Call the model again, not before `at`. `outage`: what is known of the provider; absent in older records. */
   | { readonly kind: "retry"; readonly at: number; readonly outage?: Outage }
-  /** Summarise the older messages, then call the model. */
-  | { readonly kind: "compact" }
+  /** Summarise the older messages, then call the model. `at`: not before then. `failed`: the model of summaries failed. */
+  | { readonly kind: "compact"; readonly at?: number; readonly failed?: FailedSummaries }
   /** Add a message for the model and go on. */
   | { readonly kind: "nudge"; readonly say: string }
   /** Make the closing call, then end the run. */

@@ -38,6 +38,9 @@ const isOfFiles = (event: Event): boolean =>
   (event.kind === "ToolResultRecorded" && event.files !== undefined) ||
   (event.kind === "ToolResultReconciled" && event.answer.files !== undefined);
 
+const isOfSummaries = (event: Event): boolean =>
+  event.kind === "RecoveryDecided" && event.action.kind === "compact" && event.action.failed !== undefined;
+
 /** One line per level, in order. A new feature that older code cannot apply adds the next level. */
 export const LEVELS: readonly [Level, ...Level[]] = [
   { level: 1, adds: "everything that format 1 began with", isUsedBy: () => true },
@@ -100,6 +103,11 @@ export const LEVELS: readonly [Level, ...Level[]] = [
     level: 10,
     adds: "forks, whose calls are counted after those of the run that they come from",
     isUsedBy: ({ state }) => state.forked !== undefined,
+  },
+  {
+    level: 11,
+    adds: "a model of its own for summaries that failed, whose decision older code folds to another state",
+    isUsedBy: ({ state, events }) => state.failedSummaries !== undefined || events.some(isOfSummaries),
   },
 ];
 

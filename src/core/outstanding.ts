@@ -139,12 +139,10 @@ function commandsOwed(state: State, view: View): readonly Command[] {
       return [{ kind: "prepare" }];
     case "AwaitingLLM":
       return [{ kind: "askModel" }];
-    case "RetryingLLM": {
-      const retryAt = state.retryAt ?? view.now;
-      return [view.now < retryAt ? { kind: "wait", until: retryAt } : { kind: "askModel" }];
-    }
+    case "RetryingLLM":
+      return [notBefore(state, view, { kind: "askModel" })];
     case "Compacting":
-      return [{ kind: "compact" }];
+      return [notBefore(state, view, { kind: "compact" })];
     case "ForceStop":
       return [{ kind: "close" }];
     case "Reflecting":
@@ -158,6 +156,10 @@ function commandsOwed(state: State, view: View): readonly Command[] {
       return [];
   }
 }
+
+/** The model call, or the wait until it may be made. */
+const notBefore = ({ retryAt }: State, { now }: View, call: Command): Command =>
+  retryAt !== null && now < retryAt ? { kind: "wait", until: retryAt } : call;
 
 /** Schedule 69: an effect whose request may still take effect is undone only after that time. */
 function undoNext({ undo = [] }: State, { now, effectsSettleAt }: View): Command {

@@ -10,6 +10,7 @@ import type { FileRef } from "./file.ts";
 import type { Json } from "./json.ts";
 import type { Crack } from "./crack.ts";
 import type { Answer, Decision, EventOf, Failure, OnUnknown, Outage } from "./event.ts";
+import type { FailedSummaries } from "./failed-summaries.ts";
 import type { FailedFrom } from "./failed-from.ts";
 import type { Message, Value } from "./message.ts";
 import type { Phase } from "./phases.ts";
@@ -150,10 +151,12 @@ export interface State {
   /** Counters of the recovery table. A usable reply sets them back to 0. */
   readonly modelRetries: number;
   readonly nudges: number;
-  /** When the model may be called again; null except in `RetryingLLM`. */
+  /** When the model may be called again; null except in `RetryingLLM` and `Compacting`. */
   readonly retryAt: number | null;
   /** The model's provider does not answer; absent while it does. */
   readonly outage?: Outage;
+  /** Absent until the agent's model for summaries fails, and after the next reply of a model. */
+  readonly failedSummaries?: FailedSummaries;
   /** The fallback that is called instead of the agent's own model; absent until a fallback answers. */
   readonly fallback?: ActiveFallback;
   /** Why the run has to stop; absent before `ForceStop`. The run fails with it, whatever the closing call brings. */

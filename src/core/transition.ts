@@ -43,7 +43,7 @@ import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { assertState } from "./invariants.ts";
 import { applyClosingReply, beginStopping } from "./policy/stopping.ts";
 import { applyAgentChange, resumeAfterHold, holdForAgent, isLacking, withoutLack } from "./policy/upgrades.ts";
-import { applyCompaction } from "./policy/window.ts";
+import { applyCompaction, beginCompaction } from "./policy/window.ts";
 
 export interface Step {
   readonly state: State;
@@ -232,7 +232,7 @@ const handlers: Handlers = {
       case "retry":
         return withRetry(state, action);
       case "compact":
-        return { ...state, phase: "Compacting", retryAt: null };
+        return beginCompaction(state, action);
       case "nudge":
         return {
           ...endOutage(state, at),

@@ -8,6 +8,7 @@
 import type { Agent, ChildRun, Tool } from "../ports/agent.ts";
 import { type Dial, COMMIT_COST, crashRateOf, dialOf } from "../core/policy/dial.ts";
 import type { OnUnknown } from "../core/event.ts";
+import { BOUNDS } from "../core/limits.ts";
 import { EFFECTS, type Effect } from "../core/calls/effects.ts";
 import type { Crack } from "../core/crack.ts";
 import { cracksOf } from "../core/topologies/cracks.ts";
@@ -21,6 +22,8 @@ export interface Audit {
   readonly tools: readonly ToolAudit[];
   readonly cracks: readonly CrackAudit[];
   readonly checkpoint: CheckpointAudit;
+  /** Null: its working model writes its summaries. */
+  readonly context: ContextAudit | null;
   readonly missing: readonly Missing[];
 }
 
@@ -36,6 +39,13 @@ export interface CheckpointAudit {
   readonly inWords: string;
 }
 
+/** What writes the summaries of its context, and what follows if that model fails. */
+export interface ContextAudit {
+  readonly kind: "context";
+  readonly model: string;
+  readonly inWords: string;
+}
+
 /** Audits an agent under the limits of its world. Runs no code of its tools. */
 export function audit(agent: Agent, limits: Limits): Audit {
   const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
@@ -48,7 +58,17 @@ export function audit(agent: Agent, limits: Limits): Audit {
     return { kind: "crack", ...row, alarm: isSeen ? alarmOf(row.metric) : null };
   });
   const checkpoint = checkpointAudit(agent, limits);
-  return { tools, cracks, checkpoint, missing: missingIn(agent, { tools, cracks, limits }) };
+  const context = contextAudit(agent);
+  return { tools, cracks, checkpoint, context, missing: missingIn(agent, { tools, cracks, limits }) };
+}
+
+function contextAudit({ summaries, models = {} }: Agent): ContextAudit | null {
+  const { model: choice } = models[summaries?.model ?? ""] ?? {};
+  if (choice === undefined) return null;
+  const model = typeof choice === "string" ? choice : choice.modelId;
+  const retries = `it is called ${BOUNDS.modelRetriesMax} times more`;
+  const inWords = `${model} writes them; if it fails, ${retries} or not at all, then the working model writes the summary`;
+  return { kind: "context", model, inWords };
 }
 
 function checkpointAudit({ topology, checkpoint }: Agent, { beatsPerInvocation }: Limits): CheckpointAudit {

@@ -96,6 +96,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   nudges: position(),
   retryAt: position(),
   outage: position(),
+  failedSummaries: position(),
   fallback: position(),
   stopsFor: position(STATE),
   closingCallLost: position(),

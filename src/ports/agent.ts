@@ -54,6 +54,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
    * it.
    */
   readonly contextTokensMax: number | null;
+  /** Which model summarises its context, and how. Absent: the working model, with cairn's own instructions. */
+  readonly summaries?: Summaries;
   /** When cairn starts the agent; null: never. */
   readonly schedule: Schedule | null;
   /** Null: the world's default retention, and no archive. */
@@ -62,6 +64,12 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   readonly saga: Saga;
   /** The names of its secrets. */
   readonly secrets: readonly string[];
+}
+
+/** `model`: the name of one of its `models`; absent: the working model. */
+export interface Summaries {
+  readonly model?: string;
+  readonly instructions?: string;
 }
 
 /** What a run of the agent results in. */

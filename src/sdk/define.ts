@@ -15,7 +15,7 @@ import type { UpgradePolicy } from "../core/state.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ChatOptions, chatOf } from "./chat.ts";
 import { wrongWithChild } from "./child-tool.ts";
-import { type ContextOptions, contextSchema } from "./context.ts";
+import { type ContextOptions, contextOf } from "./context.ts";
 import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
@@ -112,7 +112,7 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
    * Fails a run that has waited this many milliseconds for one reply of its model. Default: only the call times out.
    */
   readonly hardIdleMs?: number;
-  /** When the context is compacted. */
+  /** When the context is compacted, by which model and how. */
   readonly context?: ContextOptions;
   /** Starts runs at the times of a schedule expression. */
   readonly schedule?: ScheduleOptions<z.input<Task>>;
@@ -160,7 +160,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   refuse(!budget.success, `the budget of agent ${name}: ${firstIssue(budget.error)}`);
   const secrets = secretNames.safeParse(options.secrets ?? []);
   refuse(!secrets.success, `the secrets of agent ${name}: ${firstIssue(secrets.error)}`);
-  const models = roleModels(name, options.models);
+  const { models, ...context } = contextOf(name, options.context, roleModels(name, options.models));
   checkTopology(name, { topology, models, tools: tools as Agent["tools"] });
   const { upgrade = "follow" } = options;
   refuse(upgrade !== "follow" && upgrade !== "pin", `agent ${name} has upgrade ${upgrade}: write "follow" or "pin"`);
@@ -175,8 +175,6 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   validateChildTools(name, tools, limits);
   const saga = sagaOf(options.saga);
   if (typeof saga === "string") throw new AgentInvalid(`the saga of agent ${name}: ${saga}`);
-  const context = contextSchema.safeParse(options.context ?? {});
-  refuse(!context.success, `the context of agent ${name}: ${firstIssue(context.error)}`);
   const retention = retentionOf(options.retention);
   if (typeof retention === "string") throw new AgentInvalid(`the retention of agent ${name}: ${retention}`);
   return {
@@ -198,7 +196,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     dial,
     hardIdleMs,
     ...outagePolicyOf(name, options),
-    contextTokensMax: context.data?.tokensMax ?? null,
+    ...context,
     schedule: scheduleOf(options),
     retention,
     saga,

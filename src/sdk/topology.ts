@@ -11,11 +11,17 @@ import type { Agent, Checkpoint, Fallback, ModelChoice, Topology } from "../port
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { PRICE, listPriceOf } from "./prices.ts";
 
+/** A model with what it charges in dollars per million tokens. Default: from `cairn.config.ts`, then `prices.ts`. */
+export interface ModelWithPrice {
+  readonly model: ModelChoice;
+  readonly price?: Price;
+}
+
 export interface TopologyOptions {
   /** How model calls follow each other; default: `react({ maxBeats: 40 })`. */
   readonly topology?: Topology;
   /** Further models by name, for the roles of the topology: an independent judge, a cheap critic. */
-  readonly models?: Readonly<Record<string, ModelChoice | { readonly model: ModelChoice; readonly price?: Price }>>;
+  readonly models?: Readonly<Record<string, ModelChoice | ModelWithPrice>>;
   /**
    * How many beats an invocation may make before it stores a snapshot and releases the run. `unit`: until the stage,
    * step or round is complete. Default: `beatsPerInvocation` of the deployment. What a beat did is durable in any case.

@@ -50,6 +50,6 @@ test("the timeline shows a compaction, what the summary replaces and what it cos
   const lines = tell(UNTOLD, entries, page).lines.map((line) => line.slice("   +0.0s  e1   v1   ".length));
   expect(lines.slice(1)).toEqual([
     "↻ its context is compacted next (r): w",
-    "≡ its context was compacted $0.0012, $0.0012 in all: a summary replaces 2 messages, m2 to m3",
+    "≡ its context was compacted $0.0012, $0.0012 in all: summary stands for messages m2–m3 (2), 4 tokens",
   ]);
 });

@@ -1,10 +1,13 @@
 /** The recovery table: the first rule that matches wins, every rule can fire, and none hides another. */
 import { describe, expect, test } from "vitest";
+import type { Action } from "../../src/core/event.ts";
 import { BOUNDS } from "../../src/core/limits.ts";
 import { RECOVERY, type Trouble, decideRecovery, tooManyDeaths } from "../../src/core/policy/recovery.ts";
 import type { RetryTerms } from "../../src/core/policy/outage.ts";
 import type { State } from "../../src/core/state.ts";
-import { AT, FAILURE, IN_PHASE } from "../support/states/states-and-events.ts";
+import { nextCommands } from "../../src/core/outstanding.ts";
+import { fold } from "../../src/core/transition.ts";
+import { AT, FAILURE, IN_PHASE, compacted } from "../support/states/states-and-events.ts";
 
 const state = (change: Partial<State> = {}): State => ({ ...IN_PHASE.AwaitingLLM(), ...change });
 
@@ -30,6 +33,9 @@ const deadline: Trouble = { kind: "deadline", failure: FAILURE };
 const agent: Trouble = { kind: "agent", failure: FAILURE };
 const conflict: Trouble = { kind: "conflict", failure: FAILURE, say: "They contradict each other." };
 const topology: Trouble = { kind: "topology", failure: FAILURE };
+const summary = (retry: { readonly afterMs: number | null } | null): Trouble => ({
+  ...{ kind: "summary", failure: FAILURE, retry },
+});
 const reply: Trouble = { kind: "reply", failure: FAILURE, say: "Call a tool." };
 
 /** For each rule a state and a trouble that it is there for. */
@@ -39,6 +45,8 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["stops without a closing reply", IN_PHASE.ForceStop(), noClosingReply],
   ["hard idle timeout", state(), idle],
   ["context too long, not yet compacted", state(), model({ failure: TOO_LONG, shortens: true })],
+  ["model of summaries failed, may be asked again", IN_PHASE.Compacting(), summary({ afterMs: null })],
+  ["model of summaries failed, the working model summarises", IN_PHASE.Compacting(), summary(null)],
   ["context too long", state(), model({ failure: TOO_LONG })],
   ["model unavailable for too long", away(), model({ retry: terms({ outageMaxMs: 7_000 }) })],
   ["model failed, may be asked again", state(), model()],
@@ -97,6 +105,42 @@ describe("a model that failed", () => {
       kind: "abort",
       failure: FAILURE,
     });
+  });
+});
+
+describe("a model of summaries that failed", () => {
+  const after = (tries: number, afterMs: number | null = null): Action => {
+    const compacting = { ...IN_PHASE.Compacting(), ...(tries === 0 ? {} : { failedSummaries: { tries } }) };
+    return decideRecovery(compacting, summary({ afterMs }), AT).action;
+  };
+
+  test("is called again after one, two and four seconds, then the working model summarises", () => {
+    expect([0, 1, 2, 3].map((tries) => after(tries))).toEqual([
+      { kind: "compact", at: AT + 1_000, failed: { tries: 1 } },
+      { kind: "compact", at: AT + 2_000, failed: { tries: 2 } },
+      { kind: "compact", at: AT + 4_000, failed: { tries: 3 } },
+      { kind: "compact", failed: { tries: 4, isLeft: true } },
+    ]);
+  });
+
+  test("is waited for as long as the shortest pause in an outage, and no longer", () => {
+    const { outagePauseMsMin } = BOUNDS;
+    expect(after(0, outagePauseMsMin)).toEqual({ kind: "compact", at: AT + outagePauseMsMin, failed: { tries: 1 } });
+    expect(after(0, outagePauseMsMin + 1)).toEqual({ kind: "compact", failed: { tries: 1, isLeft: true } });
+  });
+
+  test("does not touch the outage of the working model, and is forgotten with the next reply", () => {
+    const outage = { since: AT - 7_000, tries: 2 };
+    const before = { ...IN_PHASE.Compacting(), outage, modelRetries: 2 };
+    const decision = decideRecovery(before, summary({ afterMs: null }), AT);
+    const waits = fold(before, decision);
+    expect(waits).toMatchObject({ phase: "Compacting", retryAt: AT + 1_000, outage, modelRetries: 2 });
+    const owed = (now: number) =>
+      nextCommands(waits, { now, epoch: 1, effectsSettleAt: 0, cancel: false, pause: false, looked: false });
+    expect(owed(AT + 999)).toEqual([{ kind: "wait", until: AT + 1_000 }]);
+    expect(owed(AT + 1_000)).toEqual([{ kind: "compact" }]);
+    const done = fold(waits, compacted(waits));
+    expect([done.failedSummaries, done.retryAt, done.phase]).toEqual([undefined, null, "AwaitingLLM"]);
   });
 });
 

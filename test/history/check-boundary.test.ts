@@ -54,6 +54,7 @@ const OTHER: { readonly [F in Field]: unknown } = {
   nudges: 2,
   retryAt: AT,
   outage: { since: AT, tries: 3 },
+  failedSummaries: { tries: 3 },
   fallback: { model: 1, until: AT },
   stopsFor: failure,
   closingCallLost: true,

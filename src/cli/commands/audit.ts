@@ -31,7 +31,9 @@ export async function auditAgent(
   checkAgent(agent, settings.limits);
   const found = audit(agent, settings.limits);
   terminal.waitFor(null);
-  if (shell.json) printLines(shell, [...found.tools, found.checkpoint, ...found.cracks, ...found.missing]);
+  const { tools, checkpoint, context, cracks, missing } = found;
+  if (shell.json)
+    printLines(shell, [...tools, checkpoint, ...(context === null ? [] : [context]), ...cracks, ...missing]);
   else if (flags.markdown === true) terminal.out(renderAuditMarkdown(found));
   else terminal.out(renderAudit(found, { agent, paint: terminal.paintOut, width: terminal.width }));
   return flags.strict === true && found.missing.length > 0 ? EXIT.failed : EXIT.done;

@@ -6,7 +6,7 @@ import { type Cell, type Ink, type Paint, type Style, fittedTable, pairs } from 
 import { count, duration } from "./words.ts";
 
 export function renderAudit(
-  { tools, cracks, checkpoint, missing }: Audit,
+  { tools, cracks, checkpoint, context, missing }: Audit,
   page: Pick<Style, "paint" | "width"> & { readonly agent: Pick<Agent, "name" | "version" | "topology"> },
 ): string {
   const { agent, paint } = page;
@@ -30,6 +30,7 @@ export function renderAudit(
       grouped(tools, ({ dial }) => dial.why),
     ),
     ...section(paint, "checkpoints", [[topology.kind, checkpoint.inWords]]),
+    ...(context === null ? [] : section(paint, "context", [["summaries", context.inWords]])),
     ...section(paint, "first failures of its topology", cracks.map(crackLine)),
     "",
     ...(flagged.length > 0

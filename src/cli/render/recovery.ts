@@ -29,8 +29,10 @@ export function recoveryWords({ story, entry, page }: RecoveryContext): string {
       return paint("yellow", `⚡ epoch ${epoch} took over: the process that held the run is gone`);
     case "retry":
       return `${again} the model is asked again ${relative(action.at, at)} (${rule}): ${why}`;
-    case "compact":
-      return `${again} its context is compacted next (${rule}): ${why}`;
+    case "compact": {
+      const when = action.at === undefined ? "next" : relative(action.at, at);
+      return `${again} its context is compacted ${when} (${rule}): ${why}`;
+    }
     case "nudge":
       return `${again} the model is told (${rule}): ${why}`;
     case "again":

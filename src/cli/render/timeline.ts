@@ -155,7 +155,8 @@ function lineOf(context: Context): Line | null {
     }
     case "Compacted": {
       const { from, to, messages } = entry.replaced;
-      const stands = `a summary replaces ${count(messages, "message")}, ${from} to ${to}`;
+      const by = entry.model === undefined ? "" : ` by ${entry.model}`;
+      const stands = `summary${by} stands for messages ${from}–${to} (${messages}), ${count(entry.tokens, "token")}`;
       return {
         says: `${paint("yellow", "≡")} its context was compacted${costIn(story, next)}: ${stands}${routeWords(entry)}`,
       };

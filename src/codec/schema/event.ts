@@ -2,6 +2,7 @@
 import * as z from "zod";
 import { EFFECT_NAMES } from "../../core/calls/effects.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
+import type { FailedSummaries } from "../../core/failed-summaries.ts";
 import type { Routed } from "../../core/routed.ts";
 import type {
   Action,
@@ -40,9 +41,14 @@ export const outage: z.ZodType<Outage> = z.looseObject({
   alarmed: z.literal(true).exactOptional(),
 });
 
+export const failedSummaries: z.ZodType<FailedSummaries> = z.looseObject({
+  tries: count,
+  isLeft: z.literal(true).exactOptional(),
+});
+
 const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("retry"), at, outage: outage.exactOptional() }),
-  z.looseObject({ kind: z.literal("compact") }),
+  z.looseObject({ kind: z.literal("compact"), at: at.exactOptional(), failed: failedSummaries.exactOptional() }),
   z.looseObject({ kind: z.literal("nudge"), say: z.string() }),
   z.looseObject({ kind: z.literal("stop"), failure, say: z.string() }),
   z.looseObject({

@@ -72,7 +72,8 @@ export function beginUndo(state: State, call: string): State {
 /** Restarts the run: the task, the users' messages since, and the reason. Keys derive from `attempt` (schedule 21). */
 export function beginRestart(state: State, { say, at }: { readonly say: string; readonly at: number }): State {
   ensure(state.children.length === 0, "no restart while a child may report");
-  const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, outage: _outage, ...kept } = state;
+  const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, ...failed } = state;
+  const { outage: _outage, failedSummaries: _summaries, ...kept } = failed;
   // The topology begins again as well. Its cap on beats does not: it is part of the budget.
   const { topology: _topology, ...rest } = kept;
   const from = state.messages.length;

@@ -122,8 +122,8 @@ function spanWords(ms: number): string {
  * call to a provider that is down would cost the quick retries again.
  */
 export function endOutage(state: State, at: number): State {
-  const { outage, fallback, ...rest } = state;
-  if (outage === undefined && fallback === undefined) return state;
+  const { outage, fallback, failedSummaries: _, ...rest } = state;
+  if (outage === undefined && fallback === undefined) return state.failedSummaries === undefined ? state : rest;
   const model = outage?.model ?? 0;
   if (model > 0) return { ...rest, modelRetries: 0, fallback: { model, until: at + BOUNDS.fallbackMs } };
   const isKept = outage === undefined && fallback !== undefined && at < fallback.until;

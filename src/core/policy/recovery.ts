@@ -6,6 +6,7 @@ import type { EventOf, Failure, Action } from "../event.ts";
 import { waitsForChildren } from "../calls/children.ts";
 import { nextCompensationStep } from "../calls/saga.ts";
 import { ensure } from "../ensure.ts";
+import type { FailedSummaries } from "../failed-summaries.ts";
 import { BOUNDS } from "../limits.ts";
 import {
   type Retry,
@@ -39,6 +40,12 @@ export type Trouble =
       /** A summary could replace a part of the context, and none was made since the last reply. */
       readonly shortens?: boolean;
     }
+  /** The agent's own model for summaries failed. `retry`: the same request may succeed later. */
+  | {
+      readonly kind: "summary";
+      readonly failure: Failure;
+      readonly retry: Pick<RetryTerms, "afterMs"> | null;
+    }
   /**
    * `reply`: the reply cannot be used as it is. `conflict`: results contradict each other. `say` tells the model why.
    */
@@ -62,6 +69,21 @@ function retry(trouble: Trouble, next: (terms: RetryTerms) => Retry): Action {
   ensure(trouble.kind === "model" && trouble.retry !== null, "only a model call is asked again");
   return { kind: "retry", ...next(trouble.retry) };
 }
+/**
+ * When the model of summaries is called again; null if the working model summarises in its place. That model costs more
+ * but is there, so a long wait is not worth it.
+ */
+function summaryRetry(
+  { failedSummaries }: State,
+  trouble: Trouble,
+  now: number,
+): { at: number; failed: FailedSummaries } | null {
+  if (trouble.kind !== "summary" || trouble.retry === null) return null;
+  const failed = failedSummaries?.tries ?? 0;
+  const waitMs = Math.max(1_000 * 2 ** failed, trouble.retry.afterMs ?? 0);
+  if (failed >= BOUNDS.modelRetriesMax || waitMs > BOUNDS.outagePauseMsMin) return null;
+  return { at: now + waitMs, failed: { ...failedSummaries, tries: failed + 1 } };
+}
 /** A retry would send the same request: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
 
@@ -80,6 +102,19 @@ export const RECOVERY: readonly Rule[] = [
     name: "context too long, not yet compacted",
     when: (_, trouble) => trouble.kind === "model" && trouble.shortens === true,
     action: () => ({ kind: "compact" }),
+  },
+  {
+    name: "model of summaries failed, may be asked again",
+    when: (state, trouble, now) => summaryRetry(state, trouble, now) !== null,
+    action: (state, trouble, now) => ({ kind: "compact", ...summaryRetry(state, trouble, now) }),
+  },
+  {
+    name: "model of summaries failed, the working model summarises",
+    when: (_, { kind }) => kind === "summary",
+    action: ({ failedSummaries }) => ({
+      kind: "compact",
+      failed: { ...failedSummaries, tries: (failedSummaries?.tries ?? 0) + 1, isLeft: true },
+    }),
   },
   { name: "context too long", when: (_, trouble) => isTooLong(trouble), action: abort },
   {

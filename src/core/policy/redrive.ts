@@ -37,7 +37,7 @@ export function redriveRefusal({ failure, saga, children, failedFrom: from }: St
  * expired while the run had ended, so no human could decide in time.
  */
 export function applyRedrive(state: State, { id, at }: EventOf<"RunRedriven">): State {
-  const { failedFrom: from, outage: _, ...rest } = state;
+  const { failedFrom: from, outage: _, failedSummaries: _summaries, ...rest } = state;
   ensure(from !== undefined && redriveRefusal(state) === null, "this end has no way out");
   const isClosed = (gate: Gate | null): boolean => gate !== null && (gate.decision !== null || gate.expiresAt <= at);
   const again = (call: OpenCall): OpenCall => {

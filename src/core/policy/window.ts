@@ -2,7 +2,7 @@
  * The window: the part of the transcript that the model sees. The message list itself stays whole, since checks, the
  * ledger and keys read it. A compaction moves the window, and a summary replaces the messages before it.
  */
-import type { EventOf } from "../event.ts";
+import type { Action, EventOf } from "../event.ts";
 import { ensure } from "../ensure.ts";
 import { type Message, text } from "../message.ts";
 import { message } from "../calls/open-calls.ts";
@@ -22,6 +22,17 @@ export function visibleMessages({ messages, window }: Pick<State, "messages" | "
   return [...messages.slice(0, 1), ...window.lead.flatMap((id) => led.get(id) ?? []), ...tail];
 }
 
+/** The older messages are summarised next, unless the model of summaries failed: then not before `at`. */
+export const beginCompaction = (
+  state: State,
+  { at, failed }: Extract<Action, { readonly kind: "compact" }>,
+): State => ({
+  ...state,
+  phase: "Compacting",
+  retryAt: at ?? null,
+  ...(failed === undefined ? {} : { failedSummaries: failed }),
+});
+
 /** Appends the summary and moves the window. */
 export function applyCompaction(state: State, { at, summary, tokens, window }: EventOf<"Compacted">): State {
   const said = message(state, at, SUMMARY, "user", [text(summary)], tokens);
@@ -31,6 +42,7 @@ export function applyCompaction(state: State, { at, summary, tokens, window }: E
     ...endOutage(state, at),
     phase: "AwaitingLLM",
     modelRetries: 0,
+    retryAt: null,
     window,
     messages: [...state.messages, said],
   };

@@ -104,6 +104,8 @@ export class InvocationTrace {
     switch (event.kind) {
       case "ModelCallCompleted":
         return this.#modelCall(event);
+      case "Compacted":
+        return this.#summary(event);
       case "ModelCallLost":
         return this.#instant(event, {
           name: "chat",
@@ -140,6 +142,18 @@ export class InvocationTrace {
       [NAMES.tokensOut]: tokensOut,
     };
     return { name: `chat ${model}`, kind: "client", from: at - tookMs, to: at, attributes, error: null };
+  }
+
+  /** How long the call took is not recorded. */
+  #summary(event: EventOf<"Compacted">): Piece {
+    const { model = "unknown", tokens, replaced } = event;
+    const attributes = {
+      [NAMES.operation]: "chat",
+      [NAMES.model]: model,
+      [NAMES.tokensOut]: tokens,
+      "cairn.summary_of": `${replaced.from}-${replaced.to}`,
+    };
+    return this.#instant(event, { name: `chat ${model}`, error: null, attributes });
   }
 
   #toolCall(event: { readonly call: string; readonly at: number }, before: State, error: string | null): Piece {

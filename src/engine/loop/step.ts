@@ -21,7 +21,8 @@ import { makeChildren, stopChildren } from "./children.ts";
 import { absorbInbox } from "../context/inbox.ts";
 import { prepareCalls } from "../tools/prepare-calls.ts";
 import { openCall } from "../tools/tools.ts";
-import { routeModel } from "../model/provider-outage.ts";
+import { type Summariser, routeSummary } from "../model/summary-model.ts";
+import { type Routing, routeModel } from "../model/provider-outage.ts";
 import { holdsReply } from "../tools/deferred-commit.ts";
 import { probeCalls } from "../tools/probe.ts";
 import { checkCompletion } from "./completion-check.ts";
@@ -172,11 +173,13 @@ async function askInRole(
     if (kind === "section" && run.noticed.releasesAtUnit && run.moved) return "release";
     if (kind !== "none") return "continue";
   }
-  const routed = routeModel(run, met, requestFor(run.state, met.agent).model);
+  const role = requestFor(run.state, met.agent).model;
+  const compacts = command.kind === "compact";
+  const routed: Routing | Summariser = compacts ? routeSummary(run, met, role) : routeModel(run, met, role);
   const agent = agentInRole(run.state, routed.agent);
   run.noticed.noteAgent(agent);
   if (!(await mayCallModel(run, routed.model))) return "release";
-  return command.kind === "compact" ? compactContext(run, agent, routed.model) : callModel(run, agent, routed.model);
+  return compacts ? compactContext(run, { isOwn: false, ...routed, agent }) : callModel(run, agent, routed.model);
 }
 
 /**

@@ -12,56 +12,73 @@ import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
 import { hasBudget } from "../context/budget-gate.ts";
-import { recordModelFailure, routeOf } from "./provider-outage.ts";
+import { type FailedCall, recordModelFailure, routeOf } from "./provider-outage.ts";
+import { type Summariser, recordFailedSummary } from "./summary-model.ts";
 import { withoutFormat } from "./response-format.ts";
 import { type CompactionRange, compactionRangeOf } from "./compaction-range.ts";
 import type { Next } from "../context/next.ts";
 import { absorbSilence, commitMarkIfNeeded } from "./call-model.ts";
-import { debitOtherInvocations } from "../context/debits.ts";
+import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
 
 /** Asks for a summary and records it. */
-export async function compactContext(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+export async function compactContext(run: ActiveRun, by: Summariser): Promise<Next> {
+  const { agent, model } = by;
   debitOtherInvocations(run);
   if (!hasBudget(run, agent)) return "continue";
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
   const stretch = compactionRangeOf(run.state);
   if (stretch === null) return stillTooLong(run, "nothing is left that a summary could stand for");
   if (await commitMarkIfNeeded(run)) return "continue";
-  const messages = [...stretch.read, questionAt(run.now)];
+  const messages = [...stretch.read, questionAt(run.now, agent)];
   const { heard } = await requestModel(run, withoutFormat(agent), { model, mayCall: false, messages });
-  if (heard.kind === "silent") return absorbSilence(run, agent, heard);
-  return absorbSummary(run, agent, { model, stretch, heard });
+  if (heard.kind === "silent") return absorbNoSummary(run, by, heard);
+  return absorbSummary(run, by, { stretch, heard });
 }
 
+/** Records a summary that did not come in time. Another model may write it, if this one can be replaced. */
+function absorbNoSummary(run: ActiveRun, { agent, model, isOwn }: Summariser, heard: Silent): Next {
+  if (!isOwn || heard.by !== "timeout") return absorbSilence(run, agent, heard);
+  recordOwnCallLost(run, heard.why);
+  const failure = { code: "ModelTimedOut", message: heard.why };
+  recordFailedSummary(run, model, { failure, retryable: true, retryAfterMs: null });
+  return run.noticed.outlived === "no" ? "continue" : "release";
+}
+
+type Silent = Extract<Heard, { readonly kind: "silent" }>;
+
 /** The request for the summary, as the last user message: all providers accept that. */
-const questionAt = (at: number): Message => ({
+const questionAt = (at: number, { summaries }: Agent): Message => ({
   id: "summarise",
   at,
   source: "cairn",
   role: "user",
   tokens: 0,
-  parts: [text(QUESTION)],
+  parts: [text(`${BEFORE}${summaries?.instructions ?? CONTENT} ${AFTER}`)],
 });
 
-const QUESTION =
-  "Your context has to be made shorter. Write a summary that will stand in the place of everything above but the task: " +
+const BEFORE =
+  "Your context has to be made shorter. Write a summary that will stand in the place of everything above but the task: ";
+/** What a summary has to contain, unless the agent says it. */
+const CONTENT =
   "what was done and what came of it, with every name, number, date and identifier that may be needed again; what was " +
-  "decided and why; what persons asked for; what is still open. Call no tool, and write nothing but the summary.";
+  "decided and why; what persons asked for; what is still open.";
+const AFTER = "Call no tool, and write nothing but the summary.";
 
 /** Records the summary. If it is missing or useless, records what follows instead. */
 function absorbSummary(
   run: ActiveRun,
-  agent: Agent,
-  of: {
-    readonly model: Model;
-    readonly stretch: CompactionRange;
-    readonly heard: Exclude<Heard, { readonly kind: "silent" }>;
-  },
+  { agent, model, isOwn }: Summariser,
+  of: { readonly stretch: CompactionRange; readonly heard: Exclude<Heard, Silent> },
 ): Next {
-  const { model, stretch, heard } = of;
+  const { stretch, heard } = of;
+  const replaced = (failed: FailedCall): Next => {
+    recordFailedSummary(run, model, failed);
+    return "continue";
+  };
   if (heard.kind === "failed") {
     const { failure, spent } = heard;
     if (spent !== undefined) debitReply(run, agent, { ...spent, model, isBeat: false });
+    if (isOwn) return replaced({ ...heard, retryable: heard.retryable && spent === undefined });
     if (spent !== undefined) return stillTooLong(run, failure.message);
     recordModelFailure(run, agent, heard);
     return "continue";
@@ -72,7 +89,9 @@ function absorbSummary(
   if (wrong === null) recordSummary(run, { model, words, stretch, tokens: tokensOut });
   // The summary plans nothing, so it does not count as a beat.
   debitReply(run, agent, { ...heard, model, isBeat: false });
-  return wrong === null ? "continue" : stillTooLong(run, wrong);
+  if (wrong === null) return "continue";
+  if (!isOwn) return stillTooLong(run, wrong);
+  return replaced({ failure: { code: "SummaryUnusable", message: wrong }, retryable: false, retryAfterMs: null });
 }
 
 /** Why the summary is useless, or null. */

@@ -58,24 +58,38 @@ const HEX_DIGITS = 12;
  * The model to call now, and the agent with the price of that model. `role` names a model of the agent for the role that
  * its topology has reached. In an outage a fallback answers in every role.
  */
-export function routeModel(
-  run: ActiveRun,
-  { agent, model, fallbacks = [], named = {} }: LoadedAgent,
-  role?: string,
-): { agent: Agent; model: Model } {
+export function routeModel(run: ActiveRun, met: LoadedAgent, role?: string): Routing {
+  const { agent, model, fallbacks = [] } = met;
   const index = currentModel(run.state, run.now) - 1;
-  const isNamed = role !== undefined && index < 0;
-  const declared = isNamed ? agent.models?.[role] : agent.fallbacks[index];
-  const routed = isNamed ? named[role] : fallbacks[index];
+  if (role !== undefined && index < 0) {
+    const named = routeToNamed(run, met, { name: role, why: `its topology names the model ${role} for this call` });
+    if (named !== null) return named;
+  }
+  const [declared, routed] = [agent.fallbacks[index], fallbacks[index]];
   if (declared === undefined || routed === undefined) {
     run.noticed.noteRoute(null);
     return { agent, model };
   }
-  const by = isNamed ? "role" : "fallback";
-  const why = isNamed ? `its topology names the model ${role} for this call` : whyFallback(run.state, index + 1);
-  run.noticed.noteRoute({ by, why });
-  const { price, priceFrom } = declared;
-  return { agent: { ...agent, model: declared.model, price, priceFrom }, model: routed };
+  run.noticed.noteRoute({ by: "fallback", why: whyFallback(run.state, index + 1) });
+  return { agent: { ...agent, ...declared }, model: routed };
+}
+
+/** A model to call, and the agent with the price of that model. */
+export interface Routing {
+  readonly agent: Agent;
+  readonly model: Model;
+}
+
+/** The model that the agent declares under this name, whether or not its own model is available. Null: there is none. */
+export function routeToNamed(
+  run: ActiveRun,
+  { agent, named = {} }: LoadedAgent,
+  to: { readonly name: string; readonly why: string },
+): Routing | null {
+  const [declared, model] = [agent.models?.[to.name], named[to.name]];
+  if (declared === undefined || model === undefined) return null;
+  run.noticed.noteRoute({ by: "role", why: to.why });
+  return { agent: { ...agent, ...declared }, model };
 }
 
 function whyFallback({ outage, fallback }: State, index: number): string {
