@@ -26,7 +26,7 @@ export interface StageOptions {
   readonly url: string;
   /** The stage of the deployment: every name in it is `cairn-{stage}` or begins with that. */
   readonly stage: string;
-  readonly config: Pick<Config, "beatSeconds" | "deploy">;
+  readonly config: Pick<Config, "beatSeconds" | "deploy" | "access">;
   /** Changed limits. */
   readonly limits?: Partial<Limits>;
   /** More environment variables for every function on this machine. */
@@ -35,7 +35,7 @@ export interface StageOptions {
 
 export interface DeployOptions extends StageOptions {
   /** The config with absolute paths. */
-  readonly config: Pick<Config, "agents" | "beatSeconds" | "deploy">;
+  readonly config: Pick<Config, "agents" | "beatSeconds" | "deploy" | "access">;
 }
 
 export interface Deployment {
@@ -52,10 +52,10 @@ export interface Deployed extends Deployment {
   readonly resources: readonly Resource[];
 }
 
-export const deploy = (options: DeployOptions): Promise<Deployed> =>
-  withParts({ agentFiles: options.config.agents, isolation: options.config.deploy?.isolation }, (parts) =>
-    deployParts(parts, options),
-  );
+export function deploy(options: DeployOptions): Promise<Deployed> {
+  const { agents: agentFiles, deploy: { isolation, console } = {} } = options.config;
+  return withParts({ agentFiles, isolation, console }, (parts) => deployParts(parts, options));
+}
 
 type Isolation = NonNullable<Config["deploy"]>["isolation"];
 
@@ -73,15 +73,18 @@ export async function withParts<T>(
     readonly instead?: Instead;
     /** That of the stages; `agent` unless told. */
     readonly isolation?: Isolation | undefined;
+    /** Whether the stages show the console; default false. */
+    readonly console?: boolean | undefined;
   },
   work: (parts: Parts) => Promise<T>,
 ): Promise<T> {
-  const { agentFiles, isolation = "agent" } = of;
+  const { agentFiles, isolation = "agent", console = false } = of;
   const folder = mkdtempSync(join(tmpdir(), "cairn-bundles-"));
   try {
     const agents = await agentSecretsOf(agentFiles);
     const isolated = isolatedOf({ isolation }, agents).map(({ agent }) => agent);
-    const bundles = await bundleFunctions({ folder, agentFiles, isolated, instead: { ...SIGNED, ...of.instead } });
+    const instead = { ...SIGNED, ...of.instead };
+    const bundles = await bundleFunctions({ folder, agentFiles, isolated, console, instead });
     const schedules = await schedulesOf({ agentFiles, tenant: DEFAULT_TENANT });
     return await work({ bundles, schedules, agents });
   } finally {
