@@ -11,6 +11,6 @@ import type { LoadedAgent } from "../src/engine/context/runner.ts";
 /** Throws `AgentInvalid` if the agent does not fit the limits. */
 export function ready(defined: Agent, world: World): LoadedAgent {
   const agent = pricedBy(defined, prices);
-  checkAgent(agent, world.limits);
+  checkAgent(agent, world.limits, { isFunction: true });
   return { kind: "agent", agent, ...modelsOf(agent, readerIn(world), modelRates) };
 }

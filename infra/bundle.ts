@@ -8,7 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Metafile, Plugin, build as BundlerBuild } from "esbuild";
 import { consoleModule, consolePlugin } from "./console-module.ts";
-import { checkMoney } from "../src/sdk/check.ts";
+import { checkMoney, refuseProcess } from "../src/sdk/check.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
@@ -198,6 +198,7 @@ async function agentLines(
       const { name } = agent;
       checkMoney(pricedBy(agent, prices));
       requirePackages(agent, { roots: [root, OWN], file });
+      for (const source of agent.sources ?? []) refuseProcess(source, `agent ${name} of ${file}: `);
       if (lines.has(name)) throw new Error(`two agents are named ${name}; the second one is in ${file}`);
       const [module, quoted] = [JSON.stringify(file), JSON.stringify(name)];
       const children = Object.values(agent.tools).flatMap(({ child }) => (child === undefined ? [] : [child.agent]));

@@ -8,11 +8,14 @@ import type { Plugin } from "esbuild";
 import type { Agent } from "../src/ports/agent.ts";
 import { ModelNotReady, PROVIDER_PACKAGES, namedModelsOf, packageMissing } from "../src/ports/named-models.ts";
 
+/** The client of MCP servers, which `cairn-run/mcp-tools` loads with the first connection. */
+const MCP_CLIENT = "@modelcontextprotocol/client(/.+)?";
+
 /** The project's own version of a provider comes before one that cairn finds beside itself. */
 export const providerPackages = (root: string): Plugin => ({
   name: "provider-packages",
   setup: (esbuild) => {
-    const filter = new RegExp(`^(${PROVIDER_PACKAGES.join("|")})$`);
+    const filter = new RegExp(`^(${[...PROVIDER_PACKAGES, MCP_CLIENT].join("|")})$`);
     esbuild.onResolve({ filter }, async ({ path, kind, resolveDir, pluginData }) => {
       if (pluginData === "resolving") return null;
       for (const from of [root, resolveDir]) {

@@ -37,7 +37,8 @@ interface Manifest {
 const PEERS = new Set(["zod"]);
 /** Only what is loaded on use imports these, and it says which of them is missing. */
 const OPTIONAL_PEERS = [
-  ...["@langchain/core", "@langchain/langgraph-checkpoint", "@modelcontextprotocol/server"],
+  ...["@langchain/core", "@langchain/langgraph-checkpoint"],
+  ...["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
   ...PROVIDER_PACKAGES,
 ];
 

@@ -95,7 +95,7 @@ const RULES: readonly rules.Rule[] = [
   },
   {
     says: "what depends on an effect class is read from the effect table",
-    where: /^src\/(?!core\/calls\/effects\.ts$|effects\/)/,
+    where: /^src\/(?!core\/calls\/effects\.ts$|effects\/|mcp-tools\/)/,
     check: rules.namingEffect,
     bites: [
       ["src/engine/x.ts", 'if (tool.effect === "keyed") f();'],

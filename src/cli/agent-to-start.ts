@@ -3,7 +3,7 @@
  * that, a run could be stored whose code no process finds.
  */
 import type { Agent } from "../ports/agent.ts";
-import { checkAgent } from "../sdk/check.ts";
+import { checkHere } from "./check-here.ts";
 import { pricedBy } from "../sdk/prices.ts";
 import { readCatalogue } from "./commands/agents.ts";
 import { CliError } from "./errors.ts";
@@ -17,7 +17,7 @@ export async function agentToStart(shell: Surroundings, opened: Opened, name: st
   try {
     const located = await locateTyped(shell, { name, settings });
     const agent = pricedBy(located.agent, settings.prices);
-    checkAgent(agent, settings.limits);
+    checkHere(agent, settings);
     await keepFile(opened, located);
     return agent;
   } catch (error) {

@@ -19,6 +19,8 @@ export interface Missing {
     | "crack"
     | "approval"
     | "timeout"
+    | "hints"
+    | "server"
     | "detached"
     | "retention";
   readonly why: string;
@@ -31,16 +33,19 @@ interface Audited {
   readonly limits: Limits;
 }
 
+/** What the declarations of an agent show. Whether its servers answer is found elsewhere. */
+type Seen = Exclude<Missing["what"], "server">;
+
 type Look = (agent: Agent, of: Audited) => Omit<Missing, "kind" | "what"> | null;
 
 /** All declarations that the agent lacks. */
 export const missingIn = (agent: Agent, of: Audited): readonly Missing[] =>
-  (Object.entries(LOOKS) as readonly (readonly [Missing["what"], Look])[]).flatMap(([what, look]) => {
+  (Object.entries(LOOKS) as readonly (readonly [Seen, Look])[]).flatMap(([what, look]) => {
     const found = look(agent, of);
     return found === null ? [] : [{ kind: "missing", what, ...found } as const];
   });
 
-const LOOKS: { readonly [W in Missing["what"]]: Look } = {
+const LOOKS: { readonly [W in Seen]: Look } = {
   decision: (_, { tools }) =>
     about(
       namesOf(tools, ({ decisionPoint }) => decisionPoint),
@@ -64,6 +69,12 @@ const LOOKS: { readonly [W in Missing["what"]]: Look } = {
       (names) => `${names} must not happen twice, and starts without an approval`,
       'write approval: "always", or a policy',
     ),
+  // A server may be wrong about its own tools, so its hints declare nothing.
+  hints: ({ tools }) => {
+    const said = Object.values(tools).flatMap(({ suggests = [] }) => suggests);
+    if (said.length === 0) return null;
+    return { why: said.join("; "), mend: "declare what is true in effects and approval of mcpServer" };
+  },
   timeout: (_, { tools, limits: { beatMs, drainMs } }) => {
     const most = beatMs - 3 * drainMs;
     return about(

@@ -46,8 +46,8 @@ export interface ContextAudit {
   readonly inWords: string;
 }
 
-/** Audits an agent under the limits of its world. Runs no code of its tools. */
-export function audit(agent: Agent, limits: Limits): Audit {
+/** Audits an agent under the limits of its world. Runs no code of its tools. `found`: what is known to be missing. */
+export function audit(agent: Agent, limits: Limits, found: readonly Missing[] = []): Audit {
   const tools = Object.entries(agent.tools).map(([name, tool]) => toolAudit(tool, { name, agent, limits }));
   const shapes = topologiesIn(agent.topology).map(({ topology }) => topology);
   const missed = new Set(shapes.flatMap((shape) => moduleOf(shape).misses(shape)));
@@ -59,7 +59,7 @@ export function audit(agent: Agent, limits: Limits): Audit {
   });
   const checkpoint = checkpointAudit(agent, limits);
   const context = contextAudit(agent);
-  return { tools, cracks, checkpoint, context, missing: missingIn(agent, { tools, cracks, limits }) };
+  return { tools, cracks, checkpoint, context, missing: [...missingIn(agent, { tools, cracks, limits }), ...found] };
 }
 
 function contextAudit({ summaries, models = {} }: Agent): ContextAudit | null {

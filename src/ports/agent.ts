@@ -27,6 +27,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   readonly instructions: string;
   readonly task: Task;
   readonly tools: Readonly<Record<string, Tool>>;
+  /** Servers that list further tools while a run is at work. Absent: none. */
+  readonly sources?: readonly ToolSource[];
   /** The definition of done: a run may not complete before all of these checks hold. */
   readonly done: readonly Check<z.output<Task>>[];
   /** The result of the run. */
@@ -141,10 +143,36 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
   readonly settleMs: number | null;
   /** The external service's name for the effect, for the ledger of calls. */
   readonly externalId: ((result: Json) => string | null) | null;
+  /** A `ToolSource` lists it. Absent for the agent's own tools. */
+  readonly isListed?: true;
+  /** What its source says about it that would allow other declarations, as sentences for the audit. Absent: nothing. */
+  readonly suggests?: readonly string[];
   /** A call dispatches a child run of another agent, and `run` is never called. Absent for other tools. */
   readonly child?: ChildRun;
   /** A call waits for an answer, an event or a time, and `run` is never called. Absent for other tools. */
   readonly wait?: WaitRule;
+}
+
+/** A server that lists tools for an agent, such as an MCP server. */
+export interface ToolSource {
+  /** What it is, for humans: `MCP server github`. */
+  readonly label: string;
+  /** The beginning of the names of its tools. May be empty. */
+  readonly prefix: string;
+  /** The timeout of its calls in milliseconds; null: the world's default. */
+  readonly timeoutMs: number | null;
+  /** It is a process that the worker starts. A function on Lambda cannot keep one. */
+  readonly startsProcess: boolean;
+  /**
+   * The tools that it has now. An unchanged tool is the same object. Rejects if the server cannot be asked, unless
+   * `mayBeOld` and this process has asked it before.
+   */
+  readonly list: (of: {
+    readonly secrets: ToolSecrets;
+    readonly mayBeOld: boolean;
+    /** The time of the world, in epoch milliseconds. */
+    readonly now: number;
+  }) => Promise<Readonly<Record<string, Tool>>>;
 }
 
 /** What the calls of a tool wait for (`askHuman`, `sleep`, `waitFor`). Its functions get the parsed arguments. */

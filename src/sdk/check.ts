@@ -3,7 +3,7 @@
  * after an hour that a tool can never be started.
  */
 import type { Limits } from "../protocol/limits.ts";
-import type { Agent, Tool } from "../ports/agent.ts";
+import type { Agent, Tool, ToolSource } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { modelsOf } from "../providers/model.ts";
 import { checkTopology } from "./topology.ts";
@@ -12,11 +12,11 @@ import { describeTools, isZod } from "../engine/model/tool-schema.ts";
 /** The checked part of an agent, independent of its task type. */
 type Checked = Pick<
   Agent,
-  "name" | "task" | "model" | "tools" | "budget" | "priceFrom" | "fallbacks" | "models" | "topology"
+  "name" | "task" | "model" | "tools" | "sources" | "budget" | "priceFrom" | "fallbacks" | "models" | "topology"
 >;
 
-/** Throws `AgentInvalid` with the first problem. */
-export function checkAgent(agent: Checked, limits: Limits): void {
+/** Throws `AgentInvalid` with the first problem. `isFunction`: it runs in a function on Lambda. */
+export function checkAgent(agent: Checked, limits: Limits, { isFunction = false } = {}): void {
   // An agent that another copy of cairn defined may have a topology that this one does not know.
   checkTopology(agent.name, agent);
   try {
@@ -27,6 +27,10 @@ export function checkAgent(agent: Checked, limits: Limits): void {
     for (const [name, tool] of Object.entries(agent.tools)) {
       checkTimes(name, tool, limits);
       checkOutput(name, tool);
+    }
+    for (const source of agent.sources ?? []) {
+      if (isFunction) refuseProcess(source);
+      checkTimes(`of ${source.label}`, { timeoutMs: source.timeoutMs, settleMs: null }, limits);
     }
   } catch (error) {
     if (!(error instanceof AgentInvalid)) throw error;
@@ -58,6 +62,15 @@ export function checkMoney({
   );
 }
 
+/** Throws `AgentInvalid` for a server that would be a process beside the function. */
+export function refuseProcess({ label, startsProcess }: ToolSource, agent = ""): void {
+  if (!startsProcess) return;
+  throw new AgentInvalid(
+    `${agent}${label} is a process over stdio, and Lambda freezes or ends a function together with its processes after each ` +
+      "beat: run the server elsewhere and write its url in place of command, or run the agent with cairn work",
+  );
+}
+
 /** `output` may be absent: an agent may come from another version of cairn. */
 function checkOutput(name: string, { output = null }: Partial<Pick<Tool, "output">>): void {
   if (output !== null && !isZod(output)) {
@@ -65,7 +78,11 @@ function checkOutput(name: string, { output = null }: Partial<Pick<Tool, "output
   }
 }
 
-function checkTimes(name: string, { timeoutMs, settleMs }: Tool, { beatMs, drainMs }: Limits): void {
+function checkTimes(
+  name: string,
+  { timeoutMs, settleMs }: Pick<Tool, "timeoutMs" | "settleMs">,
+  { beatMs, drainMs }: Limits,
+): void {
   if (timeoutMs !== null && !(Number.isSafeInteger(timeoutMs) && timeoutMs > 0)) {
     throw new AgentInvalid(`tool ${name} has timeoutMs ${timeoutMs}: write a positive whole number of milliseconds`);
   }

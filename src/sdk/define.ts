@@ -14,6 +14,7 @@ import type { Budget } from "../core/policy/budget.ts";
 import type { UpgradePolicy } from "../core/state.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ChatOptions, chatOf } from "./chat.ts";
+import { type McpOptions, sourcesOf } from "./mcp.ts";
 import { wrongWithChild } from "./child-tool.ts";
 import { type ContextOptions, contextOf } from "./context.ts";
 import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
@@ -70,7 +71,7 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
 
 /** The options of `defineAgent`. */
 interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends OutageOptions, TopologyOptions, ChatOptions {
+  extends OutageOptions, TopologyOptions, ChatOptions, McpOptions {
   /** 1 to 64 letters, digits, `-` and `_`. Commands and schedules name the agent by it. */
   readonly name: string;
   /** Any text. Change it whenever a run should record the change, or wait for it (`upgrade`). */
@@ -161,7 +162,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   const secrets = secretNames.safeParse(options.secrets ?? []);
   refuse(!secrets.success, `the secrets of agent ${name}: ${firstIssue(secrets.error)}`);
   const { models, ...context } = contextOf(name, options.context, roleModels(name, options.models));
-  checkTopology(name, { topology, models, tools: tools as Agent["tools"] });
+  checkTopology(name, { topology, models, tools: tools as Agent["tools"], sources: options.mcp ?? [] });
   const { upgrade = "follow" } = options;
   refuse(upgrade !== "follow" && upgrade !== "pin", `agent ${name} has upgrade ${upgrade}: write "follow" or "pin"`);
   const { loops = "stop", dial = "always", hardIdleMs = null } = options;
@@ -184,6 +185,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     instructions: options.instructions,
     task: options.task,
     tools: tools as Readonly<Record<string, Tool>>,
+    ...sourcesOf(name, options.mcp),
     ...resultOf(options),
     ...modelOptionsOf(name, options.modelOptions),
     topology,

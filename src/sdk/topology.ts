@@ -30,8 +30,8 @@ export interface TopologyOptions {
 }
 
 /** Throws `AgentInvalid` if the topology is unknown, or its options do not fit the agent. */
-export function checkTopology(name: string, agent: Pick<Agent, "topology" | "models" | "tools">): void {
-  const { topology, models = {}, tools } = agent;
+export function checkTopology(name: string, agent: Pick<Agent, "topology" | "models" | "tools" | "sources">): void {
+  const { topology, models = {}, tools, sources = [] } = agent;
   const module = moduleOf(topology);
   const names = TOPOLOGY_NAMES.map((each) => `${camel(each)}({ ... })`).join(", ");
   if (module === null) {
@@ -47,7 +47,9 @@ export function checkTopology(name: string, agent: Pick<Agent, "topology" | "mod
   const known = { functions: topology.functions ?? {}, models, tools };
   for (const what of ["functions", "models", "tools"] as const) {
     for (const each of uses[what] ?? []) {
-      if (!Object.hasOwn(known[what], each)) {
+      // Which tools a server has is known when a run asks it.
+      const mayBeListed = what === "tools" && sources.some(({ prefix }) => each.startsWith(prefix));
+      if (!Object.hasOwn(known[what], each) && !mayBeListed) {
         refuse(`it names ${each}, and the agent has no such ${what.slice(0, -1)}`);
       }
     }

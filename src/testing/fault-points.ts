@@ -33,11 +33,25 @@ export function worldWithFaultPoints(world: World, onFaultPoint: OnFaultPoint): 
   };
 }
 
-export function agentWithFaultPoints(agent: Agent, onFaultPoint: OnFaultPoint): Agent {
-  const tools = Object.entries(agent.tools).map(
-    ([name, tool]) => [name, toolWithFaultPoints(tool, name, onFaultPoint)] as const,
-  );
-  return { ...agent, tools: Object.fromEntries(tools) };
+export const agentWithFaultPoints = (agent: Agent, onFaultPoint: OnFaultPoint): Agent =>
+  agentWithTools(agent, (tool, name) => toolWithFaultPoints(tool, name, onFaultPoint));
+
+/** The agent with another tool in place of each of its own, and of each that a server of it lists. */
+export function agentWithTools(agent: Agent, instead: (tool: Tool, name: string) => Tool): Agent {
+  const known = new WeakMap<Agent["tools"], Agent["tools"]>();
+  const replaced = (tools: Agent["tools"]): Agent["tools"] => {
+    // A list that has not changed must stay the same object.
+    const made =
+      known.get(tools) ??
+      Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, instead(tool, name)] as const));
+    known.set(tools, made);
+    return made;
+  };
+  const sources = agent.sources?.map((source) => ({
+    ...source,
+    list: async (of: Parameters<typeof source.list>[0]) => replaced(await source.list(of)),
+  }));
+  return { ...agent, tools: replaced(agent.tools), ...(sources && { sources }) };
 }
 
 function toolWithFaultPoints(tool: Tool, at: string, onFaultPoint: OnFaultPoint): Tool {

@@ -3,13 +3,15 @@
  * it exits 1 if a declaration is missing.
  */
 import { registerResolution } from "../../sdk/resolution.ts";
-import { checkAgent } from "../../sdk/check.ts";
+import { checkHere } from "../check-here.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { audit } from "../../doctor/audit.ts";
+import { withListedTools } from "../../doctor/listed-tools.ts";
+import type { ToolSecrets } from "../../ports/agent.ts";
 import { EXIT } from "../errors.ts";
 import { locateTyped, suggesting } from "../locate.ts";
 import { renderAudit, renderAuditMarkdown } from "../render/audit.ts";
-import { settingsOf } from "../settings.ts";
+import { type Settings, settingsOf } from "../settings.ts";
 import { type BeatFlags, type Shell, printLines } from "../shell.ts";
 
 export interface AuditFlags extends BeatFlags {
@@ -28,8 +30,9 @@ export async function auditAgent(
   registerResolution();
   const located = await locateTyped(shell, { name: of.agent, settings: suggesting(settings, "audit") });
   const agent = pricedBy(located.agent, settings.prices);
-  checkAgent(agent, settings.limits);
-  const found = audit(agent, settings.limits);
+  checkHere(agent, settings);
+  const listed = await withListedTools(agent, secretsIn(settings));
+  const found = audit(listed.agent, settings.limits, listed.missing);
   terminal.waitFor(null);
   const { tools, checkpoint, context, cracks, missing } = found;
   if (shell.json)
@@ -38,3 +41,12 @@ export async function auditAgent(
   else terminal.out(renderAudit(found, { agent, paint: terminal.paintOut, width: terminal.width }));
   return flags.strict === true && found.missing.length > 0 ? EXIT.failed : EXIT.done;
 }
+
+/** The secrets with which servers are asked for their tools. */
+const secretsIn = ({ world }: Settings): ToolSecrets => ({
+  get: async (name) => {
+    const look = await world.findSecret(name);
+    if (look.kind === "found") return look.value;
+    throw new Error(`the secret ${name} is not set; it was looked for in ${look.where}; to set it: ${look.mend}`);
+  },
+});

@@ -4,7 +4,7 @@
  *
  * Exits 1 if a check failed. A check that could not be made is `unknown`, which is not a failure.
  */
-import { checkAgent } from "../../sdk/check.ts";
+import { checkHere } from "../check-here.ts";
 import { isolatedOf } from "../../sdk/config.ts";
 import { AgentInvalid } from "../../ports/agent-invalid.ts";
 import { ModelNotReady, namedModelsOf } from "../../ports/named-models.ts";
@@ -80,12 +80,12 @@ async function judgeStoredRun(shell: Shell, of: RunOf): Promise<readonly Judged[
 }
 
 async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
-  const { agentFiles, exampleFiles, limits, prices } = settings;
+  const { agentFiles, exampleFiles, prices } = settings;
   const { agents, broken } = await readCatalogue([...agentFiles, ...exampleFiles]);
   const priced = agents.map(({ agent }) => pricedBy(agent, prices));
   const unfit = async (agent: (typeof priced)[number]): Promise<string | null> => {
     try {
-      checkAgent(agent, limits);
+      checkHere(agent, settings);
       await requireProviders(agent);
       return null;
     } catch (error) {

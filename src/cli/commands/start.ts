@@ -1,7 +1,7 @@
 /** `cairn start AGENT`: starts a run. With `--wait` it stays until the run has ended or needs a human. */
 import * as z from "zod";
 import { requireProviders } from "../../providers/named-model.ts";
-import { checkAgent } from "../../sdk/check.ts";
+import { checkHere } from "../check-here.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
@@ -47,7 +47,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   registerResolution();
   const located = await locateTyped(shell, { name: of.agent, settings });
   const agent = pricedBy(located.agent, settings.prices);
-  checkAgent(agent, settings.limits);
+  checkHere(agent, settings);
   await requireProviders(agent);
   shell.terminal.waitFor(null);
   const opened = await openSettled(shell, settings, { create: true });

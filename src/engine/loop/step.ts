@@ -27,6 +27,7 @@ import { holdsReply } from "../tools/deferred-commit.ts";
 import { probeCalls } from "../tools/probe.ts";
 import { checkCompletion } from "./completion-check.ts";
 import { withSecrets } from "../context/agent-secrets.ts";
+import { withReleasedTools, withSources } from "../context/agent-sources.ts";
 import type { Next } from "../context/next.ts";
 import { mayCallModel } from "../model/model-rate.ts";
 import { callModel } from "../model/call-model.ts";
@@ -115,7 +116,9 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     run.record({ kind: "RecoveryDecided", at: run.now, rule: "parent has ended", why, action: { kind: "cancel" } });
     return "continue";
   }
-  const met = matchAgentVersion(run, await withSecrets(run.world, await runner.agentOf(run.row.agent)));
+  const loaded = await withSecrets(run.world, await runner.agentOf(run.row.agent));
+  const isReleased = command.kind === "perform" || command.kind === "recover";
+  const met = matchAgentVersion(run, await withSources(run.world, loaded, { mayBeOld: isReleased }));
   if (met === null) return "continue";
   const { agent, model } = routeModel(run, met);
   run.noticed.noteAgent(agent);
@@ -145,11 +148,11 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     case "childTooLate":
       return childTooLate(run, agent, command.child);
     case "recover":
-      return recoverCalls(run, agent, command.calls);
+      return recoverCalls(run, withReleasedTools(agent, run.state.open), command.calls);
     case "probe":
       return probeCalls(run, agent, command.calls);
     case "perform":
-      return runTools(run, agent, command.calls);
+      return runTools(run, withReleasedTools(agent, run.state.open), command.calls);
     case "judge":
       return checkCompletion(run, agent);
     case "compensate":

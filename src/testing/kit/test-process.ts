@@ -17,7 +17,13 @@ import type { Agent, Tool } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
 import type { World } from "../../ports/world.ts";
 import type { Task, TaskResult } from "../../protocol/chain.ts";
-import { type Moment, agentWithFaultPoints, modelWithFaultPoints, worldWithFaultPoints } from "../fault-points.ts";
+import {
+  type Moment,
+  agentWithFaultPoints,
+  agentWithTools,
+  modelWithFaultPoints,
+  worldWithFaultPoints,
+} from "../fault-points.ts";
 
 const PATIENCE_MS = 2_000;
 /** Turns of the event loop after which a process without user code at work waits only for time. */
@@ -156,12 +162,13 @@ export class TestProcess {
 
   /** The agent, whose functions keep the clock from moving while they work. */
   #working(agent: Agent): Agent {
-    const tools = Object.entries(agent.tools).map(([name, tool]) => [name, this.#workingTool(tool)] as const);
+    const full = agentWithTools(agent, (tool) => this.#workingTool(tool));
+    const sources = full.sources?.map((source) => ({ ...source, list: this.#asWork(source.list) }));
     const done = agent.done.map((check) => ({
       ...check,
       holds: (view: Parameters<typeof check.holds>[0]) => this.#work(async () => check.holds(view)),
     }));
-    return { ...agent, tools: Object.fromEntries(tools), done };
+    return { ...full, done, ...(sources && { sources }) };
   }
 
   #workingTool(tool: Tool): Tool {

@@ -77,7 +77,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   "src/testing": { ours: /^src\/(core|protocol|ports)\//, packages: /^node:assert$/ },
   "src/doctor": {
-    ours: /^src\/(core\/|sdk\/|engine\/|providers\/|ports\/|history\/|protocol\/limits\.ts$)/,
+    ours: /^src\/(core\/|codec\/value\.ts$|sdk\/|engine\/|providers\/|ports\/|history\/|protocol\/limits\.ts$)/,
     packages: /^zod$/,
   },
   "src/chaos": {
@@ -102,6 +102,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   "src/effects": {
     ours: /^src\/(core|codec|ports|sdk)\//,
     packages: /^(zod|node:crypto)$/,
+  },
+  "src/mcp-tools": {
+    ours: /^src\/(core|codec|ports|sdk)\//,
+    packages: /^(zod|@modelcontextprotocol\/client(\/(stdio|validators\/ajv))?|node:child_process)$/,
   },
   "src/langgraph": {
     ours: /^src\/(ports|history|client)\//,

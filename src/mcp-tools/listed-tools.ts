@@ -1,0 +1,96 @@
+/** The tools of an MCP server as tools of an agent: which of them, under which names, and with which effect classes. */
+import type { Tool as Definition } from "@modelcontextprotocol/client";
+import { EFFECTS, type Effect } from "../core/calls/effects.ts";
+import { isName } from "../core/ids.ts";
+import type { Tool } from "../ports/agent.ts";
+import { tool } from "../sdk/define.ts";
+import { callServer } from "./call.ts";
+import { type Connection, ServerUnreachable } from "./connection.ts";
+import { inputOf } from "./input-schema.ts";
+import type { Options } from "./server-options.ts";
+
+/** A list of a server, and the tools that were made of it. */
+export interface Listed {
+  readonly definitions: readonly Definition[];
+  readonly tools: Readonly<Record<string, Tool>>;
+}
+
+export interface Server extends Options {
+  readonly label: string;
+  readonly prefix: string;
+  readonly connection: Connection;
+}
+
+const DESCRIPTION_CHARACTERS_MAX = 8_000;
+
+/**
+ * A name that is no name of a tool here, or that an earlier tool has, is left out. A tool that has not changed stays the
+ * same object.
+ */
+export async function listedTools(
+  server: Server,
+  definitions: readonly Definition[],
+  before: Listed | null,
+): Promise<Listed> {
+  const { only, prefix } = server;
+  const tools: Record<string, Tool> = {};
+  for (const definition of definitions) {
+    const name = `${prefix}${definition.name.replaceAll(/[^\w-]/g, "_")}`;
+    const isWanted = only?.includes(definition.name) ?? true;
+    if (!isWanted || !isName(name) || Object.hasOwn(tools, name)) continue;
+    const known = before?.definitions.find((each) => each.name === definition.name);
+    const isSame = known !== undefined && JSON.stringify(known) === JSON.stringify(definition);
+    const made = (isSame ? before?.tools[name] : undefined) ?? (await toolOf(server, definition));
+    if (made !== null) tools[name] = made;
+  }
+  return { definitions, tools };
+}
+
+/** Null: its input cannot be described to a model. */
+async function toolOf(server: Server, definition: Definition): Promise<Tool | null> {
+  const input = await inputOf(definition.inputSchema);
+  if (input === null) return null;
+  const { name, description = "" } = definition;
+  const effect = effectOf(server, definition);
+  const approval = server.approval?.[name] ?? "never";
+  return {
+    ...tool({
+      ...{ input, effect, approval, timeoutMs: server.timeoutMs ?? null },
+      description: description.slice(0, DESCRIPTION_CHARACTERS_MAX),
+      ...(EFFECTS[effect].mayRepeat && { retry: RETRY }),
+      run: (context) => callServer(server, definition, context),
+    }),
+    isListed: true,
+    suggests: suggestionsFor(server, definition, { effect, approval }),
+  };
+}
+
+/** Only where nothing was sent: another try needs another connection. */
+const RETRY = { attempts: 3, backoffMs: 1_000, when: (error: unknown) => error instanceof ServerUnreachable };
+
+/** A hint of the server may make a call repeatable only if it says that the call changes nothing. */
+function effectOf({ effects = {} }: Server, { name, annotations }: Definition): Effect {
+  const declared = Object.hasOwn(effects, name) ? effects[name] : undefined;
+  return declared ?? (annotations?.readOnlyHint === true ? "none" : "unsafe");
+}
+
+/** What hints of the server would allow, if the user knows that they are true. */
+function suggestionsFor(
+  { label, effects = {} }: Server,
+  { name, annotations = {} }: Definition,
+  { effect, approval }: { readonly effect: Effect; readonly approval: "never" | "always" },
+): readonly string[] {
+  const isChosen = Object.hasOwn(effects, name);
+  const says = `${label} says that ${name}`;
+  const mayRepeat =
+    !isChosen && !EFFECTS[effect].mayRepeat && annotations.idempotentHint === true
+      ? [
+          `${says} is idempotent: if it deduplicates by the key in _meta, write effects: { ${JSON.stringify(name)}: "keyed" }`,
+        ]
+      : [];
+  const asks =
+    EFFECTS[effect].actsOutside && approval === "never" && annotations.destructiveHint === true
+      ? [`${says} may destroy something: write approval: { ${JSON.stringify(name)}: "always" }`]
+      : [];
+  return [...mayRepeat, ...asks];
+}

@@ -1,0 +1,74 @@
+/** Opens a connection to an MCP server. The SDK is an optional peer, and is loaded with the first connection. */
+import type { Client, Transport } from "@modelcontextprotocol/client";
+import type { ToolSecrets } from "../ports/agent.ts";
+import type { Given, Options } from "./server-options.ts";
+import { StdioTransport } from "./stdio-transport.ts";
+
+/** A connected client. */
+export interface Live {
+  readonly client: Client;
+  /** Why the connection has ended; null: it has not. */
+  ended: string | null;
+  /** The server said that its list of tools has changed. */
+  isListOld: boolean;
+  /** Whether a connection without calls keeps the process alive; only over stdio. */
+  readonly keepAlive: (keeps: boolean) => void;
+}
+
+/** How the client names itself to servers. */
+const CLIENT = { name: "cairn-run", version: "1" };
+
+/** How the server ends a connection that is open: its last words, for humans. */
+const LOST = "the server closed the connection";
+
+/** Connects within `connectMs`. `secrets`: read for every request, so that a rotated secret is used at once. */
+export async function openConnection(options: Options, secrets: () => ToolSecrets): Promise<Live> {
+  const sdk = await loadSdk(() => import("@modelcontextprotocol/client"));
+  const { command, connectMs } = options;
+  const stdio = command === undefined ? null : new StdioTransport(sdk, await processOf(options, command, secrets()));
+  const transport: Transport =
+    stdio ??
+    new sdk.StreamableHTTPClientTransport(new URL(options.url ?? ""), {
+      fetch: async (url, init) => {
+        const headers = new Headers(init?.headers);
+        for (const [name, value] of Object.entries(await valuesOf(options.headers, secrets())))
+          headers.set(name, value);
+        return fetch(url, { ...init, headers });
+      },
+    });
+  const client = new sdk.Client(CLIENT, {
+    versionNegotiation: { mode: "auto" },
+    listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => void (live.isListOld = true) } },
+  });
+  const live: Live = { client, ended: null, isListOld: false, keepAlive: (keeps) => stdio?.keepAlive(keeps) };
+  // A client has this one listener, and no events.
+  // oxlint-disable-next-line unicorn/prefer-add-event-listener
+  client.onclose = () => void (live.ended ??= stdio?.lastWords() ?? LOST);
+  try {
+    await client.connect(transport, { timeout: connectMs });
+  } catch (cause) {
+    const why = stdio?.lastWords();
+    await client.close().catch(() => undefined);
+    throw why === undefined || why === null ? cause : new Error(why, { cause });
+  }
+  return live;
+}
+
+async function processOf({ args = [], cwd, env }: Options, command: string, secrets: ToolSecrets) {
+  const { getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
+  return { command, args, cwd, env: { ...getDefaultEnvironment(), ...(await valuesOf(env, secrets)) } };
+}
+
+const valuesOf = async (given: Given | undefined, secrets: ToolSecrets): Promise<Readonly<Record<string, string>>> =>
+  typeof given === "function" ? given(secrets) : (given ?? {});
+
+async function loadSdk<T>(load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    const isMissing = cause instanceof Error && "code" in cause && cause.code === "ERR_MODULE_NOT_FOUND";
+    if (!isMissing || !cause.message.includes("'@modelcontextprotocol/client'")) throw cause;
+    const next = "type: npm install @modelcontextprotocol/client";
+    throw new Error(`PackageMissing: MCP servers need the package @modelcontextprotocol/client; ${next}`, { cause });
+  }
+}

@@ -1,0 +1,58 @@
+/** The result of an MCP call as the result of a tool: JSON, text, and files for images, audio and binary resources. */
+import type { CallToolResult } from "@modelcontextprotocol/client";
+import { sentenceOf } from "../codec/value.ts";
+import { type ToolFile, toolFile } from "../sdk/file.ts";
+
+type Content = CallToolResult["content"][number];
+
+/**
+ * The structured content if there is any, otherwise the text. With files it is an object: `text` or `structured`, and
+ * `files`. The text beside structured content says the same again, as the protocol demands, and is left out.
+ */
+export function valueOf(result: CallToolResult): unknown {
+  const parts = result.content.map(partOf);
+  const files = parts.flatMap(({ file }) => file ?? []);
+  const text = joined(parts);
+  const said = result.structuredContent === undefined ? text : result.structuredContent;
+  if (files.length === 0) return said;
+  return { ...(result.structuredContent === undefined ? { text } : { structured: said }), files };
+}
+
+export const textOf = (result: CallToolResult): string => joined(result.content.map(partOf));
+
+const joined = (parts: readonly Part[]): string => parts.flatMap(({ text }) => text ?? []).join("\n");
+
+interface Part {
+  readonly text?: string;
+  readonly file?: ToolFile;
+}
+
+function partOf(content: Content): Part {
+  switch (content.type) {
+    case "text":
+      return { text: content.text };
+    case "image":
+    case "audio":
+      return fileOf(content.data, { mediaType: content.mimeType });
+    case "resource": {
+      const { resource } = content;
+      const { uri, mimeType } = resource;
+      if ("text" in resource) return { text: resource.text };
+      return fileOf(resource.blob, { name: nameIn(uri), ...(mimeType !== undefined && { mediaType: mimeType }) });
+    }
+    case "resource_link":
+      return { text: `${content.name}: ${content.uri}` };
+  }
+}
+
+/** A file that a run cannot keep is named in the text, and the call has succeeded nevertheless. */
+function fileOf(base64: string, of: { readonly mediaType?: string; readonly name?: string }): Part {
+  try {
+    return { file: toolFile(Buffer.from(base64, "base64"), of) };
+  } catch (error) {
+    return { text: `[a file of type ${of.mediaType ?? "unknown"} was left out: ${sentenceOf(error)}]` };
+  }
+}
+
+/** The last part of the address. */
+const nameIn = (uri: string): string => uri.split(/[/?#]/).findLast((part) => part !== "") ?? "file";

@@ -1,0 +1,104 @@
+/** The options of `mcpServer`, and their check. */
+import * as z from "zod";
+import { EFFECTS, EFFECT_NAMES, type Effect } from "../core/calls/effects.ts";
+import type { ToolSecrets } from "../ports/agent.ts";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
+
+/** Names with values, or a function that reads them from the secrets of the agent. */
+export type Given =
+  | Readonly<Record<string, string>>
+  | ((secrets: ToolSecrets) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
+
+export type McpServerOptions = McpRules & (McpStdioServer | McpHttpServer);
+
+/** A server that the worker starts as a process, and with which it speaks over standard input and output. */
+export interface McpStdioServer {
+  readonly command: string;
+  readonly args?: readonly string[];
+  /** Default: the working directory of the worker. */
+  readonly cwd?: string;
+  /**
+   * Variables besides PATH, HOME, USER, LOGNAME, SHELL and TERM, the only ones that the process inherits. A function gets
+   * the secrets that the agent declares, and is called whenever the process is started.
+   */
+  readonly env?: Given;
+}
+
+/** A server over streamable HTTP. */
+export interface McpHttpServer {
+  readonly url: string;
+  /** A function gets the secrets that the agent declares, and is called for every request. */
+  readonly headers?: Given;
+}
+
+interface McpRules {
+  /** 1 to 32 letters, digits, `-` and `_`. Messages name the server by it. */
+  readonly name: string;
+  /** The beginning of the names of its tools; default: the name and `_`. */
+  readonly prefix?: string;
+  /** The only tools that the agent may see, by the names that the server gives them. Default: all. */
+  readonly only?: readonly string[];
+  /**
+   * The effect classes of tools, by the names that the server gives them. Default: `none` for a tool that says that it
+   * only reads, otherwise `unsafe`. `keyed` only if the server deduplicates by `_meta["cairn-run/idempotency-key"]`.
+   */
+  readonly effects?: Readonly<Record<string, Effect>>;
+  /** Which tools need an approval, by the names that the server gives them. Default: none. */
+  readonly approval?: Readonly<Record<string, "never" | "always">>;
+  /** How long a call may take, in milliseconds; default: the world's (30 s). */
+  readonly timeoutMs?: number;
+  /** How long connecting and listing may take, in milliseconds; default 10,000. */
+  readonly connectMs?: number;
+  /** After how many milliseconds without a call the connection is closed; default: 300,000. */
+  readonly idleMs?: number;
+}
+
+const whole = z.int().min(1).max(3_600_000);
+const words = z.record(z.string(), z.string());
+const given = z.custom<Given>((value) => typeof value === "function" || words.safeParse(value).success, {
+  message: "write names with texts, or a function that returns them",
+});
+
+const OPTIONS = z.strictObject({
+  name: z.string().regex(/^[\w-]{1,32}$/, "write 1 to 32 letters, digits, - and _"),
+  prefix: z
+    .string()
+    .regex(/^[\w-]{0,40}$/, "write 0 to 40 letters, digits, - and _")
+    .optional(),
+  only: z.array(z.string()).optional(),
+  effects: z
+    .record(
+      z.string(),
+      z.custom<Effect>((value) => EFFECT_NAMES.includes(value as Effect) && !EFFECTS[value as Effect].hasProbe, {
+        message: `write ${EFFECT_NAMES.filter((each) => !EFFECTS[each].hasProbe).join(", ")}: MCP has no probes`,
+      }),
+    )
+    .optional(),
+  approval: z.record(z.string(), z.enum(["never", "always"])).optional(),
+  timeoutMs: whole.optional(),
+  connectMs: whole.default(10_000),
+  idleMs: whole.default(300_000),
+  command: z.string().min(1).optional(),
+  args: z.array(z.string()).optional(),
+  cwd: z.string().optional(),
+  env: given.optional(),
+  url: z.url({ protocol: /^https?$/ }).optional(),
+  headers: given.optional(),
+});
+
+/** The options after the check. */
+export type Options = z.output<typeof OPTIONS>;
+
+/** Throws `AgentInvalid` with the first wrong option. */
+export function checkOptions(options: McpServerOptions): Options {
+  const parsed = OPTIONS.safeParse(options);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new AgentInvalid(`an mcpServer is wrong: ${issue?.path.join(".") ?? ""}: ${issue?.message ?? ""}`);
+  }
+  const { name, command, url } = parsed.data;
+  if ((command === undefined) === (url === undefined)) {
+    throw new AgentInvalid(`the mcpServer ${name} needs either a command or a url`);
+  }
+  return parsed.data;
+}

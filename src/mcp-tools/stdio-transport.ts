@@ -1,0 +1,139 @@
+/**
+ * An MCP server as a child process. The SDK has such a transport, but its child keeps the worker alive while no call is at
+ * work, and outlives a worker that exits. This one does neither. A worker that is killed closes the pipes, and a server
+ * ends when its input ends.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import type { JSONRPCMessage, ReadBuffer, Transport, serializeMessage } from "@modelcontextprotocol/client";
+
+interface Sdk {
+  readonly ReadBuffer: typeof ReadBuffer;
+  readonly serializeMessage: typeof serializeMessage;
+}
+
+export interface ServerProcess {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd: string | undefined;
+  /** The whole environment: secrets of the worker must not reach the process. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** How long a server may take to end after its input has ended, and once more after SIGTERM. */
+const GRACE_MS = 2_000;
+/** How much of the error output is kept, from its end. */
+const WORDS_MAX = 500;
+
+/** The processes that have to end with this one. */
+const running = new Set<ChildProcessWithoutNullStreams>();
+
+function endAll(): void {
+  for (const child of running) child.kill("SIGTERM");
+}
+
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: (message: JSONRPCMessage) => void;
+  readonly #sdk: Sdk;
+  readonly #server: ServerProcess;
+  readonly #buffer: ReadBuffer;
+  #child: ChildProcessWithoutNullStreams | null = null;
+  #errors = "";
+  #how: string | null = null;
+
+  constructor(sdk: Sdk, server: ServerProcess) {
+    this.#sdk = sdk;
+    this.#server = server;
+    this.#buffer = new sdk.ReadBuffer();
+  }
+
+  start(): Promise<void> {
+    const { command, args, cwd, env } = this.#server;
+    const child = spawn(command, args, { cwd, env, stdio: "pipe" });
+    this.#child = child;
+    if (running.size === 0) process.once("exit", endAll);
+    running.add(child);
+    child.stdout.on("data", (chunk: Buffer) => this.#read(chunk));
+    child.stderr.on("data", (chunk: Buffer) => {
+      this.#errors = `${this.#errors}${chunk.toString()}`.slice(-WORDS_MAX);
+    });
+    // Writing to a process that has ended fails; its end is told by `close`.
+    child.stdin.on("error", (error) => this.onerror?.(error));
+    child.once("close", (code, signal) => {
+      running.delete(child);
+      if (running.size === 0) process.off("exit", endAll);
+      this.#how = `its process ended with ${signal ?? `code ${code}`}`;
+      this.onclose?.();
+    });
+    return new Promise((resolve, reject) => {
+      child.once("spawn", resolve);
+      child.once("error", (error) => reject(new Error(`${command} cannot be started: ${error.message}`)));
+    });
+  }
+
+  #read(chunk: Buffer): void {
+    try {
+      this.#buffer.append(chunk);
+      for (let message = this.#next(); message !== null; message = this.#next()) this.onmessage?.(message);
+    } catch (error) {
+      this.onerror?.(error as Error);
+      // What follows a message that is too long cannot be read.
+      void this.close();
+    }
+  }
+
+  /** The next message; a line that is none is skipped. */
+  #next(): JSONRPCMessage | null {
+    for (;;) {
+      try {
+        return this.#buffer.readMessage();
+      } catch (error) {
+        this.onerror?.(error as Error);
+      }
+    }
+  }
+
+  send(message: JSONRPCMessage): Promise<void> {
+    const child = this.#child;
+    if (child === null || !child.stdin.writable) return Promise.reject(new Error("its process has ended"));
+    return new Promise((resolve, reject) => {
+      child.stdin.write(this.#sdk.serializeMessage(message), (error) => (error ? reject(error) : resolve()));
+    });
+  }
+
+  /** How the process ended, with the end of its error output; null while it runs. */
+  lastWords(): string | null {
+    if (this.#how === null) return null;
+    const said = this.#errors.trim();
+    return said === "" ? this.#how : `${this.#how}; it wrote: ${said}`;
+  }
+
+  keepAlive(keeps: boolean): void {
+    const child = this.#child;
+    if (child === null) return;
+    // The pipes of a child are sockets, which Node declares as plain streams.
+    const held = [child, child.stdin, child.stdout, child.stderr] as readonly Partial<Held>[];
+    for (const each of held)
+      if (keeps) each.ref?.();
+      else each.unref?.();
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    child.stdin.end();
+    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
+      const timer = setTimeout(() => child.kill(signal), signal === "SIGTERM" ? GRACE_MS : 2 * GRACE_MS);
+      timer.unref();
+      void closed.then(() => clearTimeout(timer));
+    }
+    await closed;
+  }
+}
+
+interface Held {
+  ref(): void;
+  unref(): void;
+}

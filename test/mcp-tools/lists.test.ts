@@ -1,0 +1,186 @@
+/** The list of an MCP server: which tools an agent gets of it, and what becomes of tools that change or vanish. */
+import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
+import { audit } from "../../src/doctor/audit.ts";
+import { withListedTools } from "../../src/doctor/listed-tools.ts";
+import { withReleasedTools } from "../../src/engine/context/agent-sources.ts";
+import { defineAgent } from "../../src/index.ts";
+import { mcpServer } from "../../src/mcp-tools/index.ts";
+import type { OpenCall } from "../../src/core/state.ts";
+import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
+import type { ToolSource } from "../../src/ports/agent.ts";
+import { limitsFor } from "../../src/protocol/limits.ts";
+import { checkAgent } from "../../src/sdk/check.ts";
+import { runAgent } from "../../src/testing/kit/index.ts";
+import { callingAgent, openDesk, serverOf } from "./desk.ts";
+
+const LIMITS = limitsFor(60_000);
+const NO_SECRETS = { get: (name: string) => Promise.reject(new Error(`no ${name}`)) };
+const listOf = (source: ToolSource, now = 0) => source.list({ secrets: NO_SECRETS, mayBeOld: false, now });
+
+describe("the effect class of a tool", () => {
+  test("is none only for a tool that says that it reads, whatever else the hints say", async () => {
+    const tools = await listOf(serverOf(openDesk().options));
+    const classes = Object.entries(tools).map(([name, { effect }]) => [name, effect]);
+    expect(classes).toEqual([
+      ["desk_look", "none"],
+      ["desk_post", "unsafe"],
+      ["desk_drop", "unsafe"],
+    ]);
+  });
+
+  test("is what the user declares", async () => {
+    const source = serverOf({ ...openDesk().options, effects: { look: "unsafe", post: "keyed" }, prefix: "" });
+    const tools = await listOf(source);
+    expect([tools["look"]?.effect, tools["post"]?.effect, tools["drop"]?.effect]).toEqual([
+      "unsafe",
+      "keyed",
+      "unsafe",
+    ]);
+    expect([tools["look"]?.retry, tools["post"]?.retry?.attempts]).toEqual([null, 3]);
+  });
+});
+
+describe("the audit", () => {
+  test("says what the hints would allow", async () => {
+    const agent = callingAgent({ source: serverOf(openDesk().options), tools: [] });
+    const listed = await withListedTools(agent, NO_SECRETS);
+    const { tools, missing } = audit(listed.agent, LIMITS, listed.missing);
+    expect(tools.map(({ tool, effect }) => `${tool} ${effect}`)).toContain("desk_post unsafe");
+    expect(missing.find(({ what }) => what === "hints")?.why).toBe(
+      "MCP server desk says that post is idempotent: if it deduplicates by the key in _meta, " +
+        'write effects: { "post": "keyed" }; MCP server desk says that drop may destroy something: ' +
+        'write approval: { "drop": "always" }',
+    );
+  });
+
+  test("has nothing to say about hints that were answered", async () => {
+    const options = { effects: { post: "unsafe" }, approval: { drop: "always" } } as const;
+    const agent = callingAgent({ source: serverOf({ ...openDesk().options, ...options }), tools: [] });
+    const listed = await withListedTools(agent, NO_SECRETS);
+    expect(audit(listed.agent, LIMITS).missing.map(({ what }) => what)).not.toContain("hints");
+  });
+
+  test("names a server that does not answer, and audits the rest", async () => {
+    const desk = openDesk();
+    desk.fault("refuse-to-start");
+    const listed = await withListedTools(callingAgent({ source: serverOf(desk.options), tools: [] }), NO_SECRETS);
+    const { tools, missing } = audit(listed.agent, LIMITS, listed.missing);
+    expect(tools).toEqual([]);
+    expect(missing.find(({ what }) => what === "server")?.why).toMatch(
+      /^the tools of MCP server desk are not audited: .*the desk is closed/s,
+    );
+  });
+});
+
+describe("a list that changes", () => {
+  test("is asked for again, and an unchanged tool stays the same object", async () => {
+    const desk = openDesk();
+    const source = serverOf({ ...desk.options, idleMs: 60_000 });
+    const before = await listOf(source);
+    expect(await listOf(source)).toBe(before);
+    desk.setTools(["look"]);
+    desk.change();
+    const after = await vi.waitFor(
+      async () => {
+        const tools = await listOf(source);
+        expect(Object.keys(tools)).toEqual(["desk_look"]);
+        return tools;
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    expect(after["desk_look"]).toBe(before["desk_look"]);
+    expect(desk.seen("started")).toHaveLength(1);
+  });
+
+  test("tells a model that calls a vanished tool which tools there are", async () => {
+    const desk = openDesk();
+    desk.setTools(["look"]);
+    const agent = callingAgent({ source: serverOf(desk.options), tools: ["desk_post", "desk_look"] });
+    const run = await runAgent(agent, { input: {} });
+    expect(JSON.stringify(run.timeline)).toContain("UnknownTool: there is no tool desk_post; the tools are desk_look");
+    expect(run.calls.map(({ status }) => status)).toEqual(["failed", "succeeded"]);
+  });
+
+  test("lets a released call of a vanished tool fail, and a released call of a changed tool go on", () => {
+    const source = { label: "MCP server desk", prefix: "desk_" } as ToolSource;
+    const open = { tool: "desk_look", intent: { effect: "none" } } as unknown as OpenCall;
+    const agent = { ...callingAgent({ source: serverOf(openDesk().options), tools: [] }), sources: [source] };
+    const gone = withReleasedTools(agent, [open]).tools["desk_look"];
+    expect(gone?.effect).toBe("none");
+    expect(() => gone?.run({} as never)).toThrow("ToolGone: MCP server desk no longer has the tool desk_look");
+    const changed = { ...gone, input: z.object({ other: z.string() }), isListed: true } as typeof gone & object;
+    const listed = { ...agent, tools: { desk_look: changed } };
+    expect(withReleasedTools(listed, [open]).tools["desk_look"]?.input.safeParse({ text: "a" }).success).toBe(true);
+    const own = { ...agent, tools: { desk_look: { ...changed, isListed: false } as unknown as typeof changed } };
+    expect(withReleasedTools(own, [open]).tools["desk_look"]?.input).toBe(changed.input);
+  });
+});
+
+test("names that no tool may have, and tools outside of only, are left out", async () => {
+  const source = serverOf({ ...openDesk().options, only: ["post", "absent"], prefix: "d-" });
+  expect(Object.keys(await listOf(source))).toEqual(["d-post"]);
+});
+
+test("arguments are checked by the schema of the server, which the model sees as it is", async () => {
+  const tools = await listOf(serverOf(openDesk().options));
+  const input = tools["desk_post"]?.input;
+  expect(input?.safeParse({ text: 7 }).error?.issues[0]?.message).toContain("data/text must be string");
+  expect(input?.safeParse({ text: "a" }).success).toBe(true);
+  expect(z.toJSONSchema(input ?? z.never())).toMatchObject({
+    type: "object",
+    properties: { text: { type: "string" } },
+    required: ["text"],
+  });
+});
+
+describe("an agent with a server as a process", () => {
+  test("is refused in a function on Lambda, and one over HTTP is not", () => {
+    const stdio = callingAgent({ source: serverOf(openDesk().options), tools: [] });
+    expect(() => checkAgent(stdio, LIMITS, { isFunction: true })).toThrow(
+      /^agent clerk: MCP server desk is a process over stdio, and Lambda .*: run the server elsewhere and write its url/,
+    );
+    expect(() => checkAgent(stdio, LIMITS)).not.toThrow();
+    const http = callingAgent({ source: mcpServer({ name: "web", url: "http://127.0.0.1:9/mcp" }), tools: [] });
+    expect(() => checkAgent(http, LIMITS, { isFunction: true })).not.toThrow();
+  });
+
+  test("has timeouts that fit into a beat", () => {
+    const source = serverOf({ ...openDesk().options, timeoutMs: 59_000 });
+    expect(() => checkAgent(callingAgent({ source, tools: [] }), LIMITS)).toThrow(
+      /of MCP server desk may take 59000 ms/,
+    );
+  });
+});
+
+test.each([
+  [{ name: "a b", command: "x" }, /name: write 1 to 32 letters/],
+  [{ name: "a" }, /the mcpServer a needs either a command or a url/],
+  [{ name: "a", command: "x", url: "http://127.0.0.1" }, /needs either a command or a url/],
+  [{ name: "a", url: "ftp://127.0.0.1" }, /url/],
+  [
+    { name: "a", command: "x", effects: { b: "probed" } },
+    /effects.b: write none, keyed, idempotent, unsafe: MCP has no/,
+  ],
+  [{ name: "a", command: "x", headers: { b: 1 } }, /headers: write names with texts/],
+])("options %j are refused with what to write", (options, why) => {
+  expect(() => mcpServer(options as never)).toThrow(AgentInvalid);
+  expect(() => mcpServer(options as never)).toThrow(why);
+});
+
+test("two servers of one name are refused, and so is anything that is no server", () => {
+  const server = serverOf(openDesk().options);
+  const agentWith = (mcp: readonly ToolSource[]) => ({ ...AGENT, mcp });
+  expect(() => defineAgent(agentWith([server, server]))).toThrow(/two servers with one name: MCP server desk/);
+  expect(() => defineAgent(agentWith([{ command: "x" } as never]))).toThrow(/write mcp: \[mcpServer\(/);
+  expect(defineAgent(agentWith([server])).sources).toEqual([server]);
+});
+
+const AGENT = {
+  name: "a",
+  version: "1",
+  model: "openai-compatible:http://127.0.0.1:9/v1#m",
+  instructions: "",
+  task: z.object({}),
+  tools: {},
+};

@@ -1,0 +1,90 @@
+/** Runs whose tools are those of an MCP server: what its death, its silence and its changes do to them. */
+import { describe, expect, test } from "vitest";
+import { everyFaultPoint, runAgent } from "../../src/testing/kit/index.ts";
+import { callingAgent, openDesk, serverOf } from "./desk.ts";
+
+const statuses = (run: { readonly calls: readonly { readonly status: string; readonly effect: string | null }[] }) =>
+  run.calls.map(({ effect, status }) => `${effect} ${status}`);
+
+describe("a call of a tool that only reads", () => {
+  test.each(["die-before", "die-after"] as const)("is repeated when the server does %s", async (fault) => {
+    const desk = openDesk();
+    desk.fault(fault);
+    const run = await runAgent(callingAgent({ source: serverOf(desk.options), tools: ["desk_look"] }), { input: {} });
+    expect([run.status, statuses(run)]).toEqual(["completed", ["none succeeded"]]);
+    expect(desk.seen("started")).toHaveLength(2);
+    expect(desk.seen("asked")).toHaveLength(2);
+  });
+});
+
+describe("a call of a tool that the server does not call read-only", () => {
+  test.each([
+    ["die-before", false],
+    ["die-after", true],
+  ] as const)("has an unknown outcome when the server does %s, and is not repeated", async (fault, happened) => {
+    const desk = openDesk();
+    desk.fault(fault);
+    const agent = callingAgent({ source: serverOf(desk.options), tools: ["desk_post", "desk_look"] });
+    const run = await runAgent(agent, {
+      input: {},
+      reconcile: () => (happened ? { kind: "happened", result: "posted" } : { kind: "absent" }),
+    });
+    expect(JSON.stringify(run.timeline)).toMatch(/MCP server desk was lost in the middle of the call: [^"]*SIGKILL/);
+    expect(run.status).toBe("completed");
+    // An operator who says that it did not happen lets it run once more.
+    expect(desk.seen("asked").filter(({ tool }) => tool === "post")).toHaveLength(happened ? 1 : 2);
+    expect(desk.seen("done").filter(({ tool }) => tool === "post")).toHaveLength(1);
+  });
+
+  test("is repeated with the same key when the user says that it is keyed", async () => {
+    const desk = openDesk();
+    desk.fault("die-after");
+    const source = serverOf({ ...desk.options, effects: { post: "keyed" } });
+    const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), { input: {} });
+    expect([run.status, statuses(run)]).toEqual(["completed", ["keyed succeeded"]]);
+    const [first, second] = desk.seen("done");
+    expect(first?.key).toMatch(/^desk_post-c1-/);
+    expect(second?.key).toBe(first?.key);
+  });
+
+  test("fails with the text of the tool's own error", async () => {
+    const desk = openDesk();
+    desk.fault("fail");
+    const run = await runAgent(callingAgent({ source: serverOf(desk.options), tools: ["desk_post"] }), { input: {} });
+    expect(statuses(run)).toEqual(["unsafe failed"]);
+    expect(JSON.stringify(run.timeline)).toContain("no a today");
+  });
+});
+
+test("a call that hangs is cancelled at its timeout, and its outcome is unknown", async () => {
+  const desk = openDesk();
+  desk.fault("hang");
+  const source = serverOf({ ...desk.options, timeoutMs: 1_000 });
+  const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), {
+    input: {},
+    reconcile: () => ({ kind: "absent" }),
+  });
+  expect(JSON.stringify(run.timeline)).toContain("no answer within 1000 ms");
+  expect(desk.seen("cancelled")).toHaveLength(1);
+});
+
+test("a run waits for a server that does not start, and loses nothing", async () => {
+  const desk = openDesk();
+  desk.fault("refuse-to-start");
+  const run = await runAgent(callingAgent({ source: serverOf(desk.options), tools: ["desk_look"] }), { input: {} });
+  expect([run.status, statuses(run)]).toEqual(["completed", ["none succeeded"]]);
+  expect(JSON.stringify(run.timeline)).toContain("the desk is closed");
+});
+
+test("a kill at each fault point repeats only what may be repeated", async () => {
+  const desk = openDesk();
+  const source = serverOf({ ...desk.options, effects: { post: "keyed" } });
+  const agent = callingAgent({ source, tools: ["desk_look", "desk_post"] });
+  const { points } = await everyFaultPoint(agent, { input: {} });
+  expect(points).toContain("after:effect:desk_post#1");
+  const keys = desk.seen("done").flatMap(({ tool, key }) => (tool === "post" ? [key] : []));
+  // Each run has a key of its own, and a repeated call has the key of its first attempt.
+  expect(new Set(keys).size).toBeLessThan(keys.length);
+  // All these runs share one connection.
+  expect(desk.seen("started")).toHaveLength(1);
+});
