@@ -215,6 +215,8 @@ function addLooking(program: Command, { shell, ends }: Into): void {
     .description(HELP.list)
     .addOption(new Option("--status <status>", "only runs of this status").choices(STATUSES))
     .option("--agent <name>", "only runs of this agent")
+    .option("--agent-version <version>", "only runs of this version of their agent")
+    .addOption(new Option("--phase <phase>", "only runs in this phase, such as AwaitingApproval").choices(PHASE_NAMES))
     .option("--tenant <name>", "the tenant of the runs", DEFAULT_TENANT)
     .option("--limit <n>", "at most this many", wholeNumber(1, 100_000), 20)
     .action(async (_, command: Command) =>

@@ -39,6 +39,8 @@ export const READ_ROWS = {
     input: z.strictObject({
       status: z.enum(statuses).nullable().default(null),
       agent: z.string().nullable().default(null),
+      agentVersion: z.string().nullable().default(null),
+      phase: z.enum(PHASE_NAMES).nullable().default(null),
       limit: z.int().min(1).max(100_000).default(20),
       after: z.string().nullable().default(null),
     }),

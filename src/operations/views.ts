@@ -38,6 +38,7 @@ export type { LedgerEntry, WaitsFor };
 export interface Summary {
   readonly run: string;
   readonly agent: string;
+  readonly agentVersion: string;
   /** The run that dispatched it; null if no run did. */
   readonly parent: string | null;
   readonly status: Status;
@@ -108,7 +109,6 @@ export interface Shown extends Summary {
   readonly messages: number;
   /** The restart number, from 1. */
   readonly attempt: number;
-  readonly agentVersion: string;
   readonly waitsFor: WaitsFor | null;
   /** The model's provider does not answer: since when, after how many calls, and when the next call is due. */
   readonly outage: ModelOutage | null;
@@ -147,13 +147,15 @@ export type TimelineEntry = { readonly version: number; readonly epoch: number }
 
 /** `now`: epoch milliseconds, to judge the lease. */
 export function summaryOf(row: ListedRow, now: number): Summary {
-  const { run, agent, status, phase, version, epoch, takeovers, createdAt, statusSince, lastCheckpointAt } = row;
+  const { run, agent, agentVersion, status, phase, version, epoch, takeovers } = row;
+  const { createdAt, statusSince, lastCheckpointAt } = row;
   const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
   const held = row.owner !== null && now < (row.leaseUntil ?? 0);
   const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
   const inProgress = !hasEnded(row);
   return {
-    ...{ run, agent, status, phase, inProgress, resumable: inProgress && !held, version, epoch, beats, takeovers },
+    ...{ run, agent, agentVersion, status, phase, inProgress, resumable: inProgress && !held },
+    ...{ version, epoch, beats, takeovers },
     parent: row.parent?.run ?? null,
     ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },
     ...(newerBy(run, row) === null ? {} : { needsNewer: true }),

@@ -63,7 +63,14 @@ test("holds thousands of runs, and draws only the rows in sight", async () => {
   const { url } = await startServer(createCliFolder());
   const { page } = await openPage();
   const runs = Array.from({ length: 5_000 }, (_, index) => ({
-    ...{ run: `local-${index}`, agent: "clerk", status: "completed", phase: "Completed", inProgress: false },
+    ...{
+      run: `local-${index}`,
+      agent: "clerk",
+      agentVersion: "1",
+      status: "completed",
+      phase: "Completed",
+      inProgress: false,
+    },
     ...{ resumable: false, version: 3, epoch: 1, beats: 2, takeovers: 0, createdAt: 1e12 - index, statusSince: 1e12 },
     ...{ lastCheckpointAt: 1e12, wakeAt: null, storeOutage: null, spent: { usd: 0.01, tokensIn: 1, tokensOut: 1 } },
   }));

@@ -25,6 +25,29 @@ test("shows a run from its row to its end, under its strict policy, and asks no 
   expect([...origins]).toEqual([url]);
 });
 
+test("filters by version and by what runs wait for, by keyboard, and a link restores it", async () => {
+  const at = createCliFolder();
+  const waiting = await startQueuedRun(at, "pay");
+  await startQueuedRun(at, "note");
+  const { url } = await startServer(at);
+  const { page, troubles } = await openPage();
+  await page.goto(url);
+  const rows = page.getByRole("list", { name: "Runs" }).getByRole("listitem");
+  await expect.poll(() => rows.allInnerTexts()).toEqual([expect.stringContaining("completed"), expect.anything()]);
+  await expect.poll(() => page.getByRole("button", { name: /^Needs me/ }).innerText()).toContain("1");
+  await page.getByLabel("Agent version").focus();
+  await page.keyboard.type("Version 1");
+  await page.getByLabel("What it does").focus();
+  await page.keyboard.type("waiting for a human");
+  await expect.poll(() => rows.count()).toBe(1);
+  expect(await rows.getByRole("link").getAttribute("href")).toContain(waiting);
+  expect(page.url()).toContain("version=1&phase=AwaitingApproval");
+  await page.goto(`${url}/#/runs?version=7`);
+  await expect.poll(() => page.locator("main").innerText()).toContain("No run matches these filters");
+  expect(await page.getByLabel("Agent version").inputValue()).toBe("7");
+  expect(troubles).toEqual([]);
+});
+
 test("reads out the cost of each beat by pointer and by keyboard, in the colours of the theme", async () => {
   const at = createCliFolder();
   const run = await startQueuedRun(at, "note", "mail");

@@ -10,7 +10,15 @@ import { countsOf, groupOf, phaseWords } from "../../src/console/model/groups.ts
 import { EMPTY_LIST, withPage } from "../../src/console/model/run-list.ts";
 
 const run = (name: string, of: Partial<Summary> = {}): Summary => ({
-  ...{ run: name, agent: "clerk", status: "running", phase: "AwaitingLLM", inProgress: true, resumable: false },
+  ...{
+    run: name,
+    agent: "clerk",
+    agentVersion: "1",
+    status: "running",
+    phase: "AwaitingLLM",
+    inProgress: true,
+    resumable: false,
+  },
   ...{ version: 3, epoch: 1, beats: 2, takeovers: 0, createdAt: 1_000, statusSince: 1_000, lastCheckpointAt: 2_000 },
   ...{ wakeAt: null, parent: null, storeOutage: null, spent: { usd: 0.1, tokensIn: 10, tokensOut: 5 } },
   ...of,
@@ -57,6 +65,8 @@ describe("filters", () => {
     const filters = {
       group: "failed",
       agent: "clerk",
+      version: "2",
+      phase: "AwaitingApproval",
       text: "a&b=c",
       hours: 24,
       usdAbove: 0.5,
@@ -64,7 +74,7 @@ describe("filters", () => {
     } as const;
     expect(filtersFrom(new URLSearchParams(queryOf(filters).toString()))).toEqual(filters);
     expect(queryOf(NO_FILTERS).toString()).toBe("");
-    expect(filtersFrom(new URLSearchParams("group=all&hours=-3&above=x"))).toEqual(NO_FILTERS);
+    expect(filtersFrom(new URLSearchParams("group=all&hours=-3&above=x&phase=Asleep"))).toEqual(NO_FILTERS);
   });
 
   test("each filter leaves out what it says", () => {
@@ -76,8 +86,9 @@ describe("filters", () => {
     );
     expect([
       ...[holds({ text: "xyz" }), holds({ group: "failed" }), holds({ agent: "other" })],
+      ...[holds({ version: "2" }), holds({ phase: "Paused" })],
       ...[holds({ hours: 0.5 }), holds({ usdAbove: 0.1 })],
-    ]).toEqual(Array(5).fill(false));
+    ]).toEqual(Array(7).fill(false));
   });
 });
 

@@ -1,6 +1,10 @@
 /** Commands that read the store and change nothing: `list`, `show`, `timeline`, `ledger`, `watch`. */
 import { DEFAULT_TENANT } from "../../core/ids.ts";
-import type { Status } from "../../core/phases.ts";
+import type { Phase, Status } from "../../core/phases.ts";
+import type { Listed } from "../../operations/list.ts";
+import type { OperationContext } from "../../operations/operation.ts";
+import type { Summary } from "../../operations/views.ts";
+import type { Damaged } from "../../ports/run-table.ts";
 import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { EXIT } from "../errors.ts";
@@ -20,6 +24,8 @@ import { type Shell, type StoreFlags, printDocument, printLines } from "../shell
 export interface ListFlags extends StoreFlags {
   readonly status?: Status;
   readonly agent?: string;
+  readonly agentVersion?: string;
+  readonly phase?: Phase;
   readonly tenant?: string;
   readonly limit: number;
 }
@@ -32,17 +38,33 @@ export interface RunOf {
 /** `cairn list`: prints the runs of the store, also those whose row is damaged. */
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const opened = await openToRead(shell, flags);
-  const { status = null, agent = null, tenant = DEFAULT_TENANT, limit } = flags;
-  const context = contextOf(shell, opened, { tenant });
-  const { runs, damaged, more } = await performOperation(OPERATIONS.list, context, { status, agent, limit });
+  const { runs, damaged, more } = await listed(
+    contextOf(shell, opened, { tenant: flags.tenant ?? DEFAULT_TENANT }),
+    flags,
+  );
   const { command } = opened.settings;
   const style = styleOf(shell, opened);
   if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
   else if (runs.length > 0) shell.terminal.out(renderList(runs, style));
   else if (damaged.length === 0) shell.terminal.out(`no run matches; start one: ${command("start", "AGENT")}`);
   for (const each of shell.json ? [] : damaged) shell.terminal.out(renderDamaged(each, { ...style, command }));
-  if (more) shell.terminal.err(`there are more; see them with --limit ${limit * 10}`);
+  if (more) shell.terminal.err(`there are more; see them with --limit ${flags.limit * 10}`);
   return EXIT.done;
+}
+
+/** The runs, in as many lists as it takes to find `limit` of them. */
+async function listed(context: OperationContext, flags: ListFlags): Promise<Omit<Listed, "kind" | "next">> {
+  const { status = null, agent = null, agentVersion = null, phase = null, limit } = flags;
+  const runs: Summary[] = [];
+  const damaged: Damaged[] = [];
+  for (let after: string | null = null; ;) {
+    const wanted = { status, agent, agentVersion, phase, after, limit: limit - runs.length };
+    const part: Listed = await performOperation(OPERATIONS.list, context, wanted);
+    runs.push(...part.runs);
+    damaged.push(...part.damaged);
+    if (runs.length === limit || part.next === null) return { runs, damaged, more: part.more };
+    after = part.next;
+  }
 }
 
 /** `cairn show RUN`: prints the state of a run, and what a human can do about it. */

@@ -2,15 +2,14 @@
 import { useSignal } from "@preact/signals";
 import { BulkDialog } from "../parts/bulk-dialog.tsx";
 import { Empty, Loading, Problem } from "../parts/basics.tsx";
+import { RunFilters, change } from "../parts/run-filters.tsx";
 import { RunRows } from "../parts/run-rows.tsx";
-import { type Filters, NO_FILTERS, filtersFrom, matches, queryOf } from "../model/filters.ts";
+import { NO_FILTERS, filtersFrom, matches, queryOf } from "../model/filters.ts";
 import { GROUPS, GROUP_WORDS, countsOf } from "../model/groups.ts";
 import type { Summary } from "../../operations/views.ts";
 import { now } from "../store/clock.ts";
 import { route, setQuery } from "../store/route.ts";
 import { runs, runsTrouble } from "../store/runs.ts";
-
-const change = (part: Partial<Filters>): void => setQuery(queryOf({ ...filtersFrom(route.peek().query), ...part }));
 
 export function Runs() {
   const list = runs.value;
@@ -37,7 +36,6 @@ export function Runs() {
 function Head() {
   const filters = filtersFrom(route.value.query);
   const counts = countsOf(runs.value?.runs ?? []);
-  const names = [...new Set((runs.value?.runs ?? []).map(({ agent }) => agent))].toSorted();
   return (
     <div class="runs-head">
       <h1>Runs</h1>
@@ -57,48 +55,9 @@ function Head() {
           </button>
         ))}
       </div>
-      <div class="filters">
-        <input
-          class="text"
-          type="search"
-          data-filter
-          aria-label="A part of the run ID or of the agent's name"
-          placeholder="Run ID or agent"
-          value={filters.text}
-          onInput={(event) => change({ text: event.currentTarget.value })}
-        />
-        <select
-          aria-label="Agent"
-          value={filters.agent ?? ""}
-          onChange={(event) => change({ agent: event.currentTarget.value || null })}
-        >
-          <option value="">Every agent</option>
-          {names.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-        <select
-          aria-label="Time"
-          value={String(filters.hours ?? "")}
-          onChange={(event) => change({ hours: Number(event.currentTarget.value) || null })}
-        >
-          <option value="">Any time</option>
-          <option value="1">Last hour</option>
-          <option value="24">Last day</option>
-          <option value="168">Last week</option>
-        </select>
-        <label>
-          <input
-            type="checkbox"
-            checked={filters.takenOver}
-            onChange={(event) => change({ takenOver: event.currentTarget.checked })}
-          />
-          Outlived a process
-        </label>
+      <RunFilters>
         <Bulk />
-      </div>
+      </RunFilters>
     </div>
   );
 }

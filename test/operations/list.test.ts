@@ -1,0 +1,73 @@
+/** Lists of runs by what they are, and how far one answer looks. */
+import { describe, expect, test } from "vitest";
+import { type RunFilter, listRuns } from "../../src/operations/list.ts";
+import { startRun } from "../../src/operations/start.ts";
+import type { World } from "../../src/ports/world.ts";
+import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
+
+const ALL = { status: null, agent: null, agentVersion: null, phase: null } as const;
+
+const listed = (world: World, of: Partial<RunFilter> & { readonly limit?: number; readonly after?: string | null }) =>
+  listRuns(world, { ...ALL, tenant: "local", limit: 20, after: null, ...of });
+
+async function begin(world: World, version: string): Promise<string> {
+  const agent = { ...scriptedAgent({}), version };
+  const started = await startRun(world, { agent, input: {}, tenant: "local", idempotencyKey: null });
+  if (started.kind !== "started") throw new Error(started.kind);
+  return started.row.run;
+}
+
+const runsOf = async (list: ReturnType<typeof listRuns>) => (await list).runs.map(({ run }) => run);
+
+describe("a list", () => {
+  test("has the runs of one version of an agent, and says the version of each", async () => {
+    const { world } = createHarness();
+    const [first, second] = [await begin(world, "1"), await begin(world, "2")];
+    expect(await runsOf(listed(world, { agentVersion: "1" }))).toEqual([first]);
+    expect((await listed(world, { agentVersion: "2" })).runs).toMatchObject([{ run: second, agentVersion: "2" }]);
+    expect(await runsOf(listed(world, { agentVersion: "3" }))).toEqual([]);
+  });
+
+  test("has the runs of one phase", async () => {
+    const { world } = createHarness();
+    const run = await begin(world, "1");
+    expect(await runsOf(listed(world, { phase: "Preparing" }))).toEqual([run]);
+    expect(await runsOf(listed(world, { phase: "AwaitingApproval" }))).toEqual([]);
+  });
+
+  test("looks at some 10,000 rows for one answer, and goes on behind them by its cursor", async () => {
+    const { world } = createHarness();
+    await begin(world, "1");
+    const [row] = (await world.table.list({ tenant: "local", status: null, limit: 1, after: null, now: 0 })).rows;
+    if (row === undefined) throw new Error("no row");
+    const total = 24_000;
+    let reads = 0;
+    const table: World["table"] = {
+      ...world.table,
+      list: async ({ after, limit }) => {
+        reads += 1;
+        const from = Number(after ?? 0);
+        const places = Array.from({ length: Math.min(limit, total - from) }, (_, index) => from + index + 1);
+        const rows = places.map((place) => ({
+          ...row,
+          run: `run ${place}`,
+          agentVersion: place === total ? "2" : "1",
+        }));
+        const next = from + limit < total ? String(from + limit) : null;
+        return { rows, behind: places.map(String), damaged: [], next };
+      },
+    };
+    const large = { ...world, table };
+    const [first, second, third] = [{ after: null }, { after: "10000" }, { after: "20000" }];
+    expect(await listed(large, { agentVersion: "2", ...first })).toMatchObject({ runs: [], more: true, next: "10000" });
+    expect(reads).toBe(20);
+    expect(await listed(large, { agentVersion: "2", ...second })).toMatchObject({
+      runs: [],
+      more: true,
+      next: "20000",
+    });
+    expect(await listed(large, { agentVersion: "2", ...third })).toMatchObject({
+      ...{ runs: [{ run: "run 24000" }], more: false, next: null },
+    });
+  });
+});
