@@ -1,5 +1,5 @@
 /** Opens a connection to an MCP server. The SDK is an optional peer, and is loaded with the first connection. */
-import type { Client, Transport } from "@modelcontextprotocol/client";
+import type { Client, StreamableHTTPClientTransport, Transport } from "@modelcontextprotocol/client";
 import type { ToolSecrets } from "../ports/agent.ts";
 import type { Given, Options } from "./server-options.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -26,16 +26,7 @@ export async function openConnection(options: Options, secrets: () => ToolSecret
   const sdk = await loadSdk(() => import("@modelcontextprotocol/client"));
   const { command, connectMs } = options;
   const stdio = command === undefined ? null : new StdioTransport(sdk, await processOf(options, command, secrets()));
-  const transport: Transport =
-    stdio ??
-    new sdk.StreamableHTTPClientTransport(new URL(options.url ?? ""), {
-      fetch: async (url, init) => {
-        const headers = new Headers(init?.headers);
-        for (const [name, value] of Object.entries(await valuesOf(options.headers, secrets())))
-          headers.set(name, value);
-        return fetch(url, { ...init, headers });
-      },
-    });
+  const transport = stdio ?? httpTransport(sdk, options, secrets);
   const client = new sdk.Client(CLIENT, {
     versionNegotiation: { mode: "auto" },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => void (live.isListOld = true) } },
@@ -52,6 +43,36 @@ export async function openConnection(options: Options, secrets: () => ToolSecret
     throw why === undefined || why === null ? cause : new Error(why, { cause });
   }
   return live;
+}
+
+/**
+ * When the server dies, the stream of an open call ends without its answer. The SDK tells it to its transport only, and the
+ * call would hang until its timeout. So it gets an error as its answer.
+ */
+function httpTransport(sdk: Sdk, { url = "", headers: given }: Options, secrets: () => ToolSecrets): Transport {
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
+    fetch: async (to, init) => {
+      const headers = new Headers(init?.headers);
+      for (const [name, value] of Object.entries(await valuesOf(given, secrets()))) headers.set(name, value);
+      return fetch(to, { ...init, headers });
+    },
+  });
+  const send = transport.send.bind(transport);
+  transport.send = (message, of) => {
+    if (Array.isArray(message) || !("id" in message) || !("method" in message)) return send(message, of);
+    const { id } = message;
+    const error = { code: CONNECTION_CLOSED, message: "the connection broke before the answer came" };
+    const onRequestStreamEnd = (): void => transport.onmessage?.({ jsonrpc: "2.0", id, error });
+    return send(message, { ...of, onRequestStreamEnd });
+  };
+  return transport;
+}
+
+/** The code that MCP has for it. */
+const CONNECTION_CLOSED = -32_000;
+
+interface Sdk {
+  readonly StreamableHTTPClientTransport: typeof StreamableHTTPClientTransport;
 }
 
 async function processOf({ args = [], cwd, env }: Options, command: string, secrets: ToolSecrets) {

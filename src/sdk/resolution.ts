@@ -1,10 +1,10 @@
 /**
  * Resolves the imports of agent files that lie where no packages are installed. Node's own resolution comes first; only
- * if it fails are `cairn-run`, `zod` and `@ai-sdk/provider` resolved from cairn's own package.
+ * if it fails are `cairn-run` with its entry points, `zod` and `@ai-sdk/provider` resolved from cairn's own package.
  */
 import { registerHooks } from "node:module";
 
-const OURS = /^(cairn-run|zod|zod\/.+|@ai-sdk\/provider)$/;
+const OURS = /^(cairn-run|cairn-run\/.+|zod|zod\/.+|@ai-sdk\/provider)$/;
 
 let registered = false;
 

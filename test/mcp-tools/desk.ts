@@ -15,6 +15,7 @@ export interface Seen {
   readonly tool?: string;
   readonly key?: string;
   readonly pid?: number;
+  readonly worker?: number;
 }
 
 export type Fault = "die-before" | "die-after" | "hang" | "fail" | "refuse-to-start";

@@ -1,0 +1,137 @@
+/** Real MCP servers from npm, over both transports: their lists, their results, and their end. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { FILE } from "../../src/codec/file.ts";
+import { type McpServerOptions } from "../../src/mcp-tools/index.ts";
+import type { Tool, ToolSource } from "../../src/ports/agent.ts";
+import { freePort, waitUntil } from "../support/processes/cli-process.ts";
+import { serverOf } from "./desk.ts";
+
+const SERVERS = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol");
+const EVERYTHING = join(SERVERS, "server-everything/dist/index.js");
+const FILES = join(SERVERS, "server-filesystem/dist/index.js");
+
+const SECRETS = { get: async (name: string) => `value of ${name}` };
+const listOf = (source: ToolSource) => source.list({ secrets: SECRETS, mayBeOld: false, now: 0 });
+
+const callOf = (tools: Readonly<Record<string, Tool>>, name: string, input: object, signal?: AbortSignal) =>
+  tools[name]?.run({
+    ...{ input, key: "key-1", secrets: SECRETS, signal: signal ?? new AbortController().signal },
+  } as never);
+
+const filesIn = (result: unknown) =>
+  (result as { files: readonly { [FILE]: { mediaType?: string; bytes: Uint8Array } }[] }).files.map(
+    (each) => each[FILE],
+  );
+
+/** Server Everything over streamable HTTP, in a process of its own. */
+async function everythingOverHttp() {
+  const port = await freePort();
+  const start = () => {
+    const child = spawn(process.execPath, [EVERYTHING, "streamableHttp"], {
+      env: { PORT: String(port) },
+      stdio: "ignore",
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    return child;
+  };
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const child = start();
+  await waitUntil(async () => expect((await fetch(url)).status).toBe(400));
+  return { url, child, start };
+}
+
+const overStdio = async (): Promise<McpServerOptions> => ({
+  ...{ name: "all", command: process.execPath, args: [EVERYTHING, "stdio"], connectMs: 20_000 },
+});
+
+const overHttp = async (): Promise<McpServerOptions> => ({ name: "all", url: (await everythingOverHttp()).url });
+
+describe.each([
+  ["stdio", overStdio],
+  ["streamable HTTP", overHttp],
+] as const)("Server Everything over %s", (_, optionsOf) => {
+  test("lists its tools, and returns texts, JSON and files", async () => {
+    const tools = await listOf(serverOf(await optionsOf()));
+    expect(tools["all_echo"]?.effect).toBe("none");
+    expect(tools["all_gzip-file-as-resource"]?.effect).toBe("unsafe");
+    expect(await callOf(tools, "all_echo", { message: "hi" })).toBe("Echo: hi");
+    const weather = await callOf(tools, "all_get-structured-content", { location: "New York" });
+    expect(weather).toEqual({ temperature: 33, conditions: "Cloudy", humidity: 82 });
+    const image = filesIn(await callOf(tools, "all_get-tiny-image", {}));
+    expect(image.map(({ mediaType }) => mediaType)).toEqual(["image/png"]);
+    const resource = { resourceType: "Blob", resourceId: 1 };
+    const [blob] = filesIn(await callOf(tools, "all_get-resource-reference", resource));
+    expect(Buffer.from(blob?.bytes ?? []).toString()).toContain("Resource 1: This is a base64 blob");
+    await expect(callOf(tools, "all_get-sum", { a: "x" })).rejects.toThrow(/Invalid arguments for tool get-sum/);
+  });
+
+  test("stops a call whose signal fires, and the outcome is unknown", async () => {
+    const tools = await listOf(serverOf(await optionsOf()));
+    const stop = new AbortController();
+    const long = callOf(tools, "all_trigger-long-running-operation", { duration: 60, steps: 1 }, stop.signal);
+    stop.abort(new DOMException("too late", "TimeoutError"));
+    await expect(long).rejects.toMatchObject({
+      name: "OutcomeUnknown",
+      message: "MCP server all did not answer in time",
+    });
+    expect(await callOf(tools, "all_echo", { message: "still here" })).toBe("Echo: still here");
+  });
+});
+
+test("a server over HTTP that dies in a call leaves an unknown outcome, and is found again", async () => {
+  const { url, child, start } = await everythingOverHttp();
+  const source = serverOf({ name: "all", url });
+  const tools = await listOf(source);
+  const long = Promise.resolve(callOf(tools, "all_trigger-long-running-operation", { duration: 60, steps: 60 }));
+  long.catch(() => undefined);
+  await callOf(tools, "all_echo", { message: "the call before has arrived" });
+  child.kill("SIGKILL");
+  await expect(long).rejects.toMatchObject({ name: "OutcomeUnknown" });
+  await expect(callOf(tools, "all_echo", { message: "x" })).rejects.toThrow(/cannot be reached|did not take the call/);
+  start();
+  await waitUntil(async () => {
+    const again = await source.list({ secrets: SECRETS, mayBeOld: false, now: Date.now() });
+    expect(await callOf(again, "all_echo", { message: "back" })).toBe("Echo: back");
+  });
+});
+
+test("a server over HTTP gets the headers, made for each request", async () => {
+  let made = 0;
+  const { url } = await everythingOverHttp();
+  const headers = async (secrets: typeof SECRETS) => {
+    made += 1;
+    return { authorization: `Bearer ${await secrets.get("TOKEN")}` };
+  };
+  const tools = await listOf(serverOf({ name: "all", url, headers }));
+  const before = made;
+  await callOf(tools, "all_echo", { message: "hi" });
+  expect([before > 0, made > before]).toEqual([true, true]);
+});
+
+test("Server Filesystem writes a file in its folder and no other, and inherits no variable of the worker", async () => {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), "cairn-files-")));
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const tools = await listOf(
+    serverOf({ name: "files", command: process.execPath, args: [FILES, dir], connectMs: 20_000 }),
+  );
+  expect([tools["files_read_text_file"]?.effect, tools["files_write_file"]?.effect]).toEqual(["none", "unsafe"]);
+  await callOf(tools, "files_write_file", { path: join(dir, "a.txt"), content: "hello" });
+  expect(readFileSync(join(dir, "a.txt"), "utf8")).toBe("hello");
+  const outside = callOf(tools, "files_write_file", { path: join(dir, "../b.txt"), content: "x" });
+  await expect(outside).rejects.toThrow(/Access denied/);
+});
+
+test("a process gets what env says, and of the worker only what programs need", async () => {
+  process.env["WORKER_SECRET"] = "of the worker";
+  onTestFinished(() => void Reflect.deleteProperty(process.env, "WORKER_SECRET"));
+  const env = async (secrets: typeof SECRETS) => ({ TOKEN: await secrets.get("TOKEN") });
+  const tools = await listOf(serverOf({ ...(await overStdio()), env } as McpServerOptions));
+  const seen = JSON.parse(String(await callOf(tools, "all_get-env", {}))) as Record<string, string>;
+  expect(seen["TOKEN"]).toBe("value of TOKEN");
+  const allowed = new Set(["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TOKEN"]);
+  expect(Object.keys(seen).filter((name) => !allowed.has(name))).toEqual([]);
+});
