@@ -20,6 +20,12 @@ export type {
   UndoContext,
 } from "./ports/agent.ts";
 export type { ModelOptions } from "./ports/model-options.ts";
+export type {
+  AsynchronousCalls,
+  AsynchronousModel,
+  DetachedSearch,
+  DetachedState,
+} from "./ports/asynchronous-model.ts";
 export { type ChildBudget, type ChildToolOptions, childTool } from "./sdk/child-tool.ts";
 export {
   type AskHumanOptions,
@@ -44,4 +50,10 @@ export { react } from "./core/topologies/react.ts";
 export { fromToolLoopAgent, type ToolLoopAgentLike } from "./sdk/tool-loop-agent.ts";
 export { fileSchema, toolFile, type ToolFile } from "./sdk/file.ts";
 export { scriptedModel, type Conversation, type ScriptedReply } from "./sdk/scripted.ts";
+export {
+  scriptedAsynchronousModel,
+  type ScriptedDetachedCall,
+  type ScriptedAsynchronousModel,
+  type ScriptedAsynchronousOptions,
+} from "./sdk/scripted-asynchronous.ts";
 export { recordedModel } from "./sdk/recorded.ts";

@@ -11,6 +11,7 @@ import { SIZES } from "../codec/limits.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
+import { detachedCall } from "./detached-schemas.ts";
 import { files, shownFile } from "./file-schemas.ts";
 import type { EndedRun } from "./problem.ts";
 import { hasText } from "../core/message.ts";
@@ -152,6 +153,7 @@ const shown = {
     .object({ since: at, tries: count, nextTryAt: at })
     .nullable()
     .openapi({ description: "The provider of its model does not answer; the next attempt is at nextTryAt." }),
+  detachedCall,
   status,
   phase,
   inProgress: z.boolean().openapi({ description: "It has not ended." }),

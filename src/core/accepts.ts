@@ -12,6 +12,9 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   ModelCallCompleted: ["AwaitingLLM", "RetryingLLM", "ForceStop"],
   ModelCallLost: "live",
   BudgetDebited: "live",
+  DetachedCallBegun: ["AwaitingLLM", "RetryingLLM"],
+  DetachedCallSubmitted: ["AwaitingLLM", "RetryingLLM"],
+  DetachedCallEnded: "live",
   Compacted: ["Compacting"],
   ToolIntended: ["ExecutingTools"],
   // Also where the run waits: the intent of a call that runs alone may leave it nothing to do but to wait for others.

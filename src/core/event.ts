@@ -13,6 +13,8 @@ import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
 import type { Deadline } from "./deadline.ts";
 import type { FailedFrom } from "./failed-from.ts";
+import type { DetachedCallEvents } from "./detached-call.ts";
+import type { RequestDigests } from "./request-digests.ts";
 import type { Routed } from "./routed.ts";
 import type { TopologyEvents } from "./topologies/events.ts";
 import type { AnswerGiven, EventSignalled, WaitEvents } from "./wait.ts";
@@ -90,7 +92,7 @@ export interface Failure {
   readonly message: string;
 }
 
-interface Bodies extends ChildEvents, TopologyEvents, WaitEvents {
+interface Bodies extends ChildEvents, DetachedCallEvents, TopologyEvents, WaitEvents {
   RunStarted: {
     readonly agentVersion: string;
     readonly deadline?: Deadline;
@@ -110,14 +112,8 @@ interface Bodies extends ChildEvents, TopologyEvents, WaitEvents {
     readonly routed?: Routed;
     /** The request was nearly as long as the agent allows. */
     readonly crowded?: true;
-    /** What the request contained, by digests (`engine/model/request-digests.ts`). Absent in older records. */
-    readonly request?: {
-      readonly instructions: string;
-      /** Absent where the agent sets none. */
-      readonly options?: string;
-      readonly tools: readonly string[];
-      readonly messages: string;
-    };
+    /** Absent in older records. */
+    readonly request?: RequestDigests;
   };
   /** Model calls that may have been made and whose replies are lost: the process died, or the deadline cut them off. */
   ModelCallLost: {

@@ -32,6 +32,7 @@ export function assertState(before: State, after: State): void {
   ensure(after.phase !== "AwaitingAgent" || isLacking(after), "a run that waits for its agent knows what it waits for");
   ensure(isAside(after.phase) || !isLacking(after), "a run that goes on lacks nothing");
   ensure(after.phase !== "ForceStop" || after.stopsFor !== undefined, "a run that has to stop knows why");
+  ensure(after.detachedCall === undefined || !isTerminal(after.phase), "a run ends while its model job is out");
   assertChildren(after);
   ensure((after.phase === "Completed") === (after.result !== null), "a result belongs to a completed run");
   ensure((after.phase === "Failed") === (after.failure !== null), "a failure belongs to a failed run");

@@ -41,6 +41,9 @@ const isOfFiles = (event: Event): boolean =>
 const isOfSummaries = (event: Event): boolean =>
   event.kind === "RecoveryDecided" && event.action.kind === "compact" && event.action.failed !== undefined;
 
+const isOfDetachedCalls = ({ kind }: Event): boolean =>
+  kind === "DetachedCallBegun" || kind === "DetachedCallSubmitted" || kind === "DetachedCallEnded";
+
 /** One line per level, in order. A new feature that older code cannot apply adds the next level. */
 export const LEVELS: readonly [Level, ...Level[]] = [
   { level: 1, adds: "everything that format 1 began with", isUsedBy: () => true },
@@ -106,8 +109,11 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   },
   {
     level: 11,
-    adds: "a model of its own for summaries that failed, whose decision older code folds to another state",
-    isUsedBy: ({ state, events }) => state.failedSummaries !== undefined || events.some(isOfSummaries),
+    adds: "a model of its own for summaries that failed, and jobs of asynchronous models",
+    isUsedBy: ({ state, events }) =>
+      state.failedSummaries !== undefined ||
+      state.detachedCall !== undefined ||
+      events.some((event) => isOfSummaries(event) || isOfDetachedCalls(event)),
   },
 ];
 

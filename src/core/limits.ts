@@ -15,6 +15,12 @@ export const BOUNDS = {
   outageAlarmMs: 3 * 60_000,
   /** How long a fallback that answered is called before the agent's own model. */
   fallbackMs: 5 * 60_000,
+  /** The first and the longest pause between two looks at a model job, and their share of its age. */
+  modelLookMsMin: 5_000,
+  modelLookMsMax: 30 * 60_000,
+  modelLookShare: 1 / 2,
+  /** A job without a reply for so long counts as lost: longer than any provider keeps a batch open. */
+  detachedCallMsMax: 26 * 3_600_000,
   /** If clocks disagree whether a time has passed, the run checks again after this time. */
   clockAgainMs: 10 * 60_000,
   nudgesMax: 3,

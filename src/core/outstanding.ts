@@ -4,6 +4,7 @@
  */
 import { waitsForChildren } from "./calls/children.ts";
 import { BUDGET } from "./policy/extension.ts";
+import { type ModelCommand, modelOwed } from "./policy/detached-calls.ts";
 import { BOUNDS } from "./limits.ts";
 import { expiresAt, isExpired } from "./policy/deadline.ts";
 import { isTerminal } from "./phases.ts";
@@ -25,6 +26,8 @@ export interface View {
   readonly pause: boolean;
   /** This invocation has already checked the deployed code, where the run waits for code. */
   readonly looked: boolean;
+  /** This invocation has looked at the model job that is out. */
+  readonly hasSeenDetached?: boolean;
   /** This invocation found that a child cannot be made now, or could not ask one to stop. */
   readonly lacksChild?: boolean;
   readonly cannotAskChild?: boolean;
@@ -76,7 +79,7 @@ export type Command =
   | { readonly kind: "childTooLate"; readonly child: string }
   /** Ask children to stop whose answers are not wanted any more. */
   | { readonly kind: "stopChildren"; readonly children: readonly string[] }
-  | { readonly kind: "askModel" }
+  | ModelCommand
   /** Make the closing call of a run that has to stop, and end the run. */
   | { readonly kind: "close" }
   /** Check whether the definition of done holds. */
@@ -103,13 +106,18 @@ function byDeadline(commands: readonly Command[], state: State, view: View): rea
   const [first] = commands;
   const at = expiresAt(state);
   if (at === null || first === undefined || first.kind === "end" || first.kind === "cancel") return commands;
-  if (earliestOf(view) >= at && !state.open.some((call) => isReleasedBy(call, view.epoch))) return [{ kind: "expire" }];
+  if (earliestOf(view) >= at && !state.open.some((call) => isReleasedBy(call, view.epoch))) {
+    return [{ kind: state.detachedCall === undefined ? "expire" : "dropDetachedCall" }];
+  }
   const until = view.now < at ? at : view.now + BOUNDS.clockAgainMs;
   if (first.kind === "awaitAnswer") return [{ ...first, until }];
   return first.kind === "wait" ? [{ ...first, until: Math.min(first.until, until) }] : commands;
 }
 
 function commandsOwed(state: State, view: View): readonly Command[] {
+  // Schedule 197: the provider would go on with a job whose reply nobody will read.
+  const isUnwanted = state.ending !== null || view.cancel || view.pause || wantsRestart(state);
+  if (state.detachedCall !== undefined && isUnwanted) return [{ kind: "dropDetachedCall" }];
   const quiet = view.now < view.effectsSettleAt;
   // Schedule 5: a failed end waits until no fenced invocation can still act.
   const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.effectsSettleAt } : command);
@@ -138,9 +146,9 @@ function commandsOwed(state: State, view: View): readonly Command[] {
     case "Preparing":
       return [{ kind: "prepare" }];
     case "AwaitingLLM":
-      return [{ kind: "askModel" }];
+      return [modelOwed(state, view)];
     case "RetryingLLM":
-      return [notBefore(state, view, { kind: "askModel" })];
+      return [notBefore(state, view, modelOwed(state, view))];
     case "Compacting":
       return [notBefore(state, view, { kind: "compact" })];
     case "ForceStop":

@@ -21,7 +21,6 @@ import { BUDGET, openBudgetGate, applyBudgetDecision, gateNamed } from "./policy
 import {
   afterCalls,
   applyAnswer,
-  appendUserMessage,
   isNext,
   message,
   openCalls,
@@ -33,6 +32,7 @@ import {
   updateCall,
 } from "./calls/open-calls.ts";
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
+import { beginDetached, endDetached, noteDetached, takeText, withoutDetached } from "./policy/detached-calls.ts";
 import { endOutage, withRetry } from "./policy/outage.ts";
 import { mayFollow, mayRedrive } from "./phases.ts";
 import { applyRedrive } from "./policy/redrive.ts";
@@ -94,14 +94,17 @@ const handlers: Handlers = {
       retryAt: null,
       messages: event.parts.length === 0 ? state.messages : [...state.messages, replyMessage(state, event)],
     };
-    if (open.length > 0) return { ...replied, phase: "ExecutingTools" };
-    return { ...replied, phase: spoken ? "Reflecting" : "AwaitingLLM" };
+    const phase = open.length > 0 ? "ExecutingTools" : spoken ? "Reflecting" : "AwaitingLLM";
+    return withoutDetached({ ...replied, phase }, event.at);
   },
 
   ModelCallLost: (state, { closing }) => (closing === undefined ? state : { ...state, closingCallLost: closing }),
 
   BudgetDebited: (state, event) => ({ ...state, spent: add(state.spent, event.debit) }),
 
+  DetachedCallBegun: beginDetached,
+  DetachedCallSubmitted: noteDetached,
+  DetachedCallEnded: endDetached,
   Compacted: applyCompaction,
   ToolIntended: (state, { kind: _, at: _at, call, ...intent }) =>
     afterCalls(
@@ -201,7 +204,7 @@ const handlers: Handlers = {
     }
     ensure(!state.absorbed.includes(event.message), `message ${event.message} is absorbed twice`);
     const taken = { ...state, absorbed: [...state.absorbed, event.message] };
-    if ("text" in event.body) return appendUserMessage(taken, { ...event.body, at: event.at });
+    if ("text" in event.body) return takeText(taken, event.body, event.at);
     if (event.body.kind === "child") return absorbReport(taken, event.body, event.at);
     if (event.body.kind === "answer") return takeAnswer(taken, event.body);
     if (event.body.kind === "signal") return takeSignal(taken, event.body);

@@ -17,9 +17,35 @@ export interface ModelOutage {
 }
 
 /** Null also during the quick retries: they are over in seconds and do not count as an outage. */
-export function outageIn({ phase, outage, retryAt }: State): ModelOutage | null {
+function outageIn({ phase, outage, retryAt }: State): ModelOutage | null {
   if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
   return { since: outage.since, tries: outage.tries, nextTryAt: retryAt ?? 0 };
+}
+
+/** The job that an asynchronous model works on. Times are epoch milliseconds. */
+export interface ShownDetachedCall {
+  /** Its idempotency key, which the provider keeps with it. */
+  readonly key: string;
+  readonly model: string;
+  /** The provider's name for it; null until it is known. */
+  readonly reference: string | null;
+  readonly since: number;
+  /** When the run looks at it next, or before: every wake-up looks. */
+  readonly nextLookAt: number;
+}
+
+/** What a run waits for at its model: the end of an outage, or a job. Null where it waits for neither. */
+export interface ModelWaits {
+  /** The model's provider does not answer: since when, after how many calls, and when the next call is due. */
+  readonly outage: ModelOutage | null;
+  readonly detachedCall: ShownDetachedCall | null;
+}
+
+export function modelWaits(row: Row, state: State): ModelWaits {
+  const { detachedCall: out } = state;
+  if (out === undefined) return { outage: outageIn(state), detachedCall: null };
+  const { key, model, reference = null, at: since } = out;
+  return { outage: outageIn(state), detachedCall: { key, model, reference, since, nextLookAt: row.wakeAt ?? 0 } };
 }
 
 /** The label by row and state. */
@@ -27,6 +53,8 @@ export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
+  if (state.detachedCall !== undefined)
+    return `waiting for model job ${state.detachedCall.reference ?? state.detachedCall.key}`;
   const awaited = awaitedLabel(state);
   if (awaited !== null) return awaited;
   return nextCompensationStep(state) === null ? label : `${label}, to undo its effects`;

@@ -5,7 +5,8 @@
  */
 import type { Agent } from "../ports/agent.ts";
 import { agentInRole } from "../engine/model/role.ts";
-import { type RequestDigests, nameDigest, requestDigests } from "../engine/model/request-digests.ts";
+import { nameDigest, requestDigests } from "../engine/model/request-digests.ts";
+import type { RequestDigests } from "../core/request-digests.ts";
 import { withoutFormat } from "../engine/model/response-format.ts";
 import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";

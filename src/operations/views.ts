@@ -19,7 +19,7 @@ import { type ListedRow, type Row, type StoreOutage, hasEnded } from "../protoco
 import type { ArchiveTier } from "../core/policy/retention.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { stateAfterRedrive } from "../history/after-redrive.ts";
-import { type ModelOutage, labelOf, labelOfRow, outageIn, topologyIn } from "./labels.ts";
+import { type ModelWaits, labelOf, labelOfRow, modelWaits, topologyIn } from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
 import { assignedIn } from "./assign.ts";
 import { type ShownChild, shownChildren } from "./child-views.ts";
@@ -98,7 +98,7 @@ export interface OpenGate {
 }
 
 /** One run in full. Times are epoch milliseconds. */
-export interface Shown extends Summary {
+export interface Shown extends Summary, ModelWaits {
   readonly label: string;
   readonly task: Json;
   readonly startedAt: number | null;
@@ -110,8 +110,6 @@ export interface Shown extends Summary {
   /** The restart number, from 1. */
   readonly attempt: number;
   readonly waitsFor: WaitsFor | null;
-  /** The model's provider does not answer: since when, after how many calls, and when the next call is due. */
-  readonly outage: ModelOutage | null;
   /** The child runs that it waits for. */
   readonly children: readonly ShownChild[];
   /** The run and version that it was forked from; null for a run that was started. */
@@ -233,7 +231,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     messages: state.messages.length,
     agentVersion: state.agentVersion,
     waitsFor: hasEnded(row) ? null : waitsFor(state, isSent),
-    outage: outageIn(state),
+    ...modelWaits(row, state),
     children: shownChildren(state),
     forkedFrom: state.forked === undefined ? null : { run: state.forked.run, version: state.forked.version },
     unknown,

@@ -77,4 +77,46 @@ export interface Model {
   readonly rate?: ModelRate;
   /** Never rejects. A provider may ignore the signal and go on, so the caller must not wait for it. */
   ask(request: ModelRequest): Promise<ModelOutcome>;
+  /** The model is asynchronous: the replies that plan the next step come from jobs. */
+  readonly detached?: DetachedCalls;
+}
+
+/** `unknown`: the request may have arrived. */
+export type Submitted =
+  | { readonly kind: "submitted"; readonly reference: string }
+  | ModelFailed
+  | { readonly kind: "unknown"; readonly why: string };
+
+/** `unsure`: the provider does not say yet whether it has the job. */
+export type Found =
+  | { readonly kind: "found"; readonly reference: string }
+  | { readonly kind: "absent" }
+  | { readonly kind: "unsure"; readonly why: string };
+
+/** `failed`: the job has failed. `pending` is also the answer while the provider cannot be asked. */
+export type Polled = ModelReply | ModelFailed | { readonly kind: "pending"; readonly why: string };
+
+/** A job to look up: its key, and the time before which it was not sent, in epoch milliseconds. */
+export interface SoughtCall {
+  readonly key: string;
+  readonly since: number;
+}
+
+/**
+ * What an asynchronous model adds: a request becomes a job that its provider works on, and nothing waits for it. No
+ * method but `cancel` rejects.
+ *
+ * The answer to `submit` may be lost. With `find`, the job is looked up by its key, and adopted. With `honoursKeys`, the
+ * request is sent again, and the provider makes no second job. With neither, the job counts as lost, is debited at its
+ * estimate, and the request is sent as another job.
+ */
+export interface DetachedCalls {
+  readonly submit: (request: ModelRequest, key: string) => Promise<Submitted>;
+  /** The request says how to read the reply. Its transcript may have no files. */
+  readonly poll: (request: ModelRequest, reference: string) => Promise<Polled>;
+  readonly find?: (request: ModelRequest, sought: SoughtCall) => Promise<Found>;
+  /** Best effort. */
+  readonly cancel?: (request: ModelRequest, reference: string) => Promise<void>;
+  /** Its provider makes one job of two requests with one key. */
+  readonly honoursKeys?: true;
 }

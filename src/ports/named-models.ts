@@ -11,7 +11,10 @@ interface Provider {
 
 export const PROVIDERS = {
   anthropic: { package: "@ai-sdk/anthropic", secret: "ANTHROPIC_API_KEY", needsKey: true },
+  "anthropic-batch": { package: "@ai-sdk/anthropic", secret: "ANTHROPIC_API_KEY", needsKey: true },
   openai: { package: "@ai-sdk/openai", secret: "OPENAI_API_KEY", needsKey: true },
+  "openai-background": { package: "@ai-sdk/openai", secret: "OPENAI_API_KEY", needsKey: true },
+  "openai-batch": { package: "@ai-sdk/openai", secret: "OPENAI_API_KEY", needsKey: true },
   google: { package: "@ai-sdk/google", secret: "GOOGLE_GENERATIVE_AI_API_KEY", needsKey: true },
   // Without a key its package signs with the AWS credentials of the process, such as the role of a function.
   bedrock: { package: "@ai-sdk/amazon-bedrock", secret: "AWS_BEARER_TOKEN_BEDROCK", needsKey: false },
@@ -22,7 +25,9 @@ export const PROVIDERS = {
 export type ProviderName = keyof typeof PROVIDERS;
 
 /** The optional packages of all providers. */
-export const PROVIDER_PACKAGES: readonly string[] = Object.values(PROVIDERS).flatMap((each) => each.package ?? []);
+export const PROVIDER_PACKAGES: readonly string[] = [
+  ...new Set(Object.values(PROVIDERS).flatMap((each) => each.package ?? [])),
+];
 
 export interface NamedModel extends Provider {
   readonly provider: ProviderName;
@@ -40,7 +45,7 @@ export function namedModel(choice: string): NamedModel {
   return { provider, modelId, baseURL: null, name: choice, ...PROVIDERS[provider] };
 }
 
-const NAMED = /^(?<provider>[a-z]+):(?<modelId>[^\s#]+)$/;
+const NAMED = /^(?<provider>[a-z-]+):(?<modelId>[^\s#]+)$/;
 
 const isHosted = (provider: string): provider is Exclude<ProviderName, "openai-compatible"> =>
   Object.hasOwn(PROVIDERS, provider) && provider !== "openai-compatible";

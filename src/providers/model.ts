@@ -3,19 +3,23 @@
  * error becomes a value, so that the recovery table decides what follows. This adapter never retries: a retry that is
  * not recorded costs money that no budget counts.
  */
-import { type LanguageModelV4, UnsupportedFunctionalityError } from "@ai-sdk/provider";
+import { type LanguageModelV4, type LanguageModelV4CallOptions, UnsupportedFunctionalityError } from "@ai-sdk/provider";
 import type { Agent, ModelChoice } from "../ports/agent.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
+import type { AsynchronousCalls, AsynchronousModel } from "../ports/asynchronous-model.ts";
 import { filesOf } from "../core/files-in.ts";
 import { failedBy } from "./model-failure.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { replyOf } from "./reply.ts";
 import { BrokenStream, readReply } from "./streamed-reply.ts";
-import { namedModel } from "../ports/named-models.ts";
-import { openModel } from "./named-model.ts";
+import { type NamedModel, type ProviderName, namedModel } from "../ports/named-models.ts";
+import { type OpenedCalls, callsOver } from "./detached-calls.ts";
+import { openModel, openWire } from "./named-model.ts";
+import type { OpenModel } from "./wire-request.ts";
 import { describeTools } from "../engine/model/tool-schema.ts";
 import type { ModelRates } from "../protocol/model-rate.ts";
 import type { Model, ModelOutcome, ModelRequest } from "../ports/model.ts";
+import type { DetachedCalls } from "../ports/model.ts";
 
 /** Reads the current value of a secret; null if it has none. */
 type ReadSecret = (name: string) => Promise<string | null>;
@@ -24,11 +28,14 @@ type ReadSecret = (name: string) => Promise<string | null>;
 export function modelOf(choice: ModelChoice, read: ReadSecret = async () => null): Model {
   if (typeof choice !== "string") {
     const model = speaking(choice);
-    return { name: nameOf(model), ask: (request) => ask(model, request, "") };
+    const detached = detachedIn(model);
+    return { name: nameOf(model), ask: (request) => ask(model, request, ""), ...(detached && { detached }) };
   }
   const named = namedModel(choice);
+  const detached = namedDetached(named, read);
   return {
     name: named.name,
+    ...(detached && { detached }),
     ask: async (request) => {
       try {
         const key = (await read(named.secret)) ?? "";
@@ -65,18 +72,59 @@ export function modelsOf(
 
 const nameOf = ({ provider, modelId }: LanguageModelV4): string => `${provider.split(".")[0] ?? ""}:${modelId}`;
 
+/** The jobs of a model object that is asynchronous; null: it is not. */
+function detachedIn(model: LanguageModelV4 & Partial<AsynchronousModel>): DetachedCalls | null {
+  const { detached } = model;
+  if (detached === undefined) return null;
+  const { submit, poll, find, cancel } = detached;
+  if (typeof submit !== "function" || typeof poll !== "function") {
+    throw new AgentInvalid("the jobs of its model have no functions submit and poll (docs/models.md)");
+  }
+  const open = async (request: ModelRequest): Promise<OpenedCalls> => ({
+    ...{ detached, options: optionsOf(model, request), secret: "" },
+  });
+  return callsOver(open, { ...detached, finds: find !== undefined, cancels: cancel !== undefined });
+}
+
+/** The jobs of a model that is given as text; null: its provider works on no jobs. */
+function namedDetached(named: NamedModel, read: ReadSecret): DetachedCalls | null {
+  const load = DETACHED[named.provider];
+  if (load === undefined) return null;
+  const open = async (request: ModelRequest): Promise<OpenedCalls> => {
+    const key = (await read(named.secret)) ?? "";
+    const wire = await openWire(named, key);
+    const { detachedOf } = await load();
+    return { detached: detachedOf(wire), options: optionsOf(wire(), request), secret: key };
+  };
+  return callsOver(open, { finds: named.provider !== "openai-background", cancels: true });
+}
+
+/** Loaded with the first job, as the packages are. */
+const DETACHED: {
+  readonly [P in ProviderName]?: () => Promise<{ readonly detachedOf: (open: OpenModel) => AsynchronousCalls }>;
+} = {
+  "anthropic-batch": async () => ({ detachedOf: (await import("./anthropic-detached.ts")).anthropicBatch }),
+  "openai-background": async () => ({ detachedOf: (await import("./openai-detached.ts")).openaiBackground }),
+  "openai-batch": async () => ({ detachedOf: (await import("./openai-detached.ts")).openaiBatch }),
+};
+
+/** The request as the AI SDK takes it. */
+function optionsOf(model: LanguageModelV4, request: ModelRequest): LanguageModelV4CallOptions {
+  const { instructions, messages, tools, format = null, files, signal } = request;
+  return {
+    ...settingsOf(model, request),
+    ...(format === null ? {} : { responseFormat: { type: "json" as const, ...format } }),
+    prompt: promptOf(instructions, messages, files ?? new Map()),
+    tools: describeTools(tools),
+    abortSignal: signal,
+  };
+}
+
 async function ask(model: LanguageModelV4, request: ModelRequest, secret: string): Promise<ModelOutcome> {
-  const { instructions, messages, tools, mayCall = true, format = null, files, signal } = request;
+  const { messages, mayCall = true, signal } = request;
   if (signal.aborted) return { kind: "aborted" };
   try {
-    const prompt = promptOf(instructions, messages, files ?? new Map());
-    const asked = {
-      ...settingsOf(model, request),
-      ...(format === null ? {} : { responseFormat: { type: "json" as const, ...format } }),
-      prompt,
-      tools: describeTools(tools),
-      abortSignal: signal,
-    };
+    const asked = optionsOf(model, request);
     if (mayCall) return replyOf(await answerOf(model, asked, request));
     if (!FORGETS_CALLS.has(model.provider))
       return replyOf(await answerOf(model, { ...asked, toolChoice: { type: "none" } }, request));

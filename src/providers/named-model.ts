@@ -13,9 +13,17 @@ import {
 
 /** `key`: empty if its secret has no value. Rejects with `ModelNotReady` if its package or its key is missing. */
 export async function openModel(model: NamedModel, key: string): Promise<LanguageModelV4> {
+  return (await openWire(model, key))();
+}
+
+/** The same over a `fetch` that is given later. */
+export async function openWire(
+  model: NamedModel,
+  key: string,
+): Promise<(fetch?: typeof globalThis.fetch) => LanguageModelV4> {
   const provide = await load(model);
   if (key === "" && model.needsKey) throw keyMissing(model);
-  return provide(model, key === "" ? {} : { apiKey: key });
+  return (fetch) => provide(model, { ...(key === "" ? {} : { apiKey: key }), ...(fetch && { fetch }) });
 }
 
 /** Throws `ModelNotReady` if this process finds no package of a provider that the agent names. */
@@ -23,18 +31,28 @@ export async function requireProviders(agent: Parameters<typeof namedModelsOf>[0
   await Promise.all(namedModelsOf(agent).map(load));
 }
 
-type Provide = (model: NamedModel, key: { readonly apiKey?: string }) => LanguageModelV4;
+type Provide = (
+  model: NamedModel,
+  by: { readonly apiKey?: string; readonly fetch?: typeof globalThis.fetch },
+) => LanguageModelV4;
+
+const loadAnthropic = async (): Promise<Provide> => {
+  const { createAnthropic } = await import("@ai-sdk/anthropic");
+  return ({ modelId }, by) => createAnthropic(by)(modelId);
+};
+
+const loadOpenai = async (): Promise<Provide> => {
+  const { createOpenAI } = await import("@ai-sdk/openai");
+  return ({ modelId }, by) => createOpenAI(by)(modelId);
+};
 
 /** The name of each package stands in its import, because a bundler must see it. */
 const LOAD: { readonly [P in ProviderName]: () => Promise<Provide> } = {
-  anthropic: async () => {
-    const { createAnthropic } = await import("@ai-sdk/anthropic");
-    return ({ modelId }, key) => createAnthropic(key)(modelId);
-  },
-  openai: async () => {
-    const { createOpenAI } = await import("@ai-sdk/openai");
-    return ({ modelId }, key) => createOpenAI(key)(modelId);
-  },
+  anthropic: loadAnthropic,
+  "anthropic-batch": loadAnthropic,
+  openai: loadOpenai,
+  "openai-background": loadOpenai,
+  "openai-batch": loadOpenai,
   google: async () => {
     const { createGoogle } = await import("@ai-sdk/google");
     return ({ modelId }, key) => createGoogle(key)(modelId);

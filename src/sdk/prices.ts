@@ -99,7 +99,7 @@ const nameOf = (model: string | LanguageModelV4): string =>
   typeof model === "string" ? model.replace(PROVIDER, "") : model.modelId;
 
 /** What stands before the model in a text. The names of some models contain a colon too. */
-const PROVIDER = /^([^#]*#|[a-z]+:)/;
+const PROVIDER = /^([^#]*#|[a-z-]+:)/;
 
 /** The name without a release date: `claude-opus-4-5` for `claude-opus-4-5-20251101`. */
 const aliasOf = (model: string | LanguageModelV4): string => nameOf(model).replace(/-\d{8}$/, "");

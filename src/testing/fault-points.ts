@@ -2,6 +2,7 @@
 import type { Agent, Tool } from "../ports/agent.ts";
 import { FAULT_POINTS, type FaultPoint, type OnFaultPoint } from "../ports/fault-point.ts";
 import type { Model } from "../ports/model.ts";
+import type { DetachedCalls } from "../ports/model.ts";
 import type { World } from "../ports/world.ts";
 
 /** A fault point, or a moment before or after a model call. */
@@ -69,6 +70,17 @@ function toolWithFaultPoints(tool: Tool, at: string, onFaultPoint: OnFaultPoint)
 export const modelWithFaultPoints = (model: Model, onMoment: (moment: Moment) => Promise<void>): Model => ({
   ...model,
   ask: (request) => around(onMoment, { name: "model", at: "" }, () => model.ask(request)),
+  ...(model.detached && { detached: detachedWithFaultPoints(model.detached, onMoment) }),
+});
+
+/** The start of a job is a model call, and a look that brings its reply is another moment of the run. */
+const detachedWithFaultPoints = (
+  detached: DetachedCalls,
+  onMoment: (moment: Moment) => Promise<void>,
+): DetachedCalls => ({
+  ...detached,
+  submit: (request, key) => around(onMoment, { name: "model", at: "" }, () => detached.submit(request, key)),
+  poll: (request, reference) => around(onMoment, { name: "model", at: "" }, () => detached.poll(request, reference)),
 });
 
 async function around<T, Name extends Moment["name"]>(

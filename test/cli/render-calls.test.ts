@@ -49,6 +49,7 @@ const blocked: Shown = {
     agentVersion: "1",
     waitsFor: null,
     outage: null,
+    detachedCall: null,
     redrivable: false,
     result: null,
     failure: null,

@@ -27,6 +27,7 @@ const waiting: Shown = {
   ...{
     label: "waiting: its model is unavailable",
     outage: OUTAGE,
+    detachedCall: null,
     redrivable: false,
     task: {},
     unknown: [],

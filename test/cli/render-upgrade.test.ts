@@ -56,6 +56,7 @@ const waiting: Shown = {
     failure: null,
     waitsFor: null,
     outage: null,
+    detachedCall: null,
     redrivable: false,
   },
 };

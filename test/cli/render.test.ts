@@ -48,6 +48,7 @@ const blocked: Shown = {
     granted: null,
     assigned: null,
     outage: null,
+    detachedCall: null,
     redrivable: false,
     files: [],
     waits: [],

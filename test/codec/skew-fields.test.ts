@@ -17,6 +17,7 @@ import type { State } from "../../src/core/state.ts";
 import { accepts } from "../../src/core/accepts.ts";
 import { fold } from "../../src/core/transition.ts";
 import { CHILD_MOMENTS } from "../golden/children.ts";
+import { DETACHED_CALL_MOMENTS } from "../golden/detached-calls.ts";
 import { WAIT_MOMENTS } from "../golden/waits.ts";
 import { DECISION_MOMENTS } from "../golden/decisions.ts";
 import { OUTAGE_MOMENTS } from "../golden/outages.ts";
@@ -39,6 +40,7 @@ interface Moment {
 
 /** Events that need children in the state, or a call that waits. Their run does not end before. */
 const isOfChild = (kind: EventKind): boolean => /^Child(Superseded|AskedToStop|NeverMade)$/.test(kind);
+const isOfDetached = (kind: EventKind): boolean => kind === "DetachedCallSubmitted" || kind === "DetachedCallEnded";
 const isOfWait = (kind: EventKind): boolean => kind === "InputRefused" || kind === "ToolResultRecorded";
 
 const kindsIn = (phase: Phase, when: (kind: EventKind) => boolean): readonly Event[] =>
@@ -50,7 +52,7 @@ const MOMENTS: readonly Moment[] = [
   ...PHASE_NAMES.map((phase) => ({
     moment: phase,
     state: IN_PHASE[phase](),
-    events: kindsIn(phase, (kind) => !isOfChild(kind) && !isOfWait(kind)),
+    events: kindsIn(phase, (kind) => !isOfChild(kind) && !isOfWait(kind) && !isOfDetached(kind)),
   })),
   ...PHASE_NAMES.filter((phase) => phase !== "AwaitingChildren").map((phase) => ({
     moment: `${phase} with children`,
@@ -62,7 +64,7 @@ const MOMENTS: readonly Moment[] = [
     state: withWait(IN_PHASE[phase]()),
     events: kindsIn(phase, isOfWait),
   })),
-  ...[...CHILD_MOMENTS, ...WAIT_MOMENTS],
+  ...[...CHILD_MOMENTS, ...WAIT_MOMENTS, ...DETACHED_CALL_MOMENTS],
   ...[...SAGA_MOMENTS, ...DECISION_MOMENTS, ...OUTAGE_MOMENTS],
 ];
 

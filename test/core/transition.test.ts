@@ -38,11 +38,13 @@ import {
   view,
 } from "../support/states/states-and-events.ts";
 import { withChildren } from "../support/states/child-events.ts";
+import { withDetached } from "../support/states/detached-events.ts";
 import { withWait } from "../support/states/wait-events.ts";
 
-/** Events about children need some, and an end that does not wait for them is forced. */
+/** Events about children and model jobs need some, and an end that does not wait for them is forced. */
 function stateOf(kind: EventKind, phase: Phase): State {
-  const plain = IN_PHASE[phase]();
+  const isOfDetached = kind === "DetachedCallSubmitted" || kind === "DetachedCallEnded";
+  const plain = isOfDetached ? withDetached(IN_PHASE[phase]()) : IN_PHASE[phase]();
   const state =
     kind === "InputRefused" || (kind === "ToolResultRecorded" && phase !== "ExecutingTools") ? withWait(plain) : plain;
   if (phase === "AwaitingChildren")

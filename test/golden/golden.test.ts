@@ -51,6 +51,7 @@ const momentsOf = (format: string) =>
     "before-images.json",
     "waits.json",
     "files.json",
+    "detached-calls.json",
   ].flatMap((name) => read(format, name) as readonly GoldenMoment[]);
 
 test("every format up to this one has golden files", () => {

@@ -27,6 +27,7 @@ import { BEFORE_IMAGE_MOMENTS } from "./before-images.ts";
 import { CHILD_MOMENTS } from "./children.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
 import { FILE_MOMENTS } from "./files.ts";
+import { DETACHED_CALL_MOMENTS } from "./detached-calls.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
 import { TOPOLOGY_MOMENTS } from "./topologies.ts";
@@ -164,6 +165,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("before-images.json", momentsOf(BEFORE_IMAGE_MOMENTS));
   write("waits.json", momentsOf(WAIT_MOMENTS));
   write("files.json", momentsOf(FILE_MOMENTS));
+  write("detached-calls.json", momentsOf(DETACHED_CALL_MOMENTS));
   write("archive.json", await archive());
 }
 

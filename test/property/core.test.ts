@@ -31,6 +31,7 @@ import {
   newState,
   view,
 } from "../support/states/states-and-events.ts";
+import { detachedEnded } from "../support/states/detached-events.ts";
 
 const SEED = 20_260;
 
@@ -73,7 +74,7 @@ test("the random runs reach every phase, every event and every command", () => {
   expect([...kinds].toSorted()).toEqual([...EVENT_KINDS].toSorted());
   expect([...statuses].toSorted()).toEqual(["gated", "permitted", "proposed", "started", "unknown"]);
   const all =
-    "askModel awaitAnswer cancel childTooLate close compact compensate conclude decide end endWait expire expireGate giveUp intend judge lookAgain makeChildren pause perform prepare probe reconcile recover resume startOver stopChildren takeInputs takeReports undo wait";
+    "askModel awaitAnswer cancel childTooLate close compact compensate conclude decide dropDetachedCall end endWait expire expireGate giveUp intend judge lookAgain makeChildren pause perform pollModel prepare probe reconcile recover resume startOver stopChildren takeInputs takeReports undo wait";
   expect([...commands].toSorted()).toEqual(all.split(" "));
 });
 
@@ -262,7 +263,8 @@ test("the end is final: only a redrive can follow it, and no action is outstandi
   holds(({ strides }) => {
     for (const { outcome } of strides.slice(-1)) {
       const { state } = outcome;
-      const ended = isTerminal(state.phase) ? state : foldAll(state, [abortedAtOnce, failed]);
+      const dropped = state.detachedCall === undefined ? [] : [detachedEnded];
+      const ended = isTerminal(state.phase) ? state : foldAll(state, [abortedAtOnce, ...dropped, failed]);
       expect(nextCommands(ended, view())).toEqual([]);
       for (const kind of EVENT_KINDS) {
         // A redrive is possible only for ends that recorded the phase of the run.

@@ -197,4 +197,9 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   // No world of a history has a spend cap.
   192: "test/schedules/spend-cap.test.ts",
   193: "test/schedules/spend-cap.test.ts",
+  // No model of a history is asynchronous.
+  194: "test/schedules/detached-calls.test.ts",
+  195: "test/schedules/detached-calls.test.ts",
+  196: "test/schedules/detached-calls.test.ts",
+  197: "test/schedules/detached-calls.test.ts",
 };

@@ -10,6 +10,7 @@ import type { Style } from "../terminal/paint.ts";
 import { childLine } from "./children.ts";
 import { filesMadeWords, filesWords } from "./files.ts";
 import { waitLine } from "./input-waits.ts";
+import { detachedCallLine } from "./detached-calls.ts";
 import { countAfter, proposedBy } from "../../core/calls/proposed-calls.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { decisionWords, messageWords } from "./message.ts";
@@ -153,6 +154,10 @@ function lineOf(context: Context): Line | null {
       const lost = `${count(entry.calls, "reply", "replies")} of the model lost${costIn(story, next)}`;
       return { says: `${paint("yellow", lost)}: ${entry.why}` };
     }
+    case "DetachedCallBegun":
+    case "DetachedCallSubmitted":
+    case "DetachedCallEnded":
+      return detachedCallLine(entry, paint);
     case "Compacted": {
       const { from, to, messages } = entry.replaced;
       const by = entry.model === undefined ? "" : ` by ${entry.model}`;

@@ -3,7 +3,6 @@ import * as z from "zod";
 import { EFFECT_NAMES } from "../../core/calls/effects.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
 import type { FailedSummaries } from "../../core/failed-summaries.ts";
-import type { Routed } from "../../core/routed.ts";
 import type {
   Action,
   Answer,
@@ -20,7 +19,8 @@ import type { FailedFrom } from "../../core/failed-from.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import { asksFor, debit, grant, price } from "./budget.ts";
 import { childEvents, childReport } from "./child.ts";
-import { crowded, fileRef, files, json, replyPart, request, sha, value } from "./message.ts";
+import { crowded, fileRef, files, json, replyPart, request, routed, sha, value } from "./message.ts";
+import { detachedCallEvents } from "./detached-call.ts";
 import { runStarted } from "./run-started.ts";
 import { answerGiven, eventSignalled, waitEvents } from "./wait.ts";
 
@@ -69,8 +69,6 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("cancel") }),
   z.looseObject({ kind: z.literal("takeover"), from: name, takeovers: count }),
 ]);
-
-const routed: z.ZodType<Routed> = z.looseObject({ by: z.enum(["fallback", "role"]), why: z.string() });
 
 export const failedFrom: z.ZodType<FailedFrom> = z.looseObject({
   phase,
@@ -246,6 +244,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     z.looseObject({ kind: z.literal("MessageAbsorbed"), at, stage: z.literal("cleared"), message: name }),
   ]),
   ...childEvents,
+  ...detachedCallEvents,
   ...waitEvents,
   RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
   RunResumed: z.looseObject({ kind: z.literal("RunResumed"), at }),

@@ -4,6 +4,7 @@ import type { FileRef } from "../../core/file.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import type { Message, Part, Value } from "../../core/message.ts";
+import type { Routed } from "../../core/routed.ts";
 
 /** It came out of `JSON.parse`, so anything that is there is JSON. */
 export const json = z.custom<Json>((value) => value !== undefined);
@@ -69,6 +70,9 @@ export const message: z.ZodType<Message> = z.looseObject({
   tokens: count,
   crowded,
 });
+
+/** Why a request went to another model than the agent's own. */
+export const routed: z.ZodType<Routed> = z.looseObject({ by: z.enum(["fallback", "role"]), why: z.string() });
 
 /** The digests of a request to a model. */
 export const request = z.looseObject({

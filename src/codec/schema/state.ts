@@ -35,6 +35,7 @@ import {
 } from "./event.ts";
 import { child, dispatched } from "./child.ts";
 import { files, json, message, sha, value } from "./message.ts";
+import { detachedCall } from "./detached-call.ts";
 import { deadline, forked } from "./run-started.ts";
 import { signal, wait } from "./wait.ts";
 
@@ -160,6 +161,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   outage: outage.exactOptional(),
   failedSummaries: failedSummaries.exactOptional(),
   fallback: fallback.exactOptional(),
+  detachedCall: detachedCall.exactOptional(),
   stopsFor: failure.exactOptional(),
   closingCallLost: z.literal(true).exactOptional(),
   ending,

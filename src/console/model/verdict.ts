@@ -57,11 +57,16 @@ function asked({ gates, unknown, waits, waitsFor }: Shown, now: number): Verdict
 }
 
 function waiting(run: Shown, now: number): Verdict | null {
-  const { status, outage, storeOutage, phase, wakeAt } = run;
+  const { status, outage, detachedCall, storeOutage, phase, wakeAt } = run;
   if (status === "paused") return { says: "Paused until an operator resumes it.", action: "resume" };
   if (storeOutage !== null) {
     const next = wakeAt !== null && wakeAt > now ? `, tries again ${relative(wakeAt, now)}` : "";
     return { says: `The store does not answer (${storeOutage.store})${next}.`, action: null };
+  }
+  if (detachedCall !== null) {
+    const since = `since ${relative(detachedCall.since, now)}`;
+    const next = detachedCall.nextLookAt > now ? `; looks again ${relative(detachedCall.nextLookAt, now)}` : "";
+    return { says: `Its model ${detachedCall.model} works on a job ${since}${next}.`, action: null };
   }
   if (outage === null) return null;
   const tried = `${outage.tries} calls failed since ${relative(outage.since, now)}`;

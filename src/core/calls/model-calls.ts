@@ -17,7 +17,10 @@ export const MODEL_PHASES: ReadonlySet<Phase> = new Set([
 
 /**
  * Whether the next invocation may call the model. It depends on the committed state alone, never on the clock or a
- * cancel request. A paused or waiting run may call its model in the same invocation that resumes it (schedule 65).
+ * cancel request. A run whose model job is out calls no model: the state itself counts the job. A paused or waiting run may call its model in the same invocation that resumes it (schedule 65).
  */
 export const mayCallModel = (state: State): boolean =>
-  MODEL_PHASES.has(state.pausedFrom ?? state.phase) && state.ending === null && !wantsRestart(state);
+  state.detachedCall === undefined &&
+  MODEL_PHASES.has(state.pausedFrom ?? state.phase) &&
+  state.ending === null &&
+  !wantsRestart(state);

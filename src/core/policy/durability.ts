@@ -24,5 +24,5 @@ export interface Allowed {
 
 export function durableAt(state: State, { modelCalls, isHandedOn, release }: Allowed): Durable {
   const isOut = state.open.some(({ intent }) => intent !== null && EFFECTS[intent.effect].actsOutside);
-  return isOut || modelCalls > 0 || (release && !isHandedOn) ? "now" : "later";
+  return isOut || modelCalls > 0 || state.detachedCall !== undefined || (release && !isHandedOn) ? "now" : "later";
 }

@@ -23,5 +23,6 @@ export function forkRefusal(state: Omit<State, "messages">): ForkRefusal | null 
   if (open.length > 0 || children.length > 0) return "CallsOpen";
   const isEnding = ending !== null || saga !== undefined || compensate !== undefined || stopsFor !== undefined;
   if (isEnding || result !== null || failure !== null || phase === "Cancelled") return "Ending";
+  if (state.detachedCall !== undefined) return "Elsewhere";
   return BETWEEN.has(pausedFrom ?? phase) ? null : "Elsewhere";
 }

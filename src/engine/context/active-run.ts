@@ -98,6 +98,7 @@ export class ActiveRun implements RunParts {
       cancel,
       pause,
       looked: this.noticed.hasCheckedDeployment,
+      hasSeenDetached: this.noticed.hasSeenDetached,
       lacksChild: this.noticed.lacksChild,
       cannotAskChild: this.noticed.cannotAskChild,
     };

@@ -31,6 +31,7 @@ export interface CommitOptions {
  */
 const PROGRESS: ReadonlySet<EventKind> = new Set([
   "ModelCallCompleted",
+  "DetachedCallSubmitted",
   "Compacted",
   "ToolResultRecorded",
   "ToolCompensated",

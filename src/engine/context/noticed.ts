@@ -22,6 +22,7 @@ export class Noticed {
   #checkpoint: Checkpoint | null = null;
   #hasCheckedDeployment = false;
   #countsTime = false;
+  #hasSeenDetached = false;
   #lacksChild = false;
   #cannotAskChild = false;
   #price: Price | null = null;
@@ -123,6 +124,15 @@ export class Noticed {
 
   noteDeploymentChecked(): void {
     this.#hasCheckedDeployment = true;
+  }
+
+  /** Whether this invocation has looked at the model job that is out, or sent it. */
+  get hasSeenDetached(): boolean {
+    return this.#hasSeenDetached;
+  }
+
+  noteDetachedSeen(hasSeen: boolean): void {
+    this.#hasSeenDetached = hasSeen;
   }
 
   /** Whether this invocation found that a child cannot be made now. */

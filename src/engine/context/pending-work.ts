@@ -37,7 +37,7 @@ export class PendingWork {
     this.#committed = committed;
     this.#state = committed.state;
     this.#time = time;
-    this.#modelCalls = unaccountedIn(committed.row);
+    this.#modelCalls = unaccountedIn(committed.row, committed.state);
   }
 
   /** The committed state with all pending events applied. */

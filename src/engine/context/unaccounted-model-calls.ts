@@ -22,10 +22,17 @@ export interface UnaccountedCalls {
   readonly own: "none" | "marked" | "left";
 }
 
-/** The unaccounted calls after a claim or a hand-over. After a hand-over none belongs to this invocation. */
-export function unaccountedIn({ asks, will, owner }: Row): UnaccountedCalls {
+/**
+ * The unaccounted calls after a claim or a hand-over. After a hand-over none belongs to this invocation. While a model
+ * job is out, a mark that is left belongs to no call: the state counts the job.
+ */
+export function unaccountedIn(
+  { asks, will, owner }: Row,
+  { detachedCall }: Pick<State, "detachedCall">,
+): UnaccountedCalls {
   const own = owner === null ? 0 : will;
-  return { others: asks - own, own: own === 0 ? "none" : "marked" };
+  const unaccounted = { others: asks - own, own: own === 0 ? "none" : "marked" } as const;
+  return detachedCall === undefined ? unaccounted : { ...unaccounted, others: 0 };
 }
 
 /** Assumed reply length of a lost model call, in tokens. */

@@ -31,6 +31,7 @@ import { withReleasedTools, withSources } from "../context/agent-sources.ts";
 import type { Next } from "../context/next.ts";
 import { mayCallModel } from "../model/model-rate.ts";
 import { callModel } from "../model/call-model.ts";
+import { dropDetached, pollDetached, submitDetached } from "../model/detached-call.ts";
 import { compensate, conclude, startOver, undo } from "../tools/compensation.ts";
 import { agentInRole, requestFor } from "../model/role.ts";
 import { beforeModelCall, observeReports, refusalOfChild } from "../model/topology.ts";
@@ -71,6 +72,8 @@ export async function step(runner: Runner, run: ActiveRun, command: Step): Promi
       return endWait(run, command.call);
     case "stopChildren":
       return stopChildren(run, command.children);
+    case "dropDetachedCall":
+      return dropDetached(runner, run);
     default:
       return stepOfAgent(runner, run, command);
   }
@@ -92,7 +95,8 @@ type AgentStep = Exclude<
       | "expireGate"
       | "giveUp"
       | "endWait"
-      | "stopChildren";
+      | "stopChildren"
+      | "dropDetachedCall";
   }
 >;
 
@@ -122,6 +126,8 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   if (met === null) return "continue";
   const { agent, model } = routeModel(run, met);
   run.noticed.noteAgent(agent);
+  if (command.kind === "pollModel") return pollDetached(run, met);
+  if (command.kind === "askModel" && run.state.detachedCall !== undefined) return submitDetached(run, met);
   if (command.kind === "askModel" || command.kind === "compact") return askInRole(run, met, command);
   switch (command.kind) {
     case "lookAgain":

@@ -1,6 +1,7 @@
 /** Calls the model once and records its reply and its cost, or what follows from a failure. */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
+import type { RequestDigests } from "../../core/request-digests.ts";
 import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { NEXT_MESSAGE, withNextMessage } from "../../core/calls/next-message.ts";
@@ -13,6 +14,7 @@ import { type Heard, requestModel, debitReply } from "./model-request.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import { detectContradiction } from "./contradictions.ts";
+import { beginDetached } from "./begin-detached.ts";
 import { needsCompaction, reasonToCompact } from "./compaction-trigger.ts";
 import { recordModelFailure, routeOf } from "./provider-outage.ts";
 import { compactionRangeOf } from "./compaction-range.ts";
@@ -33,6 +35,7 @@ export async function callModel(run: ActiveRun, agent: Agent, model: Model): Pro
     run.record(decideRecovery(run.state, trouble, run.now));
     return "continue";
   }
+  if (model.detached !== undefined) return beginDetached(run, agent, model);
   const { modelMs } = run.world.limits;
   if (run.leftMs < modelMs && run.moved) return "release";
   if (await commitMarkIfNeeded(run)) return "continue";
@@ -66,11 +69,11 @@ async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | "
 
 const CODES: { readonly [C in Loop["crack"]]: string } = { runaway: "Runaway", oscillation: "Oscillation" };
 
-/** Records what came back from a model call. */
-async function absorbReply(
+/** Records what came back from a model call. `request`: what it contained, if the agent may have changed since. */
+export async function absorbReply(
   run: ActiveRun,
   agent: Agent,
-  asked: { model: Model; heard: Heard; tookMs: number },
+  asked: { model: Model; heard: Heard; tookMs: number; request?: RequestDigests },
 ): Promise<Next> {
   const { model, heard, tookMs } = asked;
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
@@ -84,11 +87,13 @@ async function absorbReply(
   const at = run.now;
   run.noticed.noteReply();
   const crowded = needsCompaction(agent, tokensIn) ? { crowded: true as const } : {};
-  const request = requestDigests(agent, visibleMessages(run.state));
+  const request = asked.request ?? requestDigests(agent, visibleMessages(run.state));
   const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded, ...routeOf(run) };
+  // A text that a job held back follows the reply, so the model is asked again in any case.
+  const isAnswered = (run.state.detachedCall?.held ?? []).length > 0;
   run.record({ kind: "ModelCallCompleted", at, ...told });
   debitReply(run, agent, { ...heard, model, isBeat: true });
-  if (run.state.phase === "AwaitingLLM") {
+  if (run.state.phase === "AwaitingLLM" && !isAnswered) {
     const failure = { code: "EmptyReply", message: "the model answered with neither words nor calls" };
     const say = "Your last reply was empty. Call a tool, or answer in words if you are done.";
     run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
@@ -115,7 +120,7 @@ export function absorbSilence(
 }
 
 /** Records a failed model call, with its cost if there was a reply. */
-function recordFailure(
+export function recordFailure(
   run: ActiveRun,
   agent: Agent,
   { model, failed }: { readonly model: Model; readonly failed: ModelFailed },

@@ -9,15 +9,12 @@
 import { createHash } from "node:crypto";
 import { canonical, sha256 } from "../../codec/canonical.ts";
 import { prefixMemo } from "../../codec/prefix-memo.ts";
-import type { EventOf } from "../../core/event.ts";
 import type { Message } from "../../core/message.ts";
+import type { RequestDigests } from "../../core/request-digests.ts";
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { promptOfMessage } from "./prompt.ts";
 import { responseFormatOf } from "./response-format.ts";
 import { describeTools } from "./tool-schema.ts";
-
-/** The digests of instructions, tools and transcript of one request. */
-export type RequestDigests = NonNullable<EventOf<"ModelCallCompleted">["request"]>;
 
 /** What an agent says about the answers of its model. */
 type Answering = Partial<Pick<Agent, "modelOptions" | "output" | "topology">>;

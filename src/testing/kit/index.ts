@@ -15,5 +15,11 @@ export { expectEffectsOnce } from "./expect-effects-once.ts";
 export type { KillPoint } from "./kill-points.ts";
 export { type AgentRun, type RunAgentOptions, runAgent } from "./run-agent.ts";
 export { type Conversation, type ScriptedReply, scriptedModel } from "../../sdk/scripted.ts";
+export {
+  type ScriptedDetachedCall,
+  type ScriptedAsynchronousModel,
+  type ScriptedAsynchronousOptions,
+  scriptedAsynchronousModel,
+} from "../../sdk/scripted-asynchronous.ts";
 export { recordedModel } from "../../sdk/recorded.ts";
 export { type Pinned, type PinnedCall, type RecordedRun, expectPinned, recordedRun } from "./recorded-run.ts";

@@ -147,8 +147,7 @@ export class TestProcess {
 
   #instrumented(of: LoadedAgent): LoadedAgent {
     const pass = (moment: Moment): Promise<void> => this.#pass(moment);
-    const instrument = (model: Model): Model =>
-      modelWithFaultPoints({ name: model.name, ask: (request) => this.#work(() => model.ask(request)) }, pass);
+    const instrument = (model: Model): Model => modelWithFaultPoints(this.#workingModel(model), pass);
     return {
       kind: "agent",
       agent: agentWithFaultPoints(this.#working(of.agent), pass),
@@ -157,6 +156,25 @@ export class TestProcess {
       ...(of.named && {
         named: Object.fromEntries(Object.entries(of.named).map(([name, model]) => [name, instrument(model)])),
       }),
+    };
+  }
+
+  #workingModel(model: Model): Model {
+    const { name, detached } = model;
+    const { submit, poll, find, cancel, honoursKeys } = detached ?? {};
+    return {
+      name,
+      ask: (request) => this.#work(() => model.ask(request)),
+      ...(submit !== undefined &&
+        poll !== undefined && {
+          detached: {
+            submit: this.#asWork(submit),
+            poll: this.#asWork(poll),
+            ...(find && { find: this.#asWork(find) }),
+            ...(cancel && { cancel: this.#asWork(cancel) }),
+            ...(honoursKeys && { honoursKeys }),
+          },
+        }),
     };
   }
 

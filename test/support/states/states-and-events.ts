@@ -15,6 +15,7 @@ import { initialState } from "../../../src/engine/context/new-run.ts";
 import { ACCEPTS } from "../../../src/core/accepts.ts";
 import { foldAll } from "../../../src/core/transition.ts";
 import { childEvent, dispatched } from "../states/child-events.ts";
+import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
 import { inputIgnored, inputRefused, waitBegun } from "../states/wait-events.ts";
 
 export const AT = 1_700_000_000_000;
@@ -266,6 +267,9 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ModelCallCompleted: replied([textPart("hello"), callPart("book")]),
     ModelCallLost: { kind: "ModelCallLost", at: AT, calls: 1, why: "its process ended" },
     BudgetDebited: { kind: "BudgetDebited", at: AT, debit: { microUsd: 3 }, for: "test" },
+    DetachedCallBegun: detachedBegun(),
+    DetachedCallSubmitted: detachedSubmitted,
+    DetachedCallEnded: detachedEnded,
     Compacted: compacted(IN_PHASE.Compacting()),
     ToolIntended: intended("c1"),
     ApprovalRequested: phase === "ExecutingTools" ? gateOpened("c2") : budgetRequested(),

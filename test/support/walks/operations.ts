@@ -1,4 +1,4 @@
-/** The next operations of an invocation, for the walks of `random-walks.ts`. */
+/** The next operations of an invocation, for the walks of `random-walks.ts`. More than 300 lines: each command has its case. */
 import type { Event, ReplyPart } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../../src/core/outstanding.ts";
@@ -37,6 +37,7 @@ import { finished, sections } from "./topology-operations.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
 import { type ChildCommand, childMoves, dispatchOf, isOfChildren } from "./child-operations.ts";
 import { type WaitCommand, isOfWaits, waitMoves, waitOf } from "./wait-operations.ts";
+import { type DetachedCallCommand, isOfDetachedCalls, detachedMoves, submissions } from "./detached-operations.ts";
 import { type SagaCommand, isOfSaga, undoOutcomes, undoEvents } from "./compensations.ts";
 
 export function operationsFor(command: Command, state: State, view: View): readonly WalkOperation[] {
@@ -47,6 +48,8 @@ export function operationsFor(command: Command, state: State, view: View): reado
   }
   if (isOfChildren(command)) return childMoves(command, state, view);
   if (isOfWaits(command)) return waitMoves(command, state);
+  if (isOfDetachedCalls(command)) return detachedMoves(command);
+  if (command.kind === "askModel" && state.detachedCall !== undefined) return submissions(state, view);
   return runnerOperations(command, state, view);
 }
 
@@ -78,7 +81,7 @@ const probeOperations = (call: string, view: View): readonly WalkOperation[] => 
 ];
 
 function runnerOperations(
-  command: Exclude<Command, SagaCommand | ChildCommand | WaitCommand>,
+  command: Exclude<Command, SagaCommand | ChildCommand | WaitCommand | DetachedCallCommand>,
   state: State,
   view: View,
 ): readonly WalkOperation[] {
@@ -102,6 +105,7 @@ function runnerOperations(
     case "askModel":
       return [
         ...replies(),
+        ...submissions(state, view),
         operation(...LOST),
         { events: (_, pick) => retryOf(state, view, pick) },
         ...stops(state),

@@ -28,7 +28,10 @@ export function operatorOperations(state: State, { pause }: View): readonly Walk
     ...unanswered.map(({ call }): WalkOperation => ({ events: (_, pick) => [answered(call, state, pick)] })),
     {
       events: (size, pick) => [
-        messageReceived(multibyteText(size, pick), `${state.messages.length}-${state.absorbed.length}`),
+        messageReceived(
+          multibyteText(size, pick),
+          `${state.messages.length}-${state.absorbed.length}-${state.detachedCall?.held.length ?? 0}`,
+        ),
       ],
     },
     ...childAsides(state),

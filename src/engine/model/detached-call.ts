@@ -1,0 +1,250 @@
+/**
+ * Jobs of asynchronous models: sends the request of a job, looks at the job, and drops it. Between two looks the run
+ * waits like any other: no process lives for it, and nothing is paid.
+ *
+ * Schedule 194: a process dies after the provider has accepted the request and before the commit of its reference. The
+ * next invocation must not start a second job. It finds the first one by its key, where the provider can be asked. If
+ * it cannot, the job counts as lost and is debited at its estimate.
+ *
+ * Schedule 195: the process is frozen instead, and its request arrives after the provider was asked for the key. So the
+ * next invocation waits until no request of the lost one can arrive any more.
+ */
+import type { Agent } from "../../ports/agent.ts";
+import type { Model, ModelRequest } from "../../ports/model.ts";
+import type { DetachedCalls, Polled } from "../../ports/model.ts";
+import { BOUNDS } from "../../core/limits.ts";
+import type { DetachedCall, DetachedCallEnd } from "../../core/detached-call.ts";
+import { visibleMessages } from "../../core/policy/window.ts";
+import { ensure } from "../../core/ensure.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { withSecrets } from "../context/agent-secrets.ts";
+import { recordLostCalls } from "../context/debits.ts";
+import type { Next } from "../context/next.ts";
+import type { LoadedAgent, Runner } from "../context/runner.ts";
+import { withTimeout } from "../tools/tool-attempt.ts";
+import { REQUEST_MS } from "./begin-detached.ts";
+import { absorbReply, recordFailure } from "./call-model.ts";
+import { recordModelFailure } from "./provider-outage.ts";
+import { responseFormatOf } from "./response-format.ts";
+import { agentInRole } from "./role.ts";
+import { filesToShow } from "./shown-files.ts";
+
+/** The model of a job, and the agent as the job's request shows it to the model, with the price of that model. */
+interface Asynchronous {
+  readonly agent: Agent;
+  readonly model: Model;
+  readonly detached: DetachedCalls;
+}
+
+/** Sends the request of the job that is begun, unless an earlier invocation may have sent it. */
+export async function submitDetached(run: ActiveRun, met: LoadedAgent): Promise<Next> {
+  const call = detachedOf(run);
+  const asked = asynchronousModel(run, met, call);
+  if (asked === null) return lose(run, call, `its agent has no asynchronous model ${call.model} any more`);
+  if (!isUnsent(run, call)) {
+    if (asked.detached.find !== undefined) return adoptDetached(run, asked, call);
+    if (asked.detached.honoursKeys !== true) {
+      return lose(run, call, "the answer to its start was lost, and its provider cannot be asked for its key");
+    }
+  }
+  const { agent, model, detached } = asked;
+  run.noticed.noteBegun(call.key);
+  run.noticed.noteModelCallLeaves();
+  const files = await filesToShow(run, visibleMessages(run.state));
+  const sent = await within(run, (signal) => detached.submit({ ...requestOf(run, agent, signal), files }, call.key));
+  if (sent?.kind === "submitted") return recordSubmitted(run, { key: call.key, reference: sent.reference });
+  if (sent?.kind === "failed") {
+    endDetached(run, call, { how: "failed", why: sent.failure.message });
+    recordFailure(run, agent, { model, failed: sent });
+    return "continue";
+  }
+  const why = sent?.why ?? "the answer to its start did not come in time";
+  const mayResolve = detached.find !== undefined || detached.honoursKeys === true;
+  if (!mayResolve) lose(run, call, why);
+  // A request that is on its way may arrive until then, and a look before that would not find its job.
+  const retryAfterMs = mayResolve ? run.world.limits.settleMs : null;
+  recordModelFailure(run, agent, { failure: { code: "ModelFailed", message: why }, retryable: true, retryAfterMs });
+  return run.noticed.outlived === "no" ? "continue" : "release";
+}
+
+/** Asks the provider for the job under its key. */
+async function adoptDetached(run: ActiveRun, { agent, detached }: Asynchronous, call: DetachedCall): Promise<Next> {
+  const arrivesUntil = run.row.effectsSettleAt + run.world.limits.settleMs;
+  if (run.now < arrivesUntil) {
+    run.noticed.noteModelFreeAt(arrivesUntil);
+    return "release";
+  }
+  const sought = { key: call.key, since: call.at };
+  const found = await within(run, async (signal) => detached.find?.(requestOf(run, agent, signal), sought) ?? null);
+  if (found?.kind === "found") {
+    return recordSubmitted(run, { key: call.key, reference: found.reference, adopted: true });
+  }
+  if (found?.kind !== "absent") {
+    if (isTooOld(run, call)) return lose(run, call, "its provider did not say whether it has it");
+    run.noticed.noteDetachedSeen(true);
+    return "continue";
+  }
+  const message = "the request that should start it left no job at its provider";
+  endDetached(run, call, { how: "absent", why: message });
+  recordModelFailure(run, agent, { failure: { code: "ModelFailed", message }, retryable: true, retryAfterMs: null });
+  return "continue";
+}
+
+async function recordSubmitted(
+  run: ActiveRun,
+  submitted: { readonly key: string; readonly reference: string; readonly adopted?: true },
+): Promise<Next> {
+  run.record({ kind: "DetachedCallSubmitted", at: run.now, ...submitted });
+  // A job that was sent just now has no reply yet.
+  run.noticed.noteDetachedSeen(submitted.adopted !== true);
+  await run.commitPending();
+  return "continue";
+}
+
+/** Looks at the job once, and records its reply or failure. */
+export async function pollDetached(run: ActiveRun, met: LoadedAgent): Promise<Next> {
+  const call = detachedOf(run);
+  const { reference = "" } = call;
+  const asked = asynchronousModel(run, met, call);
+  if (asked === null) return lose(run, call, `its agent has no asynchronous model ${call.model} any more`);
+  const { agent, model, detached } = asked;
+  const polled = await within<Polled>(run, (signal) => detached.poll(requestOf(run, agent, signal), reference));
+  if (polled === null || polled.kind === "pending") {
+    if (!isTooOld(run, call)) {
+      run.noticed.noteDetachedSeen(true);
+      return run.noticed.outlived === "no" ? "continue" : "release";
+    }
+    await cancelAt(run, asked, reference);
+    lose(run, call, "its reply did not come in time");
+    const failure = { code: "ModelTimedOut", message: `model job ${reference} gave no reply in time` };
+    recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs: null });
+    return "continue";
+  }
+  // The reply is durable before anything follows from it: the provider may delete it.
+  run.noticed.requireCommit();
+  if (polled.kind === "failed") {
+    endDetached(run, call, { how: "failed", why: polled.failure.message });
+    recordFailure(run, agent, { model, failed: polled });
+    return "continue";
+  }
+  run.noticed.noteRoute(call.routed ?? null);
+  const tookMs = Math.max(0, run.now - call.at);
+  return absorbReply(run, agent, { model, heard: polled, tookMs, request: call.request });
+}
+
+/**
+ * Gives up a job that the run does not want any more: cancels it at its provider, best effort, and debits its estimate.
+ * An agent that kills its process must not keep the run from its end, so its code is loaded once more at most.
+ */
+export async function dropDetached(runner: Runner, run: ActiveRun): Promise<Next> {
+  const call = detachedOf(run);
+  if (isUnsent(run, call)) {
+    endDetached(run, call, { how: "unsent", why: "the run did not want it any more" });
+    return "continue";
+  }
+  const isCancelled = run.row.deaths <= 1 && (await cancelDetached(runner, run, call).catch(() => false));
+  const why = isCancelled ? "its provider was asked to cancel it" : "its provider could not be asked to cancel it";
+  debitReserved(run, call);
+  endDetached(run, call, { how: "cancelled", why });
+  return "continue";
+}
+
+/** Returns whether the provider was asked. */
+async function cancelDetached(runner: Runner, run: ActiveRun, call: DetachedCall): Promise<boolean> {
+  const met = await withSecrets(run.world, await runner.agentOf(run.row.agent));
+  const asked = met.kind === "agent" ? asynchronousModel(run, met, call) : null;
+  if (asked === null) return false;
+  const { agent, detached } = asked;
+  const sought = { key: call.key, since: call.at };
+  const find = async (signal: AbortSignal): Promise<string | null> => {
+    const found = await detached.find?.(requestOf(run, agent, signal), sought);
+    return found?.kind === "found" ? found.reference : null;
+  };
+  const reference = call.reference ?? (await within(run, find));
+  return reference !== null && (await cancelAt(run, asked, reference));
+}
+
+async function cancelAt(run: ActiveRun, { agent, detached }: Asynchronous, reference: string): Promise<boolean> {
+  if (detached.cancel === undefined) return false;
+  const isOver = await within(run, async (signal) => {
+    await detached.cancel?.(requestOf(run, agent, signal), reference);
+    return true;
+  });
+  return isOver ?? false;
+}
+
+function detachedOf({ state: { detachedCall } }: ActiveRun): DetachedCall {
+  ensure(detachedCall !== undefined, "no model job is out");
+  return detachedCall;
+}
+
+/** Only the invocation that began the job may send its request, and it knows whether it did. */
+const isUnsent = (run: ActiveRun, { key, epoch, reference }: DetachedCall): boolean =>
+  reference === undefined && epoch === run.row.epoch && !run.noticed.hasBegun(key);
+
+const isTooOld = (run: ActiveRun, { at }: DetachedCall): boolean => run.now - at > BOUNDS.detachedCallMsMax;
+
+/** The model that the job was given to: it may be a fallback, or the model of a role. */
+function asynchronousModel(run: ActiveRun, met: LoadedAgent, { model: name }: DetachedCall): Asynchronous | null {
+  const { agent, model, fallbacks = [], named = {} } = met;
+  const declared = [
+    [model, agent] as const,
+    ...fallbacks.map((each, index) => [each, agent.fallbacks[index]] as const),
+    ...Object.entries(named).map(([role, each]) => [each, agent.models?.[role]] as const),
+  ];
+  const [found, of] = declared.find(([each]) => each.name === name && each.detached !== undefined) ?? [];
+  if (found?.detached === undefined || of === undefined) return null;
+  const { price, priceFrom } = of;
+  const routed = agentInRole(run.state, { ...agent, model: of.model, price, priceFrom });
+  run.noticed.noteAgent(routed);
+  return { agent: routed, model: found, detached: found.detached };
+}
+
+const requestOf = (run: ActiveRun, agent: Agent, signal: AbortSignal): ModelRequest => ({
+  instructions: agent.instructions,
+  messages: visibleMessages(run.state),
+  tools: agent.tools,
+  options: agent.modelOptions ?? {},
+  format: responseFormatOf(agent),
+  signal,
+});
+
+/** The answer to one request about a job; null: none came before the timeout or the end of the process. */
+async function within<T>(run: ActiveRun, ask: (signal: AbortSignal) => Promise<T>): Promise<T | null> {
+  const { clock, limits } = run.world;
+  const stop = new AbortController();
+  const ms = Math.max(1, Math.min(REQUEST_MS, limits.modelMs, run.leftMs));
+  const signal = AbortSignal.any([stop.signal, run.invocation.drain]);
+  const comeBack = run.invocation.stepAside?.();
+  const asked = ask(signal);
+  try {
+    const first = await withTimeout(asked, ms, clock);
+    if (first !== null) return first;
+    stop.abort();
+    const last = await withTimeout(asked, limits.abortGraceMs, clock);
+    if (last === null) run.noticed.noteOutlived("code");
+    return last;
+  } finally {
+    await comeBack?.(run.leftMs);
+  }
+}
+
+function endDetached(
+  run: ActiveRun,
+  { key }: DetachedCall,
+  end: { readonly how: DetachedCallEnd; readonly why: string },
+): void {
+  run.record({ kind: "DetachedCallEnded", at: run.now, key, ...end });
+}
+
+/** The job may be paid for, and its reply cannot be had. */
+function lose(run: ActiveRun, call: DetachedCall, why: string): Next {
+  recordLostCalls(run, { calls: 1, why });
+  debitReserved(run, call);
+  endDetached(run, call, { how: "lost", why });
+  return "continue";
+}
+
+function debitReserved(run: ActiveRun, { reserved }: DetachedCall): void {
+  run.record({ kind: "BudgetDebited", at: run.now, debit: reserved, for: "a model job without a reply, estimated" });
+}

@@ -1,0 +1,126 @@
+/**
+ * Jobs at Anthropic: message batches of one message, whose `custom_id` is the key. Batches can be listed, but a batch
+ * shows its `custom_id` only in its results, once it has ended. So after a lost answer to the start, a batch of one
+ * request that is in progress may be the job, and the run looks again until it has ended.
+ */
+import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
+import * as z from "zod";
+import type { AsynchronousCalls, DetachedSearch } from "../ports/asynchronous-model.ts";
+import { SKEW_MS, created, readReply, unlessGone, written } from "./detached-parts.ts";
+import { type OpenModel, type WireRequest, refusal, send } from "./wire-request.ts";
+
+const counts = z.record(z.string(), z.number());
+const batch = z.looseObject({
+  id: z.string(),
+  processing_status: z.string(),
+  created_at: z.string(),
+  request_counts: counts,
+});
+const page = z.looseObject({ data: z.array(batch), has_more: z.boolean().nullish(), last_id: z.string().nullish() });
+const line = z.looseObject({
+  custom_id: z.string(),
+  result: z.discriminatedUnion("type", [
+    z.looseObject({ type: z.literal("succeeded"), message: z.unknown() }),
+    z.looseObject({ type: z.literal("errored"), error: z.unknown() }),
+    z.looseObject({ type: z.literal("expired") }),
+    z.looseObject({ type: z.literal("canceled") }),
+  ]),
+});
+
+type Line = z.infer<typeof line>;
+
+/** Batches of one request that a search reads the results of. */
+const READ_MAX = 100;
+const PAGES_MAX = 10;
+const PAGE = 100;
+
+export const anthropicBatch = (open: OpenModel): AsynchronousCalls => ({
+  async submit(options, key) {
+    const wire = await written(open, options);
+    const { stream: _, ...params } = wire.body;
+    const body = { requests: [{ custom_id: key, params }] };
+    const url = `${wire.url}/batches`;
+    const text = await send(wire, { method: "POST", url, body, key, signal: options.abortSignal });
+    return created.parse(JSON.parse(text)).id;
+  },
+  async poll(options, reference) {
+    const wire = await written(open, options);
+    const url = urlOf(wire, reference);
+    const text = await unlessGone(url, () => send(wire, { method: "GET", url, signal: options.abortSignal }));
+    if (typeof text !== "string") return text;
+    const { processing_status: status } = batch.parse(JSON.parse(text));
+    if (status !== "ended") return { kind: "pending" };
+    const { result } = await resultOf(wire, reference, options);
+    if (result.type === "succeeded") return readReply(open, options, result.message);
+    if (result.type !== "errored")
+      return { kind: "failed", error: refusal(saying(`it ${result.type}`), { url, status: 503 }) };
+    return { kind: "failed", error: errorIn(result.error, url) };
+  },
+  find: (options, sought) => findBatch(open, { options, sought }),
+  async cancel(options, reference) {
+    const wire = await written(open, options);
+    await send(wire, { method: "POST", url: `${urlOf(wire, reference)}/cancel`, signal: options.abortSignal });
+  },
+});
+
+const urlOf = ({ url }: WireRequest, reference: string): string => `${url}/batches/${encodeURIComponent(reference)}`;
+
+const saying = (message: string): string => JSON.stringify({ error: { message: `the batch: ${message}` } });
+
+/** `{ type: "error", error: { type, message } }`. A request that is invalid would fail again. */
+function errorIn(error: unknown, url: string): unknown {
+  const { error: inner } = (error ?? {}) as { error?: { type?: unknown; message?: unknown } };
+  const isOfRequest = inner?.type === "invalid_request_error";
+  return refusal(JSON.stringify({ error: inner ?? { message: "it errored" } }), {
+    url,
+    status: isOfRequest ? 400 : 500,
+  });
+}
+
+async function resultOf(wire: WireRequest, reference: string, options: LanguageModelV4CallOptions): Promise<Line> {
+  const url = `${urlOf(wire, reference)}/results`;
+  const [first = ""] = (await send(wire, { method: "GET", url, signal: options.abortSignal })).split("\n");
+  return line.parse(JSON.parse(first));
+}
+
+/** Lists batches, newest first, back to the time before which it was not started. */
+async function findBatch(
+  open: OpenModel,
+  of: {
+    readonly options: LanguageModelV4CallOptions;
+    readonly sought: { readonly key: string; readonly since: number };
+  },
+): Promise<DetachedSearch> {
+  const { options, sought } = of;
+  const wire = await written(open, options);
+  const seen = { reads: 0, working: 0 };
+  let after = "";
+  for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+    const url = `${wire.url}/batches?limit=${PAGE}${after}`;
+    const {
+      data,
+      has_more: hasMore,
+      last_id: last,
+    } = page.parse(JSON.parse(await send(wire, { method: "GET", url, signal: options.abortSignal })));
+    for (const each of data) {
+      if (Date.parse(each.created_at) < sought.since - SKEW_MS) return ending(seen);
+      if (Object.values(each.request_counts).reduce((sum, count) => sum + count, 0) !== 1) continue;
+      if (each.processing_status !== "ended") {
+        seen.working += 1;
+        continue;
+      }
+      seen.reads += 1;
+      if (seen.reads > READ_MAX)
+        return { kind: "unsure", why: `more than ${READ_MAX} batches of one request ended since` };
+      const { custom_id: key } = await resultOf(wire, each.id, options);
+      if (key === sought.key) return { kind: "found", reference: each.id };
+    }
+    if (hasMore !== true || last == null) return ending(seen);
+    after = `&after_id=${encodeURIComponent(last)}`;
+  }
+  return { kind: "unsure", why: `it is not among the newest ${PAGES_MAX * PAGE} batches` };
+}
+
+/** A batch in progress may be the one that is sought. */
+const ending = ({ working }: { readonly working: number }): DetachedSearch =>
+  working === 0 ? { kind: "absent" } : { kind: "unsure", why: `${working} batches of one request are in progress` };

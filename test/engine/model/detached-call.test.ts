@@ -1,0 +1,123 @@
+/** Runs of asynchronous models: what the provider is asked for, what the run records, and what it costs. */
+import { describe, expect, test } from "vitest";
+import type { Agent } from "../../../src/ports/agent.ts";
+import { sendRequest } from "../../../src/engine/loop/request.ts";
+import { show, timeline, transcript } from "../../../src/operations/views.ts";
+import { everyFaultPoint, runAgent } from "../../../src/testing/kit/index.ts";
+import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
+import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { beatReply } from "../../support/harness/harness.ts";
+import { runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+
+/** The run after the beat that started its first job. */
+async function waitingRun(of: Parameters<typeof asynchronousAgent>[0] = {}, change: Partial<Agent> = {}) {
+  const harness = createChainHarness();
+  const { agent, model } = asynchronousAgent(of, change);
+  const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
+  const reply = await beatReply(runAttempt(harness, agent));
+  return { harness, agent, model, run, reply };
+}
+
+const kindsOf = async ({ world }: Awaited<ReturnType<typeof waitingRun>>["harness"], run: string) =>
+  ((await timeline(world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
+
+const COST = { tokensIn: 100, tokensOut: 10, microUsd: 200 };
+
+test("a run waits for each job without a process, and pays what its replies cost", async () => {
+  const { harness, agent, model, run, reply } = await waitingRun({ pending: 5 });
+  expect(reply).toMatchObject({ route: "wait", seconds: 5 });
+  expect(rowOf(harness, run)).toMatchObject({ owner: null, phase: "AwaitingLLM", asks: 0, will: 0 });
+  expect(rowOf(harness, run).spent).toMatchObject({ tokensIn: 0, microUsd: 0, beats: 0 });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
+  expect(rowOf(harness, run).spent).toMatchObject({ ...COST, beats: 2 });
+  expect(model.started()).toMatchObject([
+    { state: "done", polls: 6 },
+    { state: "done", polls: 6 },
+  ]);
+});
+
+test("the looks at a job become rarer, and a look without news commits no event", async () => {
+  const { harness, agent, run } = await waitingRun({ pending: 30 });
+  const startedAt = harness.clock.now();
+  const waits: number[] = [];
+  const before = await kindsOf(harness, run);
+  for (let looks = 0; looks < 30; looks += 1) {
+    const { route, seconds } = await beatReply(runAttempt(harness, agent));
+    expect(route === "park" ? seconds > 60 : seconds <= 60).toBe(true);
+    waits.push(seconds);
+    harness.clock.moveTo(startedAt + waits.reduce((sum, each) => sum + each * 1_000, 5_000));
+    if (route === "park") break;
+  }
+  expect(waits).toEqual(waits.toSorted((one, other) => one - other));
+  expect(await kindsOf(harness, run)).toEqual(before);
+});
+
+describe("a process that dies", () => {
+  test.each(["find", "key", "none"] as const)(
+    "at any moment changes nothing, with a provider that knows lost starts by %s",
+    async (lostStart) => {
+      const { agent } = asynchronousAgent({ lostStart, pending: 2 });
+      const { points, uninterrupted } = await everyFaultPoint(agent, { input: {} });
+      expect(uninterrupted.status).toBe("completed");
+      expect(points).toContain("after:model#1");
+    },
+  );
+
+  test.each([
+    ["find", 2, COST],
+    ["key", 2, COST],
+    // The first job is paid for although its reply is never read: it is debited at its estimate.
+    ["none", 3, { tokensIn: 108, tokensOut: 510, microUsd: 5_208 }],
+  ] as const)(
+    "after its request was accepted, with a provider that knows lost starts by %s: %i jobs",
+    async (lostStart, detached, spent) => {
+      const { agent, model } = asynchronousAgent({ lostStart });
+      const run = await runAgent(agent, { input: {}, killAt: "after:model#1" });
+      expect(run.killed).toHaveLength(1);
+      expect(model.started()).toHaveLength(detached);
+      const { tokensIn, tokensOut } = run.spent;
+      expect({ tokensIn, tokensOut, microUsd: Math.round(run.spent.usd * 1_000_000) }).toEqual(spent);
+    },
+  );
+});
+
+test.each([
+  ["cancel", "cancelled"],
+  ["pause", "paused"],
+] as const)("a %s cancels the job at its provider, and debits its estimate once", async (want, status) => {
+  const { harness, agent, model, run } = await waitingRun({ pending: 3 });
+  await sendRequest(harness.world, { run, want });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status, asks: 0 });
+  expect(rowOf(harness, run).spent).toMatchObject({ tokensOut: 500, beats: 0 });
+  expect(model.started()).toMatchObject([{ state: "cancelled", polls: 0 }]);
+});
+
+test("a paused run asks its model again by another job", async () => {
+  const { harness, agent, model, run } = await waitingRun();
+  await sendRequest(harness.world, { run, want: "pause" });
+  await runUntilIdle(harness, agent);
+  await sendRequest(harness.world, { run, want: "resume" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("completed");
+  expect(model.started().map(({ state }) => state)).toEqual(["cancelled", "done", "done"]);
+});
+
+test("a view says which job the run waits for, since when, and when it looks again", async () => {
+  const { harness, run } = await waitingRun();
+  const now = harness.clock.now();
+  const shown = await show(harness.world, run);
+  expect(shown).toMatchObject({
+    label: "waiting for model job job-1",
+    detachedCall: { model: "scripted:slow", reference: "job-1", since: now, nextLookAt: now + 5_000 },
+  });
+});
+
+test("the transcript has the same messages as with a model that replies at once", async () => {
+  const { harness, agent, run } = await waitingRun();
+  await runUntilIdle(harness, agent);
+  expect((await transcript(harness.world, run))?.map(({ source }) => source)).toEqual([
+    ...["task", "model:scripted:slow", "tool:look", "model:scripted:slow"],
+  ]);
+});

@@ -1,0 +1,103 @@
+/** Jobs of asynchronous models: processes that die or freeze around the start, and news that comes while a job is out. */
+import { expect, test } from "vitest";
+import { sendRequest } from "../../src/engine/loop/request.ts";
+import { send } from "../../src/operations/steer.ts";
+import { timeline, transcript } from "../../src/operations/views.ts";
+import type { AsynchronousCalls } from "../../src/ports/asynchronous-model.ts";
+import type { Agent } from "../../src/ports/agent.ts";
+import type { Json } from "../../src/core/json.ts";
+import { type AsynchronousAgent, asynchronousAgent } from "../support/agents/asynchronous-agent.ts";
+import { endAttempt, flushPromises, performTask, runAttempt } from "../support/harness/chain-steps.ts";
+import { runUntilIdle, startAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";
+import { SETTLE_MS, createChainHarness, neverSettles, rowOf } from "../support/harness/harness.ts";
+import { beatReply } from "../support/harness/harness.ts";
+
+/** The agent in a process whose request to start a job goes through `submit`. */
+function withSubmit(
+  { agent, model }: AsynchronousAgent,
+  submit: (send: AsynchronousCalls["submit"]) => AsynchronousCalls["submit"],
+): Agent {
+  return {
+    ...agent,
+    model: Object.assign({}, model, { detached: { ...model.detached, submit: submit(model.detached.submit) } }),
+  };
+}
+
+const endsIn = async (world: Parameters<typeof timeline>[0], run: string): Promise<readonly Json[]> =>
+  ((await timeline(world, { run, after: 0 })) ?? []).flatMap((entry) =>
+    entry.kind === "DetachedCallSubmitted" ? [`${entry.reference}${entry.adopted === true ? " adopted" : ""}`] : [],
+  );
+
+test("schedule 194: a process dies after its provider has accepted a job and before its reference is committed", async () => {
+  for (const beatsPerInvocation of [1, 4]) {
+    const harness = createChainHarness({ beatsPerInvocation });
+    const detached = asynchronousAgent();
+    const { run } = await startKeyedRun(harness.world, { agent: detached.agent, key: "a" });
+    const dying = withSubmit(detached, (submit) => async (...asked) => {
+      await submit(...asked);
+      return neverSettles();
+    });
+    const out = startAttempt(harness);
+    performTask(out.task, { world: harness.world, agent: dying }).catch(() => undefined);
+    await flushPromises();
+    expect(detached.model.started()).toHaveLength(1);
+    endAttempt(harness, out, null);
+    await runUntilIdle(harness, detached.agent);
+    expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1 });
+    expect(await endsIn(harness.world, run)).toEqual(["job-1 adopted", "job-2"]);
+    // The reply of the first job was read, and nothing was paid twice.
+    expect(rowOf(harness, run).spent).toMatchObject({ tokensIn: 100, tokensOut: 10 });
+  }
+});
+
+test("schedule 195: a process freezes before its request leaves, another one looks for the job, and the request arrives then", async () => {
+  const harness = createChainHarness();
+  const detached = asynchronousAgent();
+  const { run } = await startKeyedRun(harness.world, { agent: detached.agent, key: "a" });
+  const frozen = Promise.withResolvers<void>();
+  const late = withSubmit(detached, (submit) => async (...asked) => {
+    await frozen.promise;
+    return submit(...asked);
+  });
+  const out = startAttempt(harness);
+  performTask(out.task, { world: harness.world, agent: late }).catch(() => undefined);
+  await flushPromises();
+  const leaseUntil = rowOf(harness, run).leaseUntil ?? 0;
+  endAttempt(harness, out, null);
+  // The provider has no job under the key yet, and the other process may not conclude that it never will.
+  await beatReply(runAttempt(harness, detached.agent));
+  expect(rowOf(harness, run).wakeAt).toBe(leaseUntil + SETTLE_MS);
+  frozen.resolve();
+  await flushPromises();
+  await runUntilIdle(harness, detached.agent);
+  expect(rowOf(harness, run).status).toBe("completed");
+  expect(await endsIn(harness.world, run)).toEqual(["job-1 adopted", "job-2"]);
+  expect(detached.model.started()).toHaveLength(2);
+});
+
+test("schedule 196: a user writes while a job is out that knows nothing of it, and the job says that all is done", async () => {
+  const harness = createChainHarness();
+  const { agent } = asynchronousAgent({ reply: ({ messages }) => ({ text: `I read ${messages.length}.` }) });
+  const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
+  await runAttempt(harness, agent);
+  await send(harness.world, { run, text: "And the rest?", by: "ada", id: "u1" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run).status).toBe("completed");
+  const said = (await transcript(harness.world, run))?.map(({ source, parts }) => [source, parts]);
+  expect(said?.slice(1)).toMatchObject([
+    ["model:scripted:slow", [{ text: "I read 1." }]],
+    ["user:ada", [{ text: "And the rest?" }]],
+    ["model:scripted:slow", [{ text: "I read 3." }]],
+  ]);
+});
+
+test("schedule 197: an operator cancels a run whose job is out, and its provider would work on it for a day", async () => {
+  const harness = createChainHarness();
+  const { agent, model } = asynchronousAgent({ pending: 1_000 });
+  const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
+  await runAttempt(harness, agent);
+  await sendRequest(harness.world, { run, want: "cancel" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", spent: { tokensOut: 500, beats: 0 } });
+  expect(model.started()).toMatchObject([{ state: "cancelled" }]);
+});

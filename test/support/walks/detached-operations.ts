@@ -1,0 +1,25 @@
+/** The moves of an invocation whose model is asynchronous; see `operations.ts`. */
+import type { Event } from "../../../src/core/event.ts";
+import type { Command, View } from "../../../src/core/outstanding.ts";
+import type { State } from "../../../src/core/state.ts";
+import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
+import { callPart, replied, textPart } from "../states/states-and-events.ts";
+import { type WalkOperation, operation } from "./operation.ts";
+
+export type DetachedCallCommand = Extract<Command, { readonly kind: "pollModel" | "dropDetachedCall" }>;
+
+export const isOfDetachedCalls = (command: Command): command is DetachedCallCommand =>
+  command.kind === "pollModel" || command.kind === "dropDetachedCall";
+
+export const detachedMoves = ({ kind }: DetachedCallCommand): readonly WalkOperation[] =>
+  kind === "dropDetachedCall"
+    ? [operation(DEBITED, detachedEnded)]
+    : [operation(replied([textPart("done")])), operation(replied([callPart("book")])), operation(detachedEnded)];
+
+/** A job is begun, or the request of one that is begun is sent. */
+export const submissions = ({ detachedCall }: State, { epoch, now }: View): readonly WalkOperation[] =>
+  detachedCall === undefined
+    ? [operation({ ...detachedBegun({ epoch }), at: now })]
+    : [operation(detachedSubmitted), operation(detachedEnded)];
+
+const DEBITED: Event = { kind: "BudgetDebited", at: detachedBegun().at, debit: { tokensIn: 9 }, for: "a model job" };
