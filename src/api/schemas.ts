@@ -40,7 +40,7 @@ export const runParams = z.object({
 });
 
 export const exportQuery = z.strictObject({
-  redirect: z.enum(["true", "false"]).exactOptional().openapi({
+  redirect: z.enum(["true", "false"]).optional().openapi({
     description: "`false`: a large export is answered by a document with its URL, for scripts of a page.",
   }),
 });
