@@ -49,6 +49,23 @@ test("shows since when the model is unavailable, the number of tries, and the ti
   expect(shown(NOW)).toContain(`${words}, the next try is due\n`);
 });
 
+test("shows since when a run waits for a job of its model, and when it looks at it again", () => {
+  const shown = (nextLookAt: number) => {
+    const detachedCall = {
+      key: "cairn-1",
+      model: "openai-batch:m",
+      reference: "batch_1",
+      since: NOW - 600_000,
+      nextLookAt,
+    };
+    const run = { ...waiting, label: "waiting for model job batch_1", outage: null, detachedCall };
+    return renderRun(run, { ...PAGE, command: (...words) => commandLine(words) });
+  };
+  const words = "status      running, waiting for model job batch_1 since 19:50:00";
+  expect(shown(OUTAGE.nextTryAt)).toContain(`${words}, next look at 20:07:00\n`);
+  expect(shown(NOW)).toContain(`${words}, the next look is due\n`);
+});
+
 test("has a note in a list while it waits, and a list without such a run has no notes", () => {
   const [title, listed] = renderList([waiting], PAGE).split("\n");
   expect(title).toMatch(/ {2}NOTE$/);

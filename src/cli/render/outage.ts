@@ -4,7 +4,8 @@ import { count, relative, timeOfDay } from "./words.ts";
 
 /** `waiting: its model is unavailable since 12:03:00, tried 9 times, next try at 12:20:00`, or the run's label. */
 export function labelWords({ label, outage, detachedCall }: Shown, now: number): string {
-  if (detachedCall !== null) {
+  // An older server does not say it.
+  if (detachedCall != null) {
     const { since, nextLookAt } = detachedCall;
     const next = nextLookAt > now ? `next look at ${timeOfDay(nextLookAt, now)}` : "the next look is due";
     return `${label} since ${timeOfDay(since, now)}, ${next}`;

@@ -5,7 +5,8 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { show, timeline, transcript } from "../../../src/operations/views.ts";
 import { everyFaultPoint, runAgent } from "../../../src/testing/kit/index.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
-import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { createChainHarness, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
+import { send } from "../../../src/operations/steer.ts";
 import { beatReply } from "../../support/harness/harness.ts";
 import { runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
 
@@ -120,4 +121,41 @@ test("the transcript has the same messages as with a model that replies at once"
   expect((await transcript(harness.world, run))?.map(({ source }) => source)).toEqual([
     ...["task", "model:scripted:slow", "tool:look", "model:scripted:slow"],
   ]);
+});
+
+test("a deadline ends the run, and cancels its job first", async () => {
+  const deadline = { afterMs: 60_000, withinMs: 60_000, onExpiry: "leave" } as const;
+  const { harness, agent, model, run } = await waitingRun({ pending: 1_000 }, { deadline });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "failed", spent: { tokensOut: 500 } });
+  expect(model.started()).toMatchObject([{ state: "cancelled" }]);
+});
+
+test("a message wakes the run before its next look, and it looks at once", async () => {
+  const { harness, agent, model, run } = await waitingRun({ pending: 40 });
+  for (let looks = 0; looks < 20; looks += 1) if ((await beatReply(runAttempt(harness, agent))).route === "park") break;
+  const { polls } = model.started()[0] ?? { polls: 0 };
+  await runAttempt(harness, agent);
+  const now = harness.clock.now();
+  expect(rowOf(harness, run).park).not.toBeNull();
+  await send(harness.world, { run, text: "Hurry.", by: "ada", id: "u1" });
+  await runAttempt(harness, agent);
+  expect(harness.clock.now()).toBe(now);
+  expect(model.started()).toMatchObject([{ polls: polls + 1 }]);
+});
+
+test("a job that failed for good ends the run as any failed call does", async () => {
+  const { harness, agent, model, run } = await waitingRun();
+  const [first] = model.started();
+  await model.detached.cancel?.({ prompt: [] }, first?.reference ?? "");
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "failed" });
+  expect(await kindsOf(harness, run)).toContain("DetachedCallEnded");
+});
+
+test("an agent that has lost its asynchronous model gives the job up, and goes on with the model that it has", async () => {
+  const { harness, agent, run } = await waitingRun();
+  const { model } = scriptedAgent({ reply: () => ({ text: "over", tokensIn: 7, tokensOut: 1 }) });
+  await runUntilIdle(harness, { ...agent, model });
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", asks: 0, spent: { tokensOut: 501 } });
 });
