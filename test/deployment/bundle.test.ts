@@ -75,7 +75,7 @@ describe("a function", () => {
   );
 
   test.each([
-    ["beat", 970],
+    ["beat", 990],
     ["start", 800],
     ["api", 1_130],
     ["events", 1_090],
