@@ -56,6 +56,7 @@ export function takeSignal(state: State, body: EventSignalled): State {
   if (found !== undefined) {
     return updateCall(state, found.call, (open) => withWait(open, (wait) => ({ ...wait, given })));
   }
+  if (!mayKeep(state)) return state;
   return { ...state, signals: [...(state.signals ?? []), signal] };
 }
 
@@ -67,6 +68,8 @@ export function reasonToIgnore(state: State, body: AnswerGiven | EventSignalled)
   if (state.ending !== null || state.saga !== undefined) return "the run is to end, and waits for nothing any more";
   if (body.kind === "signal") {
     if (callAwaiting(state, body.event) !== undefined || mayKeep(state)) return null;
+    // A provider may report the job by any event: it wakes the run, which then looks at the job.
+    if (state.detachedCall !== undefined) return null;
     return state.signals === undefined
       ? "no tool of its agent waits for events"
       : `${BOUNDS.signalsMax} events are kept already that no call waits for`;

@@ -1,9 +1,11 @@
 /** Runs of asynchronous models: what the provider is asked for, what the run records, and what it costs. */
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../../src/ports/agent.ts";
+import type { World } from "../../../src/ports/world.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { show, timeline, transcript } from "../../../src/operations/views.ts";
 import { everyFaultPoint, runAgent } from "../../../src/testing/kit/index.ts";
+import { signalEvent } from "../../support/agents/waiting-agent.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
 import { createChainHarness, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
 import { send } from "../../../src/operations/steer.ts";
@@ -131,14 +133,18 @@ test("a deadline ends the run, and cancels its job first", async () => {
   expect(model.started()).toMatchObject([{ state: "cancelled" }]);
 });
 
-test("a message wakes the run before its next look, and it looks at once", async () => {
+test.each([
+  ["message", (world: World, run: string) => send(world, { run, text: "Hurry.", by: "ada", id: "u1" })],
+  // As a webhook of the provider would, by a callback. No call of the run waits for the event.
+  ["signal", (world: World, run: string) => signalEvent(world, run, { event: "response.completed" })],
+] as const)("a %s wakes the run before its next look, and it looks at once", async (_, wake) => {
   const { harness, agent, model, run } = await waitingRun({ pending: 40 });
   for (let looks = 0; looks < 20; looks += 1) if ((await beatReply(runAttempt(harness, agent))).route === "park") break;
   const { polls } = model.started()[0] ?? { polls: 0 };
   await runAttempt(harness, agent);
   const now = harness.clock.now();
   expect(rowOf(harness, run).park).not.toBeNull();
-  await send(harness.world, { run, text: "Hurry.", by: "ada", id: "u1" });
+  await wake(harness.world, run);
   await runAttempt(harness, agent);
   expect(harness.clock.now()).toBe(now);
   expect(model.started()).toMatchObject([{ polls: polls + 1 }]);
