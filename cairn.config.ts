@@ -9,5 +9,6 @@ export const config = {
     "./agents/letter/agent.ts",
     "./agents/compare/agent.ts",
     "./agents/yearly/agent.ts",
+    "./agents/literature-review/agent.ts",
   ],
 } satisfies Config;

@@ -1,0 +1,130 @@
+/**
+ * The model of this example: a function of the conversation that takes the next step of the review, or a real model that
+ * `CAIRN_MODEL` names, such as `anthropic:claude-haiku-4-5`.
+ */
+import { type Conversation, type ModelChoice, type ScriptedReply, scriptedModel } from "cairn-run";
+import { SUBJECTS, type Task, task as assignment } from "./assignment.ts";
+import { chapterOf } from "./chapter.ts";
+import { closingOf, openingOf } from "./ends.ts";
+import { PHRASES, likeness, sayingOf, subjectOf } from "./extract.ts";
+import { notesIn } from "./notes.ts";
+import { type Progress, type Reading, nameOf, progressOf, summaryOf } from "./progress.ts";
+import type { Found } from "./shelf.ts";
+
+export const model: ModelChoice = process.env.CAIRN_MODEL ?? scriptedModel({ name: "researcher-model", reply });
+
+/** Dollars per million tokens. */
+export const price = { inUsd: 1, outUsd: 5 };
+
+/** How many subjects it searches in one reply. */
+const SEARCHES = 4;
+
+type Call = NonNullable<ScriptedReply["calls"]>[number];
+
+function reply(conversation: Conversation): ScriptedReply {
+  const task = assignment.parse(conversation.task.json);
+  const progress = progressOf(conversation, task.papersMax);
+  if (isAskedForSummary(conversation)) return { text: summaryOf(progress) };
+  const calls = nextCalls(task, progress);
+  return calls.length > 0 ? { calls } : { text: "The review is submitted." };
+}
+
+const isAskedForSummary = ({ messages }: Conversation): boolean => {
+  const last = messages.at(-1);
+  return last?.role === "user" && last.text.includes("Write a summary");
+};
+
+function nextCalls(task: Task, progress: Progress): readonly Call[] {
+  const unsearched = task.subjects.filter((subject) => !progress.searched.has(subject));
+  if (unsearched.length > 0) {
+    return unsearched.slice(0, SEARCHES).map((subject) => ({ tool: "search", args: { subject } }));
+  }
+  if (progress.open.size > 0) return reading(task, progress);
+  const unwritten = task.subjects.find((subject) => !progress.written.has(subject));
+  if (unwritten !== undefined) return writing(unwritten, progress);
+  if (progress.isSubmitted) return [];
+  if (!progress.isChecked) return [{ tool: "checkSources", args: {} }];
+  if (progress.chapters === null) return [{ tool: "readChapters", args: {} }];
+  return [{ tool: "submitReview", args: review(task, progress.chapters) }];
+}
+
+/** Notes the paper at hand and fetches the next one, or looks through what was fetched. */
+function reading({ subjects }: Task, progress: Progress): readonly Call[] {
+  const [first, second] = [...progress.open];
+  if (first === undefined) return [];
+  const [paper, { title, sections }] = first;
+  const unfetched = sections.filter((each) => !progress.fetched.has(nameOf(paper, each)));
+  const unread = sections.filter((each) => !progress.found.has(nameOf(paper, each)));
+  if (unread.length > 0) {
+    if (unfetched.length > 0 && unread.length === sections.length) return fetching(paper, sections);
+    return unread.map((each) => ({
+      tool: "findInSection",
+      args: { paper, ...each, phrases: Object.values(PHRASES).flat() },
+    }));
+  }
+  const read = sections.map((each) => ({ ...each, found: progress.found.get(nameOf(paper, each)) ?? [] }));
+  const note: Call = { tool: "keepNotes", args: { paper, sections: noted(read, { title, subjects }) } };
+  return second === undefined ? [note] : [note, ...fetching(second[0], second[1].sections)];
+}
+
+const fetching = (paper: string, sections: readonly Reading[]): readonly Call[] =>
+  sections.map((each) => ({ tool: "fetchSection", args: { paper, ...each } }));
+
+/** The sentences that say something about a subject of the review. A reason belongs to the contradiction before it. */
+function noted(
+  read: readonly (Reading & { readonly found: readonly Found[] })[],
+  { title, subjects }: { readonly title: string; readonly subjects: readonly string[] },
+) {
+  const field = [...subjects, ...SUBJECTS.filter((each) => subjects.every((own) => likeness(own, each) < ALIKE))];
+  const said = read.flatMap(({ found }) => found.map(({ sentence }) => sayingOf(sentence)));
+  const main = subjectOf(said.find((each) => each?.kind === "topic")?.main ?? title, field);
+  return read.map(({ section, etag, found }) => {
+    let disputed = main;
+    const evidence = found.flatMap(({ paragraph, sentence }) => {
+      const said = sayingOf(sentence);
+      if (said?.kind === "contradiction") disputed = subjectOf(sentence, field);
+      const subject = subjectFor(said?.kind ?? "none", { main, disputed, own: subjectOf(sentence, field) });
+      return subject !== null && subjects.includes(subject) ? [{ subject, paragraph, sentence }] : [];
+    });
+    return { section, etag, evidence };
+  });
+}
+
+/** Subjects that share so many words are one. */
+const ALIKE = 0.3;
+
+type Told = NonNullable<ReturnType<typeof sayingOf>>["kind"] | "none";
+
+function subjectFor(kind: Told, of: Readonly<Record<"main" | "disputed" | "own", string | null>>): string | null {
+  switch (kind) {
+    case "none":
+    case "topic":
+      return null;
+    case "sample":
+    case "limit":
+      return of.main;
+    case "difference":
+      return of.disputed;
+    case "figure":
+    case "finding":
+    case "contradiction":
+      return of.own;
+  }
+}
+
+/** Reads the notes on a subject, then writes its chapter. */
+function writing(subject: string, { lines }: Progress): readonly Call[] {
+  const found = lines.get(subject);
+  if (found === undefined) {
+    return Object.values(PHRASES).map((phrases) => ({ tool: "findNotes", args: { subject, phrases } }));
+  }
+  return [{ tool: "writeChapter", args: { subject, ...chapterOf(subject, notesIn(found)) } }];
+}
+
+function review({ question }: Task, chapters: NonNullable<Progress["chapters"]>) {
+  return {
+    title: question.replace(/[?.]$/, ""),
+    opening: openingOf(question, chapters),
+    closing: closingOf(chapters),
+  };
+}

@@ -1,0 +1,122 @@
+/**
+ * The researcher's review under real kills: twenty times SIGKILL at random moments, of a worker or of the supervisor with
+ * all of its workers, and one drain as in a deploy. It has to cost no observation, no source and no second review.
+ */
+import { join } from "node:path";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { literatureReview } from "../../../agents/literature-review/agent.ts";
+import { PAPERS } from "../../../agents/literature-review/corpus/papers.ts";
+import { reviewsIn } from "../../../agents/literature-review/desk.ts";
+import { requestsIn } from "../../../agents/literature-review/library.ts";
+import { price } from "../../../agents/literature-review/model.ts";
+import { type Event } from "../../../src/core/event.ts";
+import { microUsdOf } from "../../../src/core/policy/price.ts";
+import { startRun } from "../../../src/operations/start.ts";
+import { show, timeline } from "../../../src/operations/views.ts";
+import type { Agent } from "../../../src/ports/agent.ts";
+import {
+  type SupervisorProcess,
+  createProcessHarness,
+  startSupervisorProcess,
+} from "../../support/processes/supervisor-process.ts";
+import { playRun } from "../../support/runs/topology-run.ts";
+
+const agent = literatureReview as Agent;
+const SECTIONS = 5 * PAPERS.length;
+const KILLS = 20;
+/** The kill that is a drain instead: in the middle, where the next paper is always under way. */
+const DRAIN_AT = KILLS / 2;
+/** Every fifth kill takes the supervisor with it. */
+const SUPERVISOR_EVERY = 5;
+
+/** A sequence that depends on its seed alone: whole numbers below `limit`. */
+function drawsOf(seed: number): (limit: number) => number {
+  let state = seed;
+  return (limit) => {
+    state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+    return Math.floor((state / 2 ** 32) * limit);
+  };
+}
+
+/** The review of a run that nothing disturbs. */
+async function undisturbed(dir: string) {
+  vi.stubEnv("LIBRARY", dir);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { shown } = await playRun(agent, { input: {} });
+  return { result: shown?.result, body: reviewsIn(dir)[0]?.body };
+}
+
+const fetchesOf = (dir: string) => requestsIn(dir).filter(({ what }) => what === "fetch");
+
+test("a review that is killed twenty times and drained once cites the same sources, and pays for each of them once", async () => {
+  const harness = createProcessHarness({ CAIRN_LIMITS: JSON.stringify({ rescueMs: 50 }) });
+  const calm = await undisturbed(join(harness.dir, "calm"));
+  const library = join(harness.dir, "library");
+  const started = await startRun(harness.world, { agent, input: {}, tenant: "local", idempotencyKey: null });
+  if (started.kind !== "started") throw new Error(started.kind);
+  const { run } = started.row;
+
+  const draw = drawsOf(20);
+  const begin = (): SupervisorProcess => startSupervisorProcess(harness, { env: { LIBRARY: library }, workers: 1 });
+  let supervisor = begin();
+  const killed = { workers: 0, supervisors: 0, drains: 0 };
+  const total = (): number => killed.workers + killed.supervisors;
+  let isKilling = false;
+  /** One kill, at a random moment after the review has come a part of its way further. */
+  const disturb = async (): Promise<void> => {
+    const pid = supervisor.events.findLast(({ kind }) => kind === "attemptStarted")?.pid;
+    if (pid === undefined) return;
+    if (total() === DRAIN_AT && killed.drains === 0) {
+      killed.drains += 1;
+      await supervisor.kill("SIGTERM");
+      supervisor = begin();
+    } else if (total() % SUPERVISOR_EVERY === SUPERVISOR_EVERY - 1) {
+      killed.supervisors += 1;
+      await supervisor.kill("SIGKILL");
+      supervisor = begin();
+    } else if (!supervisor.events.some((event) => event.kind === "workerGone" && event.pid === pid)) {
+      killed.workers += 1;
+      process.kill(pid, "SIGKILL");
+    }
+  };
+  const look = async (): Promise<string | undefined> => {
+    const part = ((total() + killed.drains + 1) * SECTIONS) / (KILLS + 3);
+    if (!isKilling && total() < KILLS && fetchesOf(library).length >= part) {
+      isKilling = true;
+      setTimeout(() => void disturb().finally(() => (isKilling = false)), draw(300));
+    }
+    return (await harness.world.table.read(run, Date.now()))?.status;
+  };
+  await expect.poll(look, { timeout: 240_000, interval: 25 }).toBe("completed");
+  expect(killed).toEqual({ workers: 16, supervisors: 4, drains: 1 });
+
+  const shown = await show(harness.world, run);
+  expect(shown?.takeovers).toBeGreaterThan(0);
+  expect(shown?.result).toEqual(calm.result);
+  const [review, ...more] = reviewsIn(library);
+  expect([review?.body, more]).toEqual([calm.body, []]);
+
+  // The service charged for each section once. What a kill made the run ask for again was not charged again.
+  const full = fetchesOf(library).filter(({ answer }) => answer === "full");
+  expect(full).toHaveLength(SECTIONS);
+  expect(full.filter(({ times }) => times !== 1)).toEqual([]);
+
+  const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
+  expectExactBudget(events, shown?.spent.usd ?? 0);
+});
+
+/** Each reply costs its tokens, each lost call its estimate, no request was longer than the context, and the sum is right. */
+function expectExactBudget(events: readonly Event[], usd: number): void {
+  const debits = events.flatMap((event) => (event.kind === "BudgetDebited" ? [event] : []));
+  const ofModel = debits.filter(({ debit }) => debit.tokensIn !== undefined);
+  for (const { debit, for: what } of ofModel) {
+    const { tokensIn = 0, tokensOut = 0, microUsd } = debit;
+    expect([what, microUsd]).toEqual([what, microUsdOf(price, { tokensIn, tokensOut })]);
+    expect(tokensIn).toBeLessThanOrEqual(agent.contextTokensMax ?? 0);
+  }
+  const sum = ofModel.reduce((all, { debit }) => all + (debit.microUsd ?? 0), 0);
+  expect(usd).toBe(sum / 1e6);
+  const replies = events.filter(({ kind }) => kind === "ModelCallCompleted" || kind === "Compacted").length;
+  expect(ofModel.filter(({ for: what }) => !what.startsWith("lost"))).toHaveLength(replies);
+  expect(ofModel.length).toBeGreaterThan(replies);
+}
