@@ -20,7 +20,7 @@ import {
   submit,
 } from "./desk.ts";
 import { changedOf, search } from "./library.ts";
-import { model, price } from "./model.ts";
+import { model, price, summaries } from "./model.ts";
 import { findIn, obtain } from "./shelf.ts";
 
 const source = z.object({ paper: z.string(), section: z.string(), etag: z.string() });
@@ -30,7 +30,7 @@ export const literatureReview = defineAgent({
   name: "literature-review",
   version: "1",
   model,
-  price,
+  ...(price === undefined ? {} : { price }),
   instructions:
     "You write a literature review from the papers of a library, and from nothing else. Search each subject. For each " +
     "paper that you find, fetch every section with its etag, look for the sentences that report figures, findings, " +
@@ -43,7 +43,13 @@ export const literatureReview = defineAgent({
   topology: react({ maxBeats: 600 }),
   budget: { usd: 25, beats: 600, wall: "4h" },
   // A section is shown by its head and its tail. Eight of them with their notes fit into a fifth of this.
-  context: { tokensMax: 48_000 },
+  context: {
+    tokensMax: 48_000,
+    model: summaries,
+    instructions:
+      "where the review stands: which subjects are searched, which papers are noted, which chapters " +
+      "are written, and each paper that is still to be read, with the etags of its sections. Notes are kept elsewhere.",
+  },
 
   tools: {
     search: tool({

@@ -9,9 +9,9 @@ import { type Position, positionsIn } from "./positions.ts";
 import { andList, between, capital, countOf, plural } from "./wording.ts";
 
 /** A chapter, and the sentence that stands for it in the opening of the review. */
-export function chapterOf(subject: string, notes: readonly Note[]): { readonly lead: string; readonly body: string } {
+export function chapterOf(notes: readonly Note[]): { readonly lead: string; readonly body: string } {
   const positions = positionsIn(notes);
-  const parts = [evidenceBase(subject, notes), figures(notes), ...positions.map(dispute), caution(notes)];
+  const parts = [evidenceBase(notes), figures(notes), ...positions.map(dispute), caution(notes)];
   return { lead: leadOf(positions, notes), body: parts.filter((part) => part !== "").join("\n\n") };
 }
 
@@ -21,13 +21,13 @@ function cite(links: readonly string[]): string {
   return shown.length === 0 ? "" : ` (${shown.join(", ")})`;
 }
 
-function evidenceBase(subject: string, notes: readonly Note[]): string {
+function evidenceBase(notes: readonly Note[]): string {
   const labels = [...new Set(notes.map(({ label }) => label))];
   const years = labels.map((label) => Number(/\((\d{4})\)/.exec(label)?.[1])).toSorted((one, other) => one - other);
   const samples = ofKind(notes, "sample");
   const killed = samples.reduce((sum, { said }) => sum + said.runs, 0);
   const who = `${capital(plural(labels.length, "study", "studies"))} from ${years[0]} to ${years.at(-1)}`;
-  const first = `${who} ${labels.length === 1 ? "speaks" : "speak"} to ${subject}.`;
+  const first = `${who} ${labels.length === 1 ? "speaks" : "speak"} to this.`;
   if (samples.length === 0) return first;
   const whose = `${capital(countOf(samples.length))} of them ${samples.length === 1 ? "has" : "have"} it as the main subject`;
   return `${first} ${whose}, and killed ${killed.toLocaleString("en-US")} runs${samples.length === 1 ? "" : " between them"}.`;
@@ -132,9 +132,9 @@ function caution(notes: readonly Note[]): string {
   if (words.length === 0) return "";
   const said = words.map((each) => {
     const who = limits.filter(({ said: { words: other } }) => other === each);
-    return `${each}${cite(who.map(({ link }) => link))}`;
+    return `that ${each}${cite(who.map(({ link }) => link))}`;
   });
-  return `The authors themselves caution that ${andList(said)}.`;
+  return `The authors themselves caution ${andList(said)}.`;
 }
 
 /** The answer that most studies give, with its support. The clearest of the subject's questions stands for it. */

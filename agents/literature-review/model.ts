@@ -1,6 +1,6 @@
 /**
  * The model of this example: a function of the conversation that takes the next step of the review, or a real model that
- * `CAIRN_MODEL` names, such as `anthropic:claude-haiku-4-5`.
+ * `CAIRN_MODEL` names, such as `anthropic:claude-opus-4-5`.
  */
 import { type Conversation, type ModelChoice, type ScriptedReply, scriptedModel } from "cairn-run";
 import { SUBJECTS, type Task, task as assignment } from "./assignment.ts";
@@ -11,10 +11,18 @@ import { notesIn } from "./notes.ts";
 import { type Progress, type Reading, nameOf, progressOf, summaryOf } from "./progress.ts";
 import type { Found } from "./shelf.ts";
 
-export const model: ModelChoice = process.env.CAIRN_MODEL ?? scriptedModel({ name: "researcher-model", reply });
+const real = process.env.CAIRN_MODEL;
 
-/** Dollars per million tokens. */
-export const price = { inUsd: 1, outUsd: 5 };
+export const model: ModelChoice = real ?? scriptedModel({ name: "researcher-model", reply });
+
+/** Dollars per million tokens of the scripted model. A real one has its own. */
+export const price = real === undefined ? { inUsd: 3, outUsd: 15 } : undefined;
+
+/** A cheaper model writes the summaries of the context: `CAIRN_SUMMARY_MODEL`, or the same one if that is not set. */
+export const summaries =
+  real === undefined
+    ? { model: scriptedModel({ name: "researcher-summaries", reply }), price: { inUsd: 1, outUsd: 5 } }
+    : (process.env.CAIRN_SUMMARY_MODEL ?? real);
 
 /** How many subjects it searches in one reply. */
 const SEARCHES = 4;
@@ -118,7 +126,7 @@ function writing(subject: string, { lines }: Progress): readonly Call[] {
   if (found === undefined) {
     return Object.values(PHRASES).map((phrases) => ({ tool: "findNotes", args: { subject, phrases } }));
   }
-  return [{ tool: "writeChapter", args: { subject, ...chapterOf(subject, notesIn(found)) } }];
+  return [{ tool: "writeChapter", args: { subject, ...chapterOf(notesIn(found)) } }];
 }
 
 function review({ question }: Task, chapters: NonNullable<Progress["chapters"]>) {

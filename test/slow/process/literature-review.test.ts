@@ -8,7 +8,6 @@ import { literatureReview } from "../../../agents/literature-review/agent.ts";
 import { PAPERS } from "../../../agents/literature-review/corpus/papers.ts";
 import { reviewsIn } from "../../../agents/literature-review/desk.ts";
 import { requestsIn } from "../../../agents/literature-review/library.ts";
-import { price } from "../../../agents/literature-review/model.ts";
 import { type Event } from "../../../src/core/event.ts";
 import { microUsdOf } from "../../../src/core/policy/price.ts";
 import { startRun } from "../../../src/operations/start.ts";
@@ -105,13 +104,16 @@ test("a review that is killed twenty times and drained once cites the same sourc
   expectExactBudget(events, shown?.spent.usd ?? 0);
 });
 
+const PRICES = { working: { inUsd: 3, outUsd: 15 }, summaries: { inUsd: 1, outUsd: 5 } };
+
 /** Each reply costs its tokens, each lost call its estimate, no request was longer than the context, and the sum is right. */
 function expectExactBudget(events: readonly Event[], usd: number): void {
   const debits = events.flatMap((event) => (event.kind === "BudgetDebited" ? [event] : []));
   const ofModel = debits.filter(({ debit }) => debit.tokensIn !== undefined);
   for (const { debit, for: what } of ofModel) {
     const { tokensIn = 0, tokensOut = 0, microUsd } = debit;
-    expect([what, microUsd]).toEqual([what, microUsdOf(price, { tokensIn, tokensOut })]);
+    const itsPrice = what.includes("researcher-summaries") ? PRICES.summaries : PRICES.working;
+    expect([what, microUsd]).toEqual([what, microUsdOf(itsPrice, { tokensIn, tokensOut })]);
     expect(tokensIn).toBeLessThanOrEqual(agent.contextTokensMax ?? 0);
   }
   const sum = ofModel.reduce((all, { debit }) => all + (debit.microUsd ?? 0), 0);
