@@ -52,10 +52,13 @@ export function deliver(
     count(file, { what: "fetch", subject, answer: "not modified" });
     return { etag, text: null };
   }
+  // What it charges for and what it counts are one transaction, whenever its process dies.
+  file.exec("BEGIN IMMEDIATE");
   const { changes } = file
     .prepare("INSERT INTO deliveries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO NOTHING")
     .run(key, paper.id, section, etag);
   count(file, { what: "fetch", subject, answer: changes === 1 ? "full" : "delivered again" });
+  file.exec("COMMIT");
   return { etag, text: textOf(paper, section, revision) };
 }
 
