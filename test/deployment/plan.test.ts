@@ -6,7 +6,7 @@ import { FUNCTIONS } from "../../infra/bundle.ts";
 import { planned } from "../../infra/planned.ts";
 
 /** The agents of this checkout's `cairn.config.ts`, without those of their child runs. */
-const EXAMPLES = ["travel", "invoice", "event", "letter", "compare", "yearly"];
+const EXAMPLES = ["travel", "invoice", "event", "letter", "compare", "yearly", "literature-review"];
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
