@@ -14,6 +14,14 @@ export const SIZES = {
   /** A larger value is stored as a blob and shown by its head and tail (seed 3: "observations over 4k tokens"). */
   inlineBytesMax: 16 * 1024,
   previewCharacters: 1_000,
+  /** What one call of `cairn_read` returns at most: characters, lines, and places with what is around them. */
+  readCharactersMax: 12_000,
+  readLinesMax: 1_000,
+  searchCharactersMax: 100,
+  searchMatchesMax: 20,
+  searchContextCharacters: 100,
+  /** What the fields of an answer beside its text or places take. */
+  answerSpareBytes: 256,
   /** A larger task or result is stored as a blob, outside the state. */
   stateValueBytesMax: 4 * 1024,
   blobBytesMax: 8 * 1024 * 1024,

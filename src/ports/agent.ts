@@ -66,6 +66,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   readonly saga: Saga;
   /** The names of its secrets. */
   readonly secrets: readonly string[];
+  /** False: its model gets no `cairn_read`. Absent: once a result is too long to show. */
+  readonly readsResults?: false;
 }
 
 /** `model`: the name of one of its `models`; absent: the working model. */

@@ -40,6 +40,7 @@ import type {
   LoopPolicy,
 } from "../ports/agent.ts";
 import type { ModelOptions } from "../ports/model-options.ts";
+import { type ResultsOptions, resultsOf } from "./results.ts";
 import { type RetentionOptions, retentionOf } from "./retention.ts";
 import type { ScheduleOptions } from "./schedule/schedule.ts";
 import { type SagaOptions, sagaOf } from "./saga.ts";
@@ -71,7 +72,7 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
 
 /** The options of `defineAgent`. */
 interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends OutageOptions, TopologyOptions, ChatOptions, McpOptions {
+  extends OutageOptions, TopologyOptions, ChatOptions, McpOptions, ResultsOptions {
   /** 1 to 64 letters, digits, `-` and `_`. Commands and schedules name the agent by it. */
   readonly name: string;
   /** Any text. Change it whenever a run should record the change, or wait for it (`upgrade`). */
@@ -204,6 +205,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     saga,
     ...deadlineOf(name, options.deadline),
     secrets: secrets.data ?? [],
+    ...resultsOf(name, options),
   };
 }
 

@@ -130,6 +130,7 @@ describe("the request", () => {
     const value = { kind: "blob", sha256: "0".repeat(64), bytes: 70_000, head: '["first', tail: 'last"]' } as const;
     const shown =
       "This value has 70000 bytes, which is too long to show. " +
+      'cairn_read, where it is offered, reads the rest: its `result` is "0000000000000000". ' +
       'Its first 7 characters:\n["first\nIts last 6 characters:\nlast"]';
     const body = await bodyOf([
       said("assistant", { ...called("c1", {}), args: value } as Part),

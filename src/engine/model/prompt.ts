@@ -14,6 +14,7 @@ import type {
 } from "@ai-sdk/provider";
 import { prefixMemo } from "../../codec/prefix-memo.ts";
 import { type FileRef, shortName } from "../../core/file.ts";
+import { type LargeValue, READ_RESULT, shortDigest } from "../../core/calls/stored-values.ts";
 import { isHidden } from "../../core/calls/next-message.ts";
 import { filesOfPart } from "../../core/files-in.ts";
 import type { Json } from "../../core/json.ts";
@@ -187,9 +188,11 @@ function inWords(value: Value): string {
 }
 
 /** The beginning and the end of a value that is too large to show. */
-function preview({ bytes, head, tail }: Extract<Value, { kind: "blob" }>): string {
+function preview(value: LargeValue): string {
+  const { bytes, head, tail } = value;
   return (
     `This value has ${bytes} bytes, which is too long to show. ` +
+    `${READ_RESULT}, where it is offered, reads the rest: its \`result\` is "${shortDigest(value)}". ` +
     `Its first ${head.length} characters:\n${head}\nIts last ${tail.length} characters:\n${tail}`
   );
 }

@@ -5,6 +5,7 @@
 import type { Agent, Tool } from "../../ports/agent.ts";
 import type { Request } from "../../core/topologies/topology.ts";
 import type { State } from "../../core/state.ts";
+import { withReading } from "../tools/read-result.ts";
 import { moduleOf, progressIn } from "./topology.ts";
 
 /** What the topology wants of the next model call. */
@@ -12,7 +13,9 @@ export const requestFor = (state: State, agent: Agent): Request =>
   moduleOf(agent.topology).request(progressIn(state, agent), agent.topology);
 
 /** The agent in the role that the state has reached. A run that takes back its effects needs all tools. */
-export function agentInRole(state: State, agent: Agent): Agent {
+export const agentInRole = (state: State, agent: Agent): Agent => withReading(state, ownRole(state, agent));
+
+function ownRole(state: State, agent: Agent): Agent {
   if (state.saga !== undefined) return agent;
   const { instructions = "", tools, approval, lists = false } = requestFor(state, agent);
   if (instructions === "" && tools === "all" && approval === undefined) return agent;

@@ -11,6 +11,7 @@ import { gateId } from "../../protocol/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { argsOf, proposedArgsOf } from "../../core/calls/ledger.ts";
 import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
+import { READ_RESULT } from "../../core/calls/stored-values.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { inline } from "../../core/message.ts";
 import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
@@ -187,7 +188,7 @@ async function judgeCall(
   open: OpenCall,
 ): Promise<Judged> {
   const tool = toolFor(agent, open);
-  if (tool === null) {
+  if (tool === null || (open.tool === READ_RESULT && agent.readsResults === false)) {
     const known = Object.keys(agent.tools).join(", ");
     return {
       kind: "refused",

@@ -18,6 +18,7 @@ import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { alarm } from "../../history/alarm.ts";
 import { runBatch } from "./batch.ts";
+import { inRun } from "./read-result.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordResult } from "./record-result.ts";
@@ -92,7 +93,7 @@ function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
  */
 async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Runnable> {
   const found = openCall(run, call);
-  const tool = toolFor(agent, found) as Tool;
+  const tool = inRun(run, toolFor(agent, found) as Tool);
   const open = asDeclared(found, tool.effect);
   const args = await run.json(argsOf(run.state, call));
   return { open, tool, args, context: await callContextOf(run), undone: await undoneBy(run, found) };

@@ -7,6 +7,7 @@ import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { argsOf, asDeclared } from "../../core/calls/ledger.ts";
+import { builtInTool } from "./read-result.ts";
 
 /** The open call with this ID. The caller knows that it is open. */
 export function openCall(run: ActiveRun, call: string): OpenCall {
@@ -27,7 +28,7 @@ export function toolFor(agent: Agent, { tool: name, undoes }: OpenCall): Tool | 
  * count.
  */
 export const toolNamed = ({ tools }: Agent, name: string): Tool | null =>
-  (Object.hasOwn(tools, name) ? tools[name] : undefined) ?? null;
+  (Object.hasOwn(tools, name) ? tools[name] : undefined) ?? builtInTool(name);
 
 /** Why the arguments do not fit the tool's schema, with the path of each error. Null if they fit. */
 export function misfit(tool: Tool, args: Json): string | null {
