@@ -19,6 +19,16 @@ export type {
   Undo,
   UndoContext,
 } from "./ports/agent.ts";
+export type { MemoryOptions } from "./sdk/memory.ts";
+export type {
+  FetchedSource,
+  Memory,
+  MemoryEntry,
+  MemoryHit,
+  MemoryPut,
+  NewMemoryEntry,
+  SourceAnswer,
+} from "./ports/memory.ts";
 export type { ModelOptions } from "./ports/model-options.ts";
 export type {
   AsynchronousCalls,

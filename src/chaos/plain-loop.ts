@@ -17,6 +17,7 @@ import { sentenceOf } from "../codec/value.ts";
 import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import type { Json } from "../core/json.ts";
 import { type Message, type Part, inline, text } from "../core/message.ts";
+import { NO_MEMORY } from "./no-memory.ts";
 import type { Rig } from "./rig.ts";
 
 /** How a task ended. */
@@ -132,6 +133,7 @@ async function act({ agent, secrets, task }: PlainLoop, part: Extract<Part, { ki
       log,
       secrets,
       files: NO_FILES,
+      memory: NO_MEMORY,
       callback: () => Promise.reject(new Error("a plain loop has no callbacks")),
     });
     const read = readResult(tool, given);

@@ -47,6 +47,8 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   RunPaused: PHASE_NAMES.filter((phase) => phase !== "Paused" && mayFollow(phase, "Paused")),
   RunResumed: PHASE_NAMES.filter(isAside),
   CheckFailed: ["Reflecting"],
+  Recalled: ["AwaitingLLM"],
+  Learned: ["Reflecting"],
   CrackSignalled: "live",
   TopologyMoved: ["AwaitingLLM", "RetryingLLM", "Reflecting"],
   RecoveryDecided: "live",

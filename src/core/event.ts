@@ -8,6 +8,7 @@ import type { ForkedFrom } from "./forked-from.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { FileRef, WithFiles } from "./file.ts";
 import type { Json } from "./json.ts";
+import type { MemoryEvents } from "./memory.ts";
 import type { Value } from "./message.ts";
 import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
@@ -92,7 +93,7 @@ export interface Failure {
   readonly message: string;
 }
 
-interface Bodies extends ChildEvents, DetachedCallEvents, TopologyEvents, WaitEvents {
+interface Bodies extends ChildEvents, DetachedCallEvents, MemoryEvents, TopologyEvents, WaitEvents {
   RunStarted: {
     readonly agentVersion: string;
     readonly deadline?: Deadline;

@@ -109,10 +109,11 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   },
   {
     level: 11,
-    adds: "a model of its own for summaries that failed, and jobs of asynchronous models",
+    adds: "a model of its own for summaries that failed, jobs of asynchronous models, and what runs recall from memory and learn",
     isUsedBy: ({ state, events }) =>
       state.failedSummaries !== undefined ||
       state.detachedCall !== undefined ||
+      state.memory !== undefined ||
       events.some((event) => isOfSummaries(event) || isOfDetachedCalls(event)),
   },
 ];

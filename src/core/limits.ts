@@ -28,6 +28,8 @@ export const BOUNDS = {
   childrenMax: 49,
   /** Events that a run keeps which no call waits for yet. */
   signalsMax: 16,
+  /** References to what a run has learned. */
+  learnedRefsMax: 64,
   /** The loop detector: `loopRepeats` equal calls among the newest `loopCalls` calls are a loop. */
   loopRepeats: 3,
   loopCalls: 6,

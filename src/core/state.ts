@@ -12,6 +12,7 @@ import type { Crack } from "./crack.ts";
 import type { Answer, Decision, EventOf, Failure, OnUnknown, Outage } from "./event.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { FailedFrom } from "./failed-from.ts";
+import type { RunMemory } from "./memory.ts";
 import type { Message, Value } from "./message.ts";
 import type { DetachedCall } from "./detached-call.ts";
 import type { Phase } from "./phases.ts";
@@ -211,6 +212,8 @@ export interface State {
   readonly topology?: TopologyState;
   /** The first signals of failures that were given. */
   readonly cracks?: { readonly [C in Crack]?: SeenCrack };
+  /** Absent where the run has recalled and learned nothing. */
+  readonly memory?: RunMemory;
   /** The canonical message list. Its sealed ranges are stored separately, and loading restores them. */
   readonly messages: readonly Message[];
 }

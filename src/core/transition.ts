@@ -1,6 +1,7 @@
 /**
  * `transition(state, event)`: the only way to derive the next state. It is pure. An event that the current phase does
  * not accept is a bug in cairn and stops the run before anything is committed.
+ * More than 300 lines: each kind of event has its handler in one table.
  */
 import { accepts } from "./accepts.ts";
 import { add } from "./policy/budget.ts";
@@ -34,6 +35,7 @@ import {
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
 import { beginDetached, endDetached, noteDetached, takeText, withoutDetached } from "./policy/detached-calls.ts";
 import { endOutage, withRetry } from "./policy/outage.ts";
+import { applyLearned, applyRecalled } from "./policy/memory.ts";
 import { mayFollow, mayRedrive } from "./phases.ts";
 import { applyRedrive } from "./policy/redrive.ts";
 import { beginCompensation, beginRestart, beginUndo } from "./calls/saga.ts";
@@ -227,6 +229,8 @@ const handlers: Handlers = {
     state.phase === "Paused" && isLacking(state) ? { ...state, phase: "AwaitingAgent" } : resumeAfterHold(state),
 
   CheckFailed: (state) => state,
+  Recalled: applyRecalled,
+  Learned: applyLearned,
   CrackSignalled: applyCrack,
   TopologyMoved: applyTopologyMove,
 

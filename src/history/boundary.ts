@@ -20,6 +20,8 @@ export const GROUPS = {
   position: "the next beat continues from here and not from the beginning",
   end: "the end is decided once, and no process moves the deadline",
   topology: "a resumed run keeps its plan, cursor, round and caps, and each first signal is given once in a section",
+  "what it remembers":
+    "references to what was recalled and learned, so that a resumed run sends the same prompt; never the texts",
   "human decisions": "no human is asked twice",
 } as const;
 
@@ -109,6 +111,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   failedFrom: end(STATE),
   redriven: end(STATE),
   retention: row("end", "start")(),
+  memory: { group: "what it remembers", bound: STATE, origin: "events" },
   topology: { group: "topology", bound: STATE, origin: "events" },
   cracks: { group: "topology", bound: count(CRACK_NAMES.length, "the number of cracks"), origin: "events" },
   upgrades: human(STATE),

@@ -7,6 +7,7 @@ import type { Agent } from "../ports/agent.ts";
 import { agentInRole } from "../engine/model/role.ts";
 import { nameDigest, requestDigests } from "../engine/model/request-digests.ts";
 import type { RequestDigests } from "../core/request-digests.ts";
+import { withMemoryDigest } from "../engine/model/recalled.ts";
 import { withoutFormat } from "../engine/model/response-format.ts";
 import type { Message } from "../core/message.ts";
 import type { State } from "../core/state.ts";
@@ -73,7 +74,7 @@ export class RequestComparison {
     const messages = visibleMessages(state);
     const inRole = agentInRole(state, this.#agent);
     const agent = state.phase === "ForceStop" ? withoutFormat(inRole) : inRole;
-    const is = requestDigests(agent, messages);
+    const is = requestDigests(withMemoryDigest(state, agent), messages);
     const instructions = is.instructions === was.instructions ? [] : ["the instructions are different"];
     const options = is.options === was.options ? [] : ["the model options or the form of the result are different"];
     const tools = toolWhys({ was: was.tools, is: is.tools, agent, messages });

@@ -15,6 +15,7 @@ import type { Price } from "../core/policy/price.ts";
 import type { Retention } from "../core/policy/retention.ts";
 import type { UpgradePolicy } from "../core/state.ts";
 import type { WaitKind } from "../core/wait.ts";
+import type { Memory, NewMemoryEntry } from "./memory.ts";
 import type { ModelOptions } from "./model-options.ts";
 import type { Shape, TopologyModule } from "../core/topologies/topology.ts";
 
@@ -40,6 +41,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   readonly output?: Output;
   /** Further models by name, for the roles of its topology. Absent in agents of another copy of cairn. */
   readonly models?: Readonly<Record<string, Fallback>>;
+  /** What its runs recall when they begin, and learn when they are done. Absent: nothing. */
+  readonly memory?: MemoryPolicy;
   /** How many beats an invocation may make before it stores a snapshot and releases the run. Absent: the deployment's. */
   readonly checkpoint?: Checkpoint;
   readonly upgrade: UpgradePolicy;
@@ -330,6 +333,11 @@ export interface ToolContext<Input> extends CallContext {
   /** The files of the run: those of its task, of messages to it, and those that calls and the model made. */
   readonly files: RunFiles;
   /**
+   * The memory of the agent. It is an effect of cairn's own: an entry that is put again under its ID is there once, so a
+   * tool without another effect may use it freely.
+   */
+  readonly memory: Memory;
+  /**
    * Makes a link for an outside service that works on the call: a path below the HTTP API. A POST to it signals this
    * event to the run, with the JSON body as its detail. It needs no token, counts once, and lives for 30 days unless
    * `lifeMs` says otherwise. The path is a secret: it is removed from whatever is recorded.
@@ -413,6 +421,19 @@ export interface Check<Task = never> {
    */
   holds(view: RunView<Task>): boolean | string | Promise<boolean | string>;
 }
+
+/** What the runs of an agent keep for each other; see `MemoryOptions`. */
+export interface MemoryPolicy<Task = never> {
+  readonly scope: string;
+  readonly limit: number;
+  /** What to search for when a run begins. */
+  readonly recall?: (task: Task) => string | Promise<string>;
+  /** What to keep of a run that is done. */
+  readonly learn?: (view: RunView<Task>) => readonly LearnedEntry[] | Promise<readonly LearnedEntry[]>;
+}
+
+/** An entry that a run leaves. cairn names it, and its source is the run unless it names another one. */
+export type LearnedEntry = Omit<NewMemoryEntry, "id">;
 
 /** When each run must be over, from its start; see `DeadlineOptions`. */
 export interface DeadlinePolicy {

@@ -11,9 +11,10 @@ import type { Ambiguous } from "./run-table.ts";
 
 /**
  * `audit`: who did what. `token`: access tokens. `rate`: how much of a rate a tenant has used. `webhook`: notifications
- * that are not delivered yet. `callback`: links with which an outside service reports to a run.
+ * that are not delivered yet. `callback`: links with which an outside service reports to a run. `memoryEntry`: what
+ * agents remember. `source`: what their tools fetched.
  */
-export type RecordKind = "audit" | "token" | "rate" | "webhook" | "callback";
+export type RecordKind = "audit" | "token" | "rate" | "webhook" | "callback" | "memoryEntry" | "source";
 
 export interface RecordKey {
   readonly kind: RecordKind;

@@ -1,8 +1,8 @@
 /**
  * The functions with which users define agents, tools and checks. Every definition is validated at once, so that no run
  * starts with an agent that cannot end well.
+ * More than 300 lines: it lists each option of an agent, and what is wrong with it.
  */
-
 import * as z from "zod";
 import { EFFECTS } from "../core/calls/effects.ts";
 import type { Dial } from "../core/policy/dial.ts";
@@ -21,6 +21,7 @@ import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
+import { type Remembering, memoryPolicyOf } from "./memory.ts";
 import { modelOptionsOf, resultOf } from "./model-options.ts";
 import { PRICE, listPriceOf } from "./prices.ts";
 import type {
@@ -72,7 +73,7 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
 
 /** The options of `defineAgent`. */
 interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodType>
-  extends OutageOptions, TopologyOptions, ChatOptions, McpOptions, ResultsOptions {
+  extends OutageOptions, TopologyOptions, ChatOptions, McpOptions, ResultsOptions, Remembering<z.output<Task>> {
   /** 1 to 64 letters, digits, `-` and `_`. Commands and schedules name the agent by it. */
   readonly name: string;
   /** Any text. Change it whenever a run should record the change, or wait for it (`upgrade`). */
@@ -192,6 +193,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     topology,
     models,
     ...checkpointOf(name, options.checkpoint),
+    ...memoryPolicyOf(name, options.memory),
     upgrade,
     budget: limits,
     ...priceOf(options),

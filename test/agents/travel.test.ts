@@ -12,6 +12,7 @@ import { microUsdOf } from "../../src/core/policy/price.ts";
 import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
 import type { Json } from "../../src/core/json.ts";
 import { type CallOutcome, type Message, type Part, inline, text } from "../../src/core/message.ts";
+import { NO_MEMORY } from "../../src/chaos/no-memory.ts";
 import { OutcomeUnknown, type SettledCall } from "../../src/index.ts";
 
 const LISBON = { from: "Berlin", to: "Lisbon" };
@@ -194,7 +195,16 @@ async function send(
   const { input, run } = travel.tools[tool] ?? expect.fail(`there is no tool ${tool}`);
   const call = { ...OF, input: input.parse(args), key, attempt: 1, epoch: 1 };
   const callback = () => Promise.reject(new Error("it has none"));
-  const context = { ...call, signal, deadline: Infinity, log: () => {}, secrets: NONE, files: NO_FILES, callback };
+  const context = {
+    ...call,
+    signal,
+    deadline: Infinity,
+    log: () => {},
+    secrets: NONE,
+    files: NO_FILES,
+    memory: NO_MEMORY,
+    callback,
+  };
   return JSON.parse(JSON.stringify(await run(context))) as Json;
 }
 

@@ -6,6 +6,7 @@ import { z } from "zod";
 import { expect, it, onTestFinished } from "vitest";
 import type { Agent, ToolContext, UndoContext } from "../../src/ports/agent.ts";
 import { defineAgent, tool } from "../../src/sdk/define.ts";
+import { NO_MEMORY } from "../../src/chaos/no-memory.ts";
 import { OutcomeUnknown } from "../../src/sdk/outcome.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { rigFor } from "../../src/chaos/rig.ts";
@@ -34,6 +35,7 @@ const contextOf = (usd: number, key: string): ToolContext<unknown> => ({
   ...{ input: { usd }, key, epoch: 1, signal: new AbortController().signal, deadline: 1, log: () => {} },
   secrets: { get: async () => "" },
   files: { list: () => [], read: () => Promise.reject(new Error("it has none")) },
+  memory: NO_MEMORY,
   callback: () => Promise.reject(new Error("it has none")),
 });
 

@@ -12,9 +12,12 @@ import { memoryRecords } from "../../src/adapters/memory/records.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
+import { type MemoryWorld as MemoryWorldPorts, memoryOf } from "../../src/history/memory.ts";
+import { NO_SECRETS } from "../../src/ports/secrets.ts";
 import type {
   ChainWorld,
   DeltasWorld,
+  MemoriesWorld,
   ObjectStoreWorld,
   RecordsWorld,
   RunTableWorld,
@@ -35,9 +38,15 @@ export interface Worlds {
   readonly table: () => RunTableWorld;
   readonly objects: () => ObjectStoreWorld;
   readonly records: () => RecordsWorld;
+  readonly memories: () => MemoriesWorld;
   readonly deltas: () => DeltasWorld;
   readonly chain: () => ChainWorld;
 }
+
+const memoriesOver = (world: MemoryWorldPorts): MemoriesWorld => ({
+  memoryOf: (scope) => memoryOf(world, scope),
+  tenants: [TENANT, `${TENANT}z`],
+});
 
 /** A table in memory; `bend` breaks it for those who want to see a case fail. */
 export function memoryTableWorld(bend: (table: Ports, store: MemoryStore) => Ports = (table) => table) {
@@ -63,6 +72,7 @@ export const memory: Worlds = {
   table: () => memoryTableWorld(),
   objects: () => ({ objects: memoryObjectStore(memoryStore(), virtualClock(NOW)), prefix: "runs", now: () => NOW }),
   records: () => ({ records: memoryRecords(new Map()), tenant: TENANT }),
+  memories: () => memoriesOver({ records: memoryRecords(new Map()), clock: virtualClock(NOW), secrets: NO_SECRETS }),
   deltas: () => ({ deltas: memoryDeltaLog(memoryDeltas()), tenant: TENANT }),
   chain: () => memoryChainWorld(memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(NOW) })),
 };
@@ -105,6 +115,7 @@ export const local: Worlds = {
   },
   objects: () => ({ objects: sqliteObjectStore(temporaryStore()), prefix: "runs", now: systemClock.now }),
   records: () => ({ records: sqliteRecords(temporaryStore()), tenant: TENANT }),
+  memories: () => memoriesOver({ records: sqliteRecords(temporaryStore()), clock: systemClock, secrets: NO_SECRETS }),
   deltas: () => ({ deltas: sqliteDeltaLog(temporaryStore()), tenant: TENANT }),
   chain: () => localChainWorld(temporaryStore()),
 };

@@ -1,4 +1,5 @@
 /** What the engine gives a call of a tool, for tests that make one attempt by hand. */
+import { NO_MEMORY } from "../../src/chaos/no-memory.ts";
 import type { OfCall, ProbeContext, ToolContext } from "../../src/ports/agent.ts";
 
 export function callContext<Input>(
@@ -16,6 +17,7 @@ export function callContext<Input>(
     log: () => undefined,
     secrets: { get: async (name) => `value-of-${name}` },
     files: { list: () => [], read: async () => Promise.reject(new Error("no file")) },
+    memory: NO_MEMORY,
     callback: async () => "/callbacks/none",
     of: { key: "act-c1-key", result: null },
     before: null,

@@ -62,6 +62,7 @@ const OTHER: { readonly [F in Field]: unknown } = {
   },
   stopsFor: failure,
   closingCallLost: true,
+  memory: { learned: [{ id: "forged", digest: "0".repeat(64) }] },
   deadline: { at: AT, endBy: AT, onExpiry: "undo" },
   ending: { kind: "cancelled" },
   result: inline("forged"),

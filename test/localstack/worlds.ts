@@ -3,10 +3,12 @@ import { DeleteItemCommand, GetItemCommand, ScanCommand, UpdateItemCommand } fro
 import { DescribeExecutionCommand, StopExecutionCommand } from "@aws-sdk/client-sfn";
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
+import { memoryOf } from "../../src/history/memory.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type {
   ChainWorld,
   DeltasWorld,
+  MemoriesWorld,
   ObjectStoreWorld,
   RecordsWorld,
   RunTableWorld,
@@ -19,6 +21,7 @@ export interface Worlds {
   readonly table: () => RunTableWorld;
   readonly objects: () => ObjectStoreWorld;
   readonly records: () => RecordsWorld;
+  readonly memories: () => MemoriesWorld;
   readonly deltas: () => DeltasWorld;
   readonly chain: () => ChainWorld;
 }
@@ -53,6 +56,10 @@ export function worldsOf(deployment: () => Deployment): Worlds {
     records: () => {
       const { world, tenant } = fresh();
       return { records: world.records, tenant };
+    },
+    memories: () => {
+      const { world, tenant } = fresh();
+      return { memoryOf: (scope) => memoryOf(world, scope), tenants: [tenant, `${tenant}z`] };
     },
     deltas: () => {
       const { world, tenant } = fresh();

@@ -202,4 +202,8 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   195: "test/schedules/detached-calls.test.ts",
   196: "test/schedules/detached-calls.test.ts",
   197: "test/schedules/detached-calls.test.ts",
+  // No agent of a history has a memory.
+  200: "test/schedules/memory.test.ts",
+  201: "test/schedules/memory.test.ts",
+  202: "test/schedules/memory.test.ts",
 };

@@ -11,6 +11,7 @@ import { childLine } from "./children.ts";
 import { filesMadeWords, filesWords } from "./files.ts";
 import { waitLine } from "./input-waits.ts";
 import { detachedCallLine } from "./detached-calls.ts";
+import { memoryLine } from "./memory-line.ts";
 import { countAfter, proposedBy } from "../../core/calls/proposed-calls.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { decisionWords, messageWords } from "./message.ts";
@@ -154,17 +155,16 @@ function lineOf(context: Context): Line | null {
       const lost = `${count(entry.calls, "reply", "replies")} of the model lost${costIn(story, next)}`;
       return { says: `${paint("yellow", lost)}: ${entry.why}` };
     }
+    case "Recalled":
+    case "Learned":
+      return memoryLine(entry);
     case "DetachedCallBegun":
     case "DetachedCallSubmitted":
     case "DetachedCallEnded":
       return detachedCallLine(entry, paint);
     case "Compacted": {
-      const { from, to, messages } = entry.replaced;
-      const by = entry.model === undefined ? "" : ` by ${entry.model}`;
-      const stands = `summary${by} stands for messages ${from}–${to} (${messages}), ${count(entry.tokens, "token")}`;
-      return {
-        says: `${paint("yellow", "≡")} its context was compacted${costIn(story, next)}: ${stands}${routeWords(entry)}`,
-      };
+      const says = `${paint("yellow", "≡")} its context was compacted${costIn(story, next)}: ${summaryWords(entry)}`;
+      return { says: `${says}${routeWords(entry)}` };
     }
     case "BudgetDebited":
     case "ToolIntended":
@@ -184,9 +184,8 @@ function lineOf(context: Context): Line | null {
     case "InputIgnored":
       return waitLine(entry, { paint, name });
     case "RunPaused":
-      return { says: paint("yellow", "paused") };
     case "RunResumed":
-      return { says: "resumed" };
+      return { says: entry.kind === "RunPaused" ? paint("yellow", "paused") : "resumed" };
     case "CheckFailed":
       return { says: `${paint("red", "✖")} not done yet, ${entry.check}: ${short(entry.why, WORDS_MAX)}` };
     case "CrackSignalled":
@@ -204,6 +203,11 @@ function lineOf(context: Context): Line | null {
     default:
       return callLine({ ...context, entry });
   }
+}
+
+function summaryWords({ replaced: { from, to, messages }, model, tokens }: Entry<"Compacted">): string {
+  const by = model === undefined ? "" : ` by ${model}`;
+  return `summary${by} stands for messages ${from}–${to} (${messages}), ${count(tokens, "token")}`;
 }
 
 function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallCompleted">>): Line {

@@ -21,6 +21,7 @@ import { asksFor, debit, grant, price } from "./budget.ts";
 import { childEvents, childReport } from "./child.ts";
 import { crowded, fileRef, files, json, replyPart, request, routed, sha, value } from "./message.ts";
 import { detachedCallEvents } from "./detached-call.ts";
+import { memoryEvents } from "./memory.ts";
 import { runStarted } from "./run-started.ts";
 import { answerGiven, eventSignalled, waitEvents } from "./wait.ts";
 
@@ -246,6 +247,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   ...childEvents,
   ...detachedCallEvents,
   ...waitEvents,
+  ...memoryEvents,
   RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
   RunResumed: z.looseObject({ kind: z.literal("RunResumed"), at }),
   CheckFailed: z.looseObject({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),

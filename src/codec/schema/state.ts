@@ -34,6 +34,7 @@ import {
   window,
 } from "./event.ts";
 import { child, dispatched } from "./child.ts";
+import { memory } from "./memory.ts";
 import { files, json, message, sha, value } from "./message.ts";
 import { detachedCall } from "./detached-call.ts";
 import { deadline, forked } from "./run-started.ts";
@@ -188,6 +189,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   window: window.exactOptional(),
   topology: topology.exactOptional(),
   cracks: z.partialRecord(z.enum(CRACK_NAMES), crack).exactOptional(),
+  memory: memory.exactOptional(),
   manifest: z.array(z.looseObject({ sha256: sha, count, bytes: count })),
   tail: messages,
 });

@@ -16,6 +16,7 @@ import { signalCrack } from "../context/signal-crack.ts";
 import { viewOf } from "../model/run-view.ts";
 import { observe } from "../model/topology.ts";
 import { askUserCode } from "../model/verdicts.ts";
+import { learn } from "./memory.ts";
 import { commitEnd } from "./terminal-commit.ts";
 import type { Next } from "../context/next.ts";
 
@@ -37,6 +38,7 @@ export async function checkCompletion(run: ActiveRun, agent: Agent): Promise<Nex
     run.record(decideRecovery(run.state, { kind: "agent", failure: made.failure }, run.now));
     return "continue";
   }
+  await learn(run, agent, view);
   const result = await run.keepSmall(made.json);
   return commitEnd(run, { status: "completed", result, ...withFiles(filesOfResult(run.state.messages, made.json)) });
 }

@@ -26,6 +26,7 @@ import { type Routing, routeModel } from "../model/provider-outage.ts";
 import { holdsReply } from "../tools/deferred-commit.ts";
 import { probeCalls } from "../tools/probe.ts";
 import { checkCompletion } from "./completion-check.ts";
+import { recall } from "./memory.ts";
 import { withSecrets } from "../context/agent-secrets.ts";
 import { withReleasedTools, withSources } from "../context/agent-sources.ts";
 import type { Next } from "../context/next.ts";
@@ -133,7 +134,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     case "lookAgain":
       return checkMissingTools(run, agent);
     case "prepare":
-      return startRun(run, agent);
+      return begin(run, agent);
     case "intend":
       return prepareCalls(
         run,
@@ -168,6 +169,12 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
     case "close":
       return (await mayCallModel(run, model)) ? makeClosingCall(run, agent, model) : "release";
   }
+}
+
+async function begin(run: ActiveRun, agent: LoadedAgent["agent"]): Promise<Next> {
+  const next = startRun(run, agent);
+  await recall(run, agent);
+  return next;
 }
 
 /** Lets the topology look at the run. Then calls the model in the role that the topology has reached. */

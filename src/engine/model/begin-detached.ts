@@ -9,6 +9,7 @@ import type { ActiveRun } from "../context/active-run.ts";
 import type { Next } from "../context/next.ts";
 import { estimatedCost } from "../context/unaccounted-model-calls.ts";
 import { routeOf } from "./provider-outage.ts";
+import { withMemoryDigest } from "./recalled.ts";
 import { requestDigests } from "./request-digests.ts";
 
 /** The time for one request about a job, in milliseconds. */
@@ -28,7 +29,7 @@ export async function beginDetached(run: ActiveRun, agent: Agent, model: Model):
     model: model.name,
     epoch: run.row.epoch,
     reserved: estimatedCost(run.state, agent.price),
-    request: requestDigests(agent, visibleMessages(run.state)),
+    request: requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state)),
     ...routeOf(run),
   });
   run.noticed.noteDetachedSeen(false);

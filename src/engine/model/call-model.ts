@@ -2,6 +2,7 @@
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
 import type { RequestDigests } from "../../core/request-digests.ts";
+import { withMemoryDigest } from "./recalled.ts";
 import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { NEXT_MESSAGE, withNextMessage } from "../../core/calls/next-message.ts";
@@ -87,7 +88,7 @@ export async function absorbReply(
   const at = run.now;
   run.noticed.noteReply();
   const crowded = needsCompaction(agent, tokensIn) ? { crowded: true as const } : {};
-  const request = asked.request ?? requestDigests(agent, visibleMessages(run.state));
+  const request = asked.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
   const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded, ...routeOf(run) };
   // A text that a job held back follows the reply, so the model is asked again in any case.
   const isAnswered = (run.state.detachedCall?.held ?? []).length > 0;

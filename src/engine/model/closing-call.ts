@@ -6,6 +6,7 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, RepliedPart } from "../../ports/model.ts";
+import { withMemoryDigest } from "./recalled.ts";
 import { requestDigests } from "./request-digests.ts";
 import { exhaustedMeter } from "../../core/policy/spending.ts";
 import { add } from "../../core/policy/budget.ts";
@@ -62,7 +63,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
     tokensOut,
     tookMs,
     ...routeOf(run),
-    request: requestDigests(withoutFormat(agent), visibleMessages(run.state)),
+    request: requestDigests(withMemoryDigest(run.state, withoutFormat(agent)), visibleMessages(run.state)),
   });
   // The closing call plans nothing, so a run may make it although its beats are used up.
   debitReply(run, agent, { ...heard, model, isBeat: false });

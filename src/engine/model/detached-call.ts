@@ -25,6 +25,7 @@ import { withTimeout } from "../tools/tool-attempt.ts";
 import { REQUEST_MS } from "./begin-detached.ts";
 import { absorbReply, recordFailure } from "./call-model.ts";
 import { recordModelFailure } from "./provider-outage.ts";
+import { instructionsWithMemory } from "./recalled.ts";
 import { responseFormatOf } from "./response-format.ts";
 import { agentInRole } from "./role.ts";
 import { filesToShow } from "./shown-files.ts";
@@ -51,7 +52,9 @@ export async function submitDetached(run: ActiveRun, met: LoadedAgent): Promise<
   run.noticed.noteBegun(call.key);
   run.noticed.noteModelCallLeaves();
   const files = await filesToShow(run, visibleMessages(run.state));
-  const sent = await within(run, (signal) => detached.submit({ ...requestOf(run, agent, signal), files }, call.key));
+  const sent = await within(run, async (signal) =>
+    detached.submit({ ...(await requestOf(run, agent, signal)), files }, call.key),
+  );
   if (sent?.kind === "submitted") return recordSubmitted(run, { key: call.key, reference: sent.reference });
   if (sent?.kind === "failed") {
     endDetached(run, call, { how: "failed", why: sent.failure.message });
@@ -75,7 +78,10 @@ async function adoptDetached(run: ActiveRun, { agent, detached }: Asynchronous, 
     return "release";
   }
   const sought = { key: call.key, since: call.at };
-  const found = await within(run, async (signal) => detached.find?.(requestOf(run, agent, signal), sought) ?? null);
+  const found = await within(
+    run,
+    async (signal) => detached.find?.(await requestOf(run, agent, signal), sought) ?? null,
+  );
   if (found?.kind === "found") {
     return recordSubmitted(run, { key: call.key, reference: found.reference, adopted: true });
   }
@@ -108,7 +114,9 @@ export async function pollDetached(run: ActiveRun, met: LoadedAgent): Promise<Ne
   const asked = asynchronousModel(run, met, call);
   if (asked === null) return lose(run, call, `its agent has no asynchronous model ${call.model} any more`);
   const { agent, model, detached } = asked;
-  const polled = await within<Polled>(run, (signal) => detached.poll(requestOf(run, agent, signal), reference));
+  const polled = await within<Polled>(run, async (signal) =>
+    detached.poll(await requestOf(run, agent, signal), reference),
+  );
   if (polled === null || polled.kind === "pending") {
     if (!isTooOld(run, call)) {
       run.noticed.noteDetachedSeen(true);
@@ -157,7 +165,7 @@ async function cancelDetached(runner: Runner, run: ActiveRun, call: DetachedCall
   const { agent, detached } = asked;
   const sought = { key: call.key, since: call.at };
   const find = async (signal: AbortSignal): Promise<string | null> => {
-    const found = await detached.find?.(requestOf(run, agent, signal), sought);
+    const found = await detached.find?.(await requestOf(run, agent, signal), sought);
     return found?.kind === "found" ? found.reference : null;
   };
   const reference = call.reference ?? (await within(run, find));
@@ -167,7 +175,7 @@ async function cancelDetached(runner: Runner, run: ActiveRun, call: DetachedCall
 async function cancelAt(run: ActiveRun, { agent, detached }: Asynchronous, reference: string): Promise<boolean> {
   if (detached.cancel === undefined) return false;
   const isOver = await within(run, async (signal) => {
-    await detached.cancel?.(requestOf(run, agent, signal), reference);
+    await detached.cancel?.(await requestOf(run, agent, signal), reference);
     return true;
   });
   return isOver ?? false;
@@ -200,8 +208,8 @@ function asynchronousModel(run: ActiveRun, met: LoadedAgent, { model: name }: De
   return { agent: routed, model: found, detached: found.detached };
 }
 
-const requestOf = (run: ActiveRun, agent: Agent, signal: AbortSignal): ModelRequest => ({
-  instructions: agent.instructions,
+const requestOf = async (run: ActiveRun, agent: Agent, signal: AbortSignal): Promise<ModelRequest> => ({
+  instructions: await instructionsWithMemory(run, agent),
   messages: visibleMessages(run.state),
   tools: agent.tools,
   options: agent.modelOptions ?? {},

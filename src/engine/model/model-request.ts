@@ -8,6 +8,7 @@ import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { withTimeout } from "../tools/tool-attempt.ts";
 import { openDeltaStream } from "./delta-stream.ts";
+import { instructionsWithMemory } from "./recalled.ts";
 import { filesToShow } from "./shown-files.ts";
 import { responseFormatOf } from "./response-format.ts";
 import { watchPhase } from "./watchdog.ts";
@@ -56,7 +57,8 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
   const forget = clock.after(timeoutMs, () => stop.abort());
   const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard: () => idle.abort() });
   const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
-  const { instructions, tools } = agent;
+  const { tools } = agent;
+  const instructions = await instructionsWithMemory(run, agent);
   const files = await filesToShow(run, messages);
   const stream = options.isForReaders === true ? await openDeltaStream(run.world, run.row) : null;
   run.pending.modelCallLeaves();

@@ -23,6 +23,7 @@ import { type Try, attemptTool } from "./tool-attempt.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { recordResult } from "./record-result.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
+import { memoryFor } from "../context/agent-memory.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import type { Next } from "../context/next.ts";
 import { externalIdOf, lostResult, readError, recordEvidence } from "./outcome-evidence.ts";
@@ -147,7 +148,9 @@ function contextOf(
   const attempt = Math.max(open.tries, open.asked > 0 || run.noticed.isRepeated(open.call) ? 1 : 0) + 1;
   const files = filesFor(run);
   const callback = callbackFor(run);
-  return { ...context, input, key: open.intent?.key ?? "", attempt, epoch, log, secrets, files, callback, ...undone };
+  const memory = memoryFor(run, agent);
+  const given = { ...context, input, key: open.intent?.key ?? "", attempt, epoch };
+  return { ...given, log, secrets, files, memory, callback, ...undone };
 }
 
 /** Records the outcome of one attempt: a result, a failure, an unknown outcome or another attempt. */

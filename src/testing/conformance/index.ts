@@ -28,6 +28,7 @@ export const runTableCases: readonly Case<RunTableWorld>[] = [
 ];
 export { chainCases, type ChainWorld } from "./chain.ts";
 export { deltaCases, type DeltasWorld } from "./deltas.ts";
+export { memoryCases, type MemoriesWorld } from "./memory.ts";
 export { recordCases, type RecordsWorld } from "./records.ts";
 export { objectStoreCases, type ObjectStoreWorld } from "./object-store.ts";
 export type { Case, RunTableWorld };

@@ -79,9 +79,11 @@ export function sqliteRecords(store: Store): Records {
 
 /**
  * The log of the store is durable as a prefix. So the record of a change is durable before or with that change, without
- * a wait of its own. A token and the link of a callback leave the machine when they are made.
+ * a wait of its own. A token and the link of a callback leave the machine when they are made, and a source that was
+ * fetched is not fetched again.
  */
-const durableOf = ({ kind }: RecordKey): Durable => (kind === "token" || kind === "callback" ? "now" : "later");
+const durableOf = ({ kind }: RecordKey): Durable => (AT_ONCE.has(kind) ? "now" : "later");
+const AT_ONCE: ReadonlySet<RecordKey["kind"]> = new Set(["token", "callback", "source"]);
 
 const fieldsOf = ({ kind, about, id, tenant, at, body, expiresAtSec }: Omit<StoredRecord, "version">) => ({
   ...{ kind, about, id, tenant, at, body, expiresAtSec },

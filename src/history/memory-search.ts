@@ -1,0 +1,69 @@
+/**
+ * Searches entries of one memory by their words (BM25). Pure: the caller reads the entries, which are few enough for it.
+ */
+import type { MemoryEntry, MemoryHit, MemorySearch } from "../ports/memory.ts";
+
+const WORDS_MAX = 32;
+const LIMIT = 10;
+const SEARCH_LIMIT_MAX = 50;
+const SNIPPET_CHARACTERS = 240;
+/** The usual constants of BM25: how soon repetition stops to count, and how much a long text counts less. */
+const REPETITION = 1.2;
+const LENGTH = 0.75;
+
+/** The words of a text: lower case, without accents. */
+const wordsOf = (text: string): readonly string[] =>
+  text
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .toLowerCase()
+    .match(/[\p{L}\p{N}]+/gu) ?? [];
+
+/** The entries that fit, best first. Equal scores: newest first, then by ID, so that each search has one answer. */
+export function searchEntries(
+  entries: readonly MemoryEntry[],
+  text: string,
+  { limit = LIMIT, tags = [] }: MemorySearch = {},
+): readonly MemoryHit[] {
+  const tagged = entries.filter((entry) => tags.every((tag) => entry.tags.includes(tag)));
+  const asked = [...new Set(wordsOf(text))].slice(0, WORDS_MAX);
+  const texts = tagged.map((entry) => ({ entry, words: wordsOf(`${entry.text} ${entry.tags.join(" ")}`) }));
+  const mean = texts.reduce((sum, { words }) => sum + words.length, 0) / Math.max(1, texts.length);
+  const weights = asked.map((word) => {
+    const having = texts.filter(({ words }) => words.includes(word)).length;
+    return { word, weight: Math.log(1 + (texts.length - having + 0.5) / (having + 0.5)) };
+  });
+  return texts
+    .map(({ entry, words }) => ({ entry, score: scoreOf(words, weights, mean) }))
+    .filter(({ score }) => asked.length === 0 || score > 0)
+    .toSorted((a, b) => b.score - a.score || b.entry.at - a.entry.at || (a.entry.id < b.entry.id ? -1 : 1))
+    .slice(0, Math.min(SEARCH_LIMIT_MAX, Math.max(1, limit)))
+    .map(({ entry: { id, digest, tags: has, at, text: whole }, score }) => ({
+      ...{ id, digest, tags: has, at, score: Math.round(score * 1_000) / 1_000 },
+      snippet: snippetOf(whole, asked),
+    }));
+}
+
+interface Weighed {
+  readonly word: string;
+  readonly weight: number;
+}
+
+function scoreOf(words: readonly string[], weights: readonly Weighed[], mean: number): number {
+  const long = REPETITION * (1 - LENGTH + (LENGTH * words.length) / Math.max(1, mean));
+  return weights.reduce((sum, { word, weight }) => {
+    const times = words.filter((each) => each === word).length;
+    return sum + (weight * times * (REPETITION + 1)) / (times + long);
+  }, 0);
+}
+
+/** The part of the text around the first word that was asked for. */
+function snippetOf(text: string, asked: readonly string[]): string {
+  const flat = text.replaceAll(/\s+/gu, " ").trim();
+  if (flat.length <= SNIPPET_CHARACTERS) return flat;
+  const found = asked.map((word) => flat.toLowerCase().indexOf(word)).filter((index) => index >= 0);
+  const from = Math.max(0, Math.min(...found, flat.length) - SNIPPET_CHARACTERS / 4);
+  const start = found.length === 0 ? 0 : Math.min(from, flat.length - SNIPPET_CHARACTERS);
+  const part = flat.slice(start, start + SNIPPET_CHARACTERS).toWellFormed();
+  return `${start > 0 ? "…" : ""}${part}${start + SNIPPET_CHARACTERS < flat.length ? "…" : ""}`;
+}
