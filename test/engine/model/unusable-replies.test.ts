@@ -87,6 +87,8 @@ test("a reply that the provider broke off is debited at an estimate, and asked f
 });
 
 test("a model without its key makes the run wait, and a fallback answers meanwhile", async () => {
+  // A beat loads the package in real time, and the clock of the harness does not wait for it. So it is loaded first.
+  await import("@ai-sdk/anthropic");
   const [waiting, answering] = [createChainHarness(), createChainHarness()];
   const alone = agentWith("anthropic:claude-opus-4-5").agent;
   const { run } = await beginRun(waiting.world, alone, {});
