@@ -17,6 +17,7 @@ import { Audit } from "./audit.tsx";
 import { Cost } from "./cost.tsx";
 import { Export } from "./export.tsx";
 import { Family } from "./family.tsx";
+import { LiveText } from "./live-text.tsx";
 import { StateAt } from "./state.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Transcript } from "./transcript.tsx";
@@ -61,6 +62,7 @@ export function RunPage() {
           </a>
         ))}
       </nav>
+      <LiveText />
       {entries === null ? <Loading /> : <View tab={tab} run={shown} entries={entries} />}
     </section>
   );

@@ -4,10 +4,13 @@
  */
 import { signal } from "@preact/signals";
 import type { EventPage } from "../../operations/event-page.ts";
+import type { Reset } from "../../operations/live-page.ts";
+import type { Delta } from "../../ports/delta-log.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { ask, documentOf, send } from "../api/http.ts";
 import { ApiError, type Trouble, troubleOf } from "../api/problem.ts";
 import { runPath } from "../model/commands.ts";
+import { type LiveStep, withDelta, withEntries, withReset } from "../model/live-text.ts";
 import { eventReader } from "../model/event-stream.ts";
 import { answered, elapse, failed } from "./poll.ts";
 
@@ -16,6 +19,8 @@ export interface Followed {
   readonly shown: Shown | null;
   /** Null until the first page is there. */
   readonly entries: readonly TimelineEntry[] | null;
+  /** What the model says, and no commit has; null: nothing. */
+  readonly live: LiveStep | null;
   readonly trouble: Trouble | null;
 }
 
@@ -33,9 +38,9 @@ const SHOWN_MS = 3_000;
 
 /** Follows a run until `stop` fires. */
 export async function follow(run: string, stop: AbortSignal): Promise<void> {
-  followed.value = { run, shown: null, entries: null, trouble: null };
+  followed.value = { run, shown: null, entries: null, live: null, trouble: null };
   void keepShown(run, stop);
-  let after = 0;
+  let after = "0";
   for (let failures = 0; !stop.aborted;) {
     try {
       const part = await readEvents(run, { after, stop });
@@ -54,26 +59,29 @@ export async function follow(run: string, stop: AbortSignal): Promise<void> {
 }
 
 interface Part {
-  readonly next: number;
+  /** The cursor behind what was read. */
+  readonly next: string;
   readonly isOver: boolean;
 }
 
-async function readEvents(run: string, of: { readonly after: number; readonly stop: AbortSignal }): Promise<Part> {
+async function readEvents(run: string, of: { readonly after: string; readonly stop: AbortSignal }): Promise<Part> {
   const { after, stop } = of;
-  const response = await send(`${runPath(run)}/events?after=${after}${after === 0 ? "" : "&wait=15"}`, {
+  const response = await send(`${runPath(run)}/events?deltas=true&cursor=${after}${after === "0" ? "" : "&wait=15"}`, {
     headers: { accept: "text/event-stream, application/json" },
     signal: stop,
   });
   const isStream = response.ok && (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
   if (isStream && response.body !== null) return readStream(run, { body: response.body, after });
-  const { entries, next, inProgress, more } = await documentOf<EventPage>(response);
+  const { entries, next, live, inProgress, more } = await documentOf<EventPage>(response);
+  if (live !== undefined && live.reset !== null) lose(run, live.reset);
   take(run, entries);
-  return { next, isOver: !inProgress && !more };
+  for (const delta of live?.deltas ?? []) hear(run, delta);
+  return { next: live?.cursor ?? String(next), isOver: !inProgress && !more };
 }
 
 async function readStream(
   run: string,
-  of: { readonly body: ReadableStream<Uint8Array>; readonly after: number },
+  of: { readonly body: ReadableStream<Uint8Array>; readonly after: string },
 ): Promise<Part> {
   const read = eventReader();
   const decoder = new TextDecoder();
@@ -84,12 +92,17 @@ async function readStream(
       const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
       if (done || value === undefined) return { next, isOver: false };
       answered();
-      const entries: TimelineEntry[] = [];
+      let entries: TimelineEntry[] = [];
       for (const { event, id, text } of read(decoder.decode(value, { stream: true }))) {
-        if (event === "end") return (take(run, entries), { next: Math.max(next, Number(id)), isOver: true });
-        if (event !== "message") continue;
-        entries.push(...(JSON.parse(text) as readonly TimelineEntry[]));
-        next = Math.max(next, Number(id));
+        if (id !== "") next = id;
+        if (event === "end") return (take(run, entries), { next, isOver: true });
+        if (event === "message") entries.push(...(JSON.parse(text) as readonly TimelineEntry[]));
+        else if (event === "reset") lose(run, JSON.parse(text) as Reset);
+        else if (event === "delta") {
+          take(run, entries);
+          entries = [];
+          hear(run, JSON.parse(text) as Delta);
+        }
       }
       take(run, entries);
     }
@@ -98,12 +111,22 @@ async function readStream(
   }
 }
 
+const hear = (run: string, delta: Delta): void =>
+  change(run, { live: withDelta(followed.peek()?.live ?? null, delta) });
+
+const lose = (run: string, reset: Reset): void =>
+  change(run, { live: withReset(followed.peek()?.live ?? null, reset) });
+
 function take(run: string, entries: readonly TimelineEntry[]): void {
   answered();
   const before = followed.peek();
   if (before?.run !== run) return;
   if (entries.length > 0 || before.entries === null) {
-    change(run, { entries: [...(before.entries ?? []), ...entries], trouble: null });
+    change(run, {
+      entries: [...(before.entries ?? []), ...entries],
+      live: withEntries(before.live, entries),
+      trouble: null,
+    });
     void readShown(run);
   } else if (before.trouble !== null) change(run, { trouble: null });
 }

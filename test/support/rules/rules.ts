@@ -91,7 +91,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   // It runs in a browser. Of the other rooms it imports what is pure, and types.
   "src/console": {
-    ours: /^src\/(core|ports|history|operations|codec|cli\/render)\//,
+    ours: /^src\/(core|protocol|ports|history|operations|codec|cli\/render)\//,
     packages: /^(preact|preact\/hooks|@preact\/signals|@tanstack\/virtual-core)$/,
   },
   "src/embed": {

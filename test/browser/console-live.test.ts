@@ -1,0 +1,47 @@
+/** The reply that streams in the console, in a real Chromium, over a real server whose worker is killed meanwhile. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createCliFolder, runCairn, runCairnJson } from "../support/processes/cli-process.ts";
+import { openPage, startServer } from "./harness.ts";
+
+/** Waits for an approval, so that a page can be open before it speaks for some seconds. */
+const TALKER = `
+import { defineAgent, scriptedModel, tool } from "cairn-run";
+import { z } from "zod";
+
+const words = Array.from({ length: 40 }, (_, index) => "word" + index).join(" ");
+
+export const talker = defineAgent({
+  ...{ name: "talker", version: "1", instructions: "Talk.", task: z.object({}) },
+  model: scriptedModel({
+    name: "talker-model",
+    reply: ({ calls }) =>
+      calls.length === 0 ? { calls: [{ tool: "pay", args: {} }] } : { text: words + " end", delayMs: 8_000 },
+  }),
+  tools: { pay: tool({ input: z.object({}), effect: "keyed", approval: "always", run: () => "paid" }) },
+});
+`;
+
+test("shows the reply that streams, marks it as lost when its process dies, and then has the whole reply", async () => {
+  const at = createCliFolder();
+  writeFileSync(join(at.dir, "talker.ts"), TALKER);
+  writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./talker.ts"] };\n');
+  const { url, running } = await startServer(at);
+  const { page, troubles } = await openPage({ viewport: { width: 390, height: 780 }, colorScheme: "dark" });
+  const { run } = await runCairnJson(at, ["start", "talker", "--input", "{}"]);
+  await page.goto(`${url}/#/run/${String(run)}`);
+  await expect.poll(() => page.locator(".verdict").innerText()).toContain("Waits for your approval of pay");
+  await runCairn(at, ["approve", String(run)]);
+  const live = page.getByRole("region", { name: "What the model says now" });
+  await expect.poll(() => live.innerText()).toMatch(/not final.*word1\b/s);
+  expect(await live.innerText()).not.toContain("end");
+  process.kill(Number([...running.out().matchAll(/→ worker pid (\d+)/g)].at(-1)?.[1]), "SIGKILL");
+  await expect.poll(() => live.innerText()).toContain("Lost with its process");
+  await expect.poll(() => page.locator(".verdict").innerText()).toContain("Completed");
+  expect(await live.count()).toBe(0);
+  expect(await runCairnJson(at, ["show", String(run)])).toMatchObject({
+    result: expect.stringMatching(/^word0 .* end$/) as string,
+  });
+  expect(troubles).toEqual([]);
+});
