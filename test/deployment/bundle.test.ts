@@ -75,7 +75,7 @@ describe("a function", () => {
   );
 
   test.each([
-    ["beat", 990],
+    ["beat", 1_030],
     ["start", 800],
     ["api", 1_130],
     ["events", 1_090],
