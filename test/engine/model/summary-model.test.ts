@@ -203,7 +203,8 @@ describe("a working model that is asked for the summary after all", () => {
   test("has its own retries, and the model of summaries is not called again meanwhile", async () => {
     const made = savingAgent({
       pages: 2,
-      cheap: () => Promise.reject(refused()),
+      // It would answer a second request, which must not come.
+      cheap: (count) => (count === 1 ? Promise.reject(refused()) : SUMMARY),
       summary: (count) => {
         if (count === 1) throw reset();
         return SUMMARY;
