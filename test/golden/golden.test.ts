@@ -52,6 +52,7 @@ const momentsOf = (format: string) =>
     "waits.json",
     "files.json",
     "detached-calls.json",
+    "memory.json",
   ].flatMap((name) => read(format, name) as readonly GoldenMoment[]);
 
 test("every format up to this one has golden files", () => {

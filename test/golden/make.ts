@@ -28,6 +28,7 @@ import { CHILD_MOMENTS } from "./children.ts";
 import { DECISION_MOMENTS } from "./decisions.ts";
 import { FILE_MOMENTS } from "./files.ts";
 import { DETACHED_CALL_MOMENTS } from "./detached-calls.ts";
+import { MEMORY_MOMENTS } from "./memory.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
 import { TOPOLOGY_MOMENTS } from "./topologies.ts";
@@ -166,6 +167,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("waits.json", momentsOf(WAIT_MOMENTS));
   write("files.json", momentsOf(FILE_MOMENTS));
   write("detached-calls.json", momentsOf(DETACHED_CALL_MOMENTS));
+  write("memory.json", momentsOf(MEMORY_MOMENTS));
   write("archive.json", await archive());
 }
 

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart, Action } from "../../../src/core/event.ts";
 import type { Hash } from "../../../src/core/ids.ts";
 import type { Json } from "../../../src/core/json.ts";
-import { type Value, inline } from "../../../src/core/message.ts";
+import { inline } from "../../../src/core/message.ts";
 import type { View } from "../../../src/core/outstanding.ts";
 import { type Phase, isAside } from "../../../src/core/phases.ts";
 import { type Row, newRow } from "../../../src/protocol/row.ts";
@@ -16,13 +16,13 @@ import { ACCEPTS } from "../../../src/core/accepts.ts";
 import { foldAll } from "../../../src/core/transition.ts";
 import { childEvent, dispatched } from "../states/child-events.ts";
 import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
+import { learned, recalled } from "../states/memory-events.ts";
 import { inputIgnored, inputRefused, waitBegun } from "../states/wait-events.ts";
 
 export const AT = 1_700_000_000_000;
 export const RUN = `local-${"a".repeat(26)}`;
 export const BORN = "b".repeat(10);
 export const SHA = "0".repeat(64);
-const RECALLED: Value = { kind: "blob", sha256: SHA, bytes: 100, head: "", tail: "" };
 
 export const EVENT_KINDS = Object.keys(ACCEPTS) as readonly EventKind[];
 
@@ -299,8 +299,8 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     RunPaused: paused,
     RunResumed: resumed,
     CheckFailed: { kind: "CheckFailed", at: AT, check: "has-ticket", why: "none" },
-    Recalled: { kind: "Recalled", at: AT, refs: [{ id: "fact-1", digest: SHA }], section: RECALLED },
-    Learned: { kind: "Learned", at: AT, refs: [{ id: "fact-2", digest: SHA }] },
+    Recalled: recalled,
+    Learned: learned,
     CrackSignalled: { kind: "CrackSignalled", at: AT, crack: "runaway", why: "it goes in circles" },
     TopologyMoved: {
       ...{ kind: "TopologyMoved", at: AT, topology: "pipeline", progress: {}, role: "write" },

@@ -10,6 +10,7 @@ import { decideExpiry } from "../../../src/core/policy/deadline.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { canCompact, compactionEvent } from "../states/compactions.ts";
+import { learned, recalled } from "../states/memory-events.ts";
 import {
   AT,
   FAILURE,
@@ -55,7 +56,7 @@ export function operationsFor(command: Command, state: State, view: View): reado
 
 const beginnings = (state: State, { now }: View): readonly WalkOperation[] => [
   operation(startedEvent),
-  operation(startedEvent),
+  operation(startedEvent, recalled),
   operation({ ...startedEvent, deadline: { at: now + 900, endBy: now + 1_200, onExpiry: "undo" } }),
   operation(decided({ kind: "abort", failure: failureIn(state) })),
 ];
@@ -68,6 +69,7 @@ const closingOperations = (state: State): readonly WalkOperation[] => [
 
 const verdictOperations = (state: State): readonly WalkOperation[] => [
   operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
+  operation(learned, { kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
   operation({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", say: "go on" })),
   operation(decided({ kind: "nudge", say: "go on" })),
   ...sections(state),
