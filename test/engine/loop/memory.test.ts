@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { check, defineAgent, tool } from "../../../src/index.ts";
 import { memoryOf } from "../../../src/history/memory.ts";
 import { stateAt } from "../../../src/history/state-at.ts";
+import { replayStored } from "../../../src/operations/replay.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { AgentInvalid } from "../../../src/ports/agent-invalid.ts";
 import type { MemoryOptions } from "../../../src/sdk/memory.ts";
@@ -55,6 +56,19 @@ test("keeps what a run learns, with references in its state, and shows it to a l
   expect(JSON.stringify(second.state)).not.toContain("nine");
   expect(seen[0]).toBe("Find the ferry.");
   expect(seen[1]).toMatch(/^Find the ferry\.\n\nWhat earlier runs left in memory\..*\n- \{.*Ferries leave at nine\./s);
+});
+
+test("makes the same requests in a replay, after the memory has changed", async () => {
+  const harness = createHarness();
+  await memoryIn(harness).put({ id: "a", text: "Ferries leave at nine." });
+  const agent = learner({ recall: () => "ferries" });
+  const { run } = await play(harness, agent, "a");
+  await memoryIn(harness).put({ id: "a", text: "Ferries leave at ten." });
+  const replayed = await replayStored(harness.world, { run, at: null, against: agent });
+  expect(replayed).toMatchObject({ kind: "identical", shown: { against: { compared: 1, differing: 0 } } });
+  const other = { ...agent, instructions: "Find the train." };
+  const against = await replayStored(harness.world, { run, at: null, against: other });
+  expect(against).toMatchObject({ shown: { against: { first: { whys: ["the instructions are different"] } } } });
 });
 
 test("learns only from a run whose definition of done holds", async () => {
