@@ -8,9 +8,9 @@
 import * as z from "zod";
 import { Unreadable, sha256 } from "../codec/canonical.ts";
 import type { FetchedSource, FetchOptions, Memory } from "../ports/memory.ts";
-import type { RecordKey, ReplaceOutcome } from "../ports/records.ts";
+import type { RecordKey } from "../ports/records.ts";
 import type { World } from "../ports/world.ts";
-import { resolveAmbiguousWrite } from "./resolve-ambiguous-write.ts";
+import { swapRecordUntil } from "./record-swap.ts";
 import { learnSecrets, redactionIn } from "./secrets.ts";
 
 const SOURCE_CHARACTERS_MAX = 2_048;
@@ -83,20 +83,8 @@ async function keep(
   if (!isSound || Buffer.byteLength(body.content) > CONTENT_BYTES_MAX) return false;
   const expiresAtSec = Math.ceil((body.at + KEPT_MS) / 1_000);
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const now = world.clock.now();
-    const found = await world.records.get(key, now);
-    const json = { ...body };
-    const outcome =
-      found === null
-        ? await resolveAmbiguousWrite<{ readonly kind: "added" | "exists" }>(
-            () => world.records.add({ ...key, tenant, at: body.at, body: json, expiresAtSec }, now),
-            () => null,
-          )
-        : await resolveAmbiguousWrite<ReplaceOutcome>(
-            () => world.records.replace({ ...found, body: json, expiresAtSec }, now),
-            () => null,
-          );
-    if (outcome.kind === "added" || outcome.kind === "replaced") return true;
+    const found = await world.records.get(key, world.clock.now());
+    if (await swapRecordUntil(world, { key, tenant, found, body: { ...body }, expiresAtSec })) return true;
   }
   return false;
 }

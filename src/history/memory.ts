@@ -18,11 +18,11 @@ import type {
   MemorySearch,
   NewMemoryEntry,
 } from "../ports/memory.ts";
-import type { RecordKey, ReplaceOutcome, StoredRecord } from "../ports/records.ts";
+import type { RecordKey, StoredRecord } from "../ports/records.ts";
 import type { World } from "../ports/world.ts";
 import { fetchSource } from "./memory-sources.ts";
 import { searchEntries } from "./memory-search.ts";
-import { resolveAmbiguousWrite } from "./resolve-ambiguous-write.ts";
+import { swapRecordUntil } from "./record-swap.ts";
 import { learnSecrets, redactionIn } from "./secrets.ts";
 
 export const MEMORY = {
@@ -97,26 +97,13 @@ async function put(world: MemoryWorld, scope: Scope, given: NewMemoryEntry): Pro
     if (found === null) {
       if ((await allIn(world, scope)).length >= MEMORY.entriesMax)
         return { kind: "full", entriesMax: MEMORY.entriesMax };
-      const record = { ...key, tenant: scope.tenant, at: now, body, expiresAtSec };
-      const added = await resolveAmbiguousWrite<{ readonly kind: "added" | "exists" }>(
-        () => world.records.add(record, now),
-        () => null,
-      );
-      if (added.kind === "added") return { kind: "kept", id, digest };
-      continue;
-    }
-    if (entryIn(found).digest === digest && found.expiresAtSec === expiresAtSec)
+    } else if (entryIn(found).digest === digest && found.expiresAtSec === expiresAtSec) {
       return { kind: "unchanged", id, digest };
-    if ((await replaced(world, { ...found, body, expiresAtSec })) === "replaced") return { kind: "kept", id, digest };
+    }
+    const { tenant } = scope;
+    if (await swapRecordUntil(world, { key, tenant, found, body, expiresAtSec })) return { kind: "kept", id, digest };
   }
   return { kind: "refused", why: "other processes keep changing it: try again later" };
-}
-
-/** A refusal after a lost answer may be the refusal of the write's own copy; the caller reads what is there then. */
-async function replaced(world: MemoryWorld, record: StoredRecord): Promise<ReplaceOutcome["kind"]> {
-  const write = (): ReturnType<World["records"]["replace"]> => world.records.replace(record, world.clock.now());
-  const { kind } = await resolveAmbiguousWrite<ReplaceOutcome>(write, () => null);
-  return kind;
 }
 
 async function get(world: MemoryWorld, scope: Scope, ids: readonly string[]): Promise<readonly MemoryEntry[]> {
@@ -138,10 +125,11 @@ const search = async (
 async function forget(world: MemoryWorld, scope: Scope, id: string): Promise<MemoryForgotten> {
   for (let tries = 0; tries < TRIES_MAX && isId(id); tries += 1) {
     const now = world.clock.now();
-    const found = await world.records.get(keyOf(scope, id), now);
+    const key = keyOf(scope, id);
+    const found = await world.records.get(key, now);
     if (found === null) return { kind: tries === 0 ? "missing" : "forgotten" };
-    const gone = { ...found, body: null, expiresAtSec: Math.floor(now / 1_000) };
-    if ((await replaced(world, gone)) === "replaced") return { kind: "forgotten" };
+    const gone = { key, tenant: scope.tenant, found, body: null, expiresAtSec: Math.floor(now / 1_000) };
+    if (await swapRecordUntil(world, gone)) return { kind: "forgotten" };
   }
   return { kind: "missing" };
 }
