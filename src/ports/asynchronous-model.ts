@@ -1,8 +1,9 @@
 /**
  * What makes an AI SDK language model asynchronous: a request becomes a job, and the run asks for its result later. A
- * model of one's own has `jobs` beside `doGenerate` (docs/models.md). Its methods may throw.
+ * model of one's own has `detached` beside `doGenerate` (docs/models.md). Its methods may throw.
  */
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
+import type { SoughtCall } from "./model.ts";
 
 /** `failed`: the job itself has failed. Throw instead if the provider cannot be asked now. */
 export type DetachedState =
@@ -25,10 +26,7 @@ export interface AsynchronousCalls {
   readonly submit: (options: LanguageModelV4CallOptions, key: string) => Promise<string>;
   readonly poll: (options: LanguageModelV4CallOptions, reference: string) => Promise<DetachedState>;
   /** Looks a job up by its key. `since`: it was not started before, epoch milliseconds. */
-  readonly find?: (
-    options: LanguageModelV4CallOptions,
-    sought: { readonly key: string; readonly since: number },
-  ) => Promise<DetachedSearch>;
+  readonly find?: (options: LanguageModelV4CallOptions, sought: SoughtCall) => Promise<DetachedSearch>;
   readonly cancel?: (options: LanguageModelV4CallOptions, reference: string) => Promise<void>;
   /** The provider makes one job of two requests with one key. */
   readonly honoursKeys?: true;

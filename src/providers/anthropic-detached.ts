@@ -6,7 +6,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import * as z from "zod";
 import type { AsynchronousCalls, DetachedSearch } from "../ports/asynchronous-model.ts";
-import { SKEW_MS, created, readReply, unlessGone, written } from "./detached-parts.ts";
+import { type LookUp, SKEW_MS, created, readReply, unlessGone, written } from "./detached-parts.ts";
 import { type OpenModel, type WireRequest, refusal, send } from "./wire-request.ts";
 
 const counts = z.record(z.string(), z.number());
@@ -84,14 +84,7 @@ async function resultOf(wire: WireRequest, reference: string, options: LanguageM
 }
 
 /** Lists batches, newest first, back to the time before which it was not started. */
-async function findBatch(
-  open: OpenModel,
-  of: {
-    readonly options: LanguageModelV4CallOptions;
-    readonly sought: { readonly key: string; readonly since: number };
-  },
-): Promise<DetachedSearch> {
-  const { options, sought } = of;
+async function findBatch(open: OpenModel, { options, sought }: LookUp): Promise<DetachedSearch> {
   const wire = await written(open, options);
   const seen = { reads: 0, working: 0 };
   let after = "";

@@ -2,11 +2,18 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import * as z from "zod";
 import type { DetachedState } from "../ports/asynchronous-model.ts";
+import type { SoughtCall } from "../ports/model.ts";
 import { NotSent } from "./detached-calls.ts";
 import { type OpenModel, type WireRequest, readResponse, refusal, wireRequest } from "./wire-request.ts";
 
 /** How much the clocks of a provider and of this machine may differ, in milliseconds. */
 export const SKEW_MS = 5 * 60_000;
+
+/** A request to look a job up. */
+export interface LookUp {
+  readonly options: LanguageModelV4CallOptions;
+  readonly sought: SoughtCall;
+}
 
 /** The answer to the start of a job. */
 export const created = z.looseObject({ id: z.string() });

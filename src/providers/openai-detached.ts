@@ -2,10 +2,9 @@
  * Jobs at OpenAI: background responses, and batches of one response. A response cannot be looked up by a key: if the
  * answer to its start is lost, it may run on unread. A batch has the key in its metadata, and batches can be listed.
  */
-import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import * as z from "zod";
 import type { AsynchronousCalls, DetachedSearch } from "../ports/asynchronous-model.ts";
-import { SKEW_MS, created, readReply, unlessGone, written } from "./detached-parts.ts";
+import { type LookUp, SKEW_MS, created, readReply, unlessGone, written } from "./detached-parts.ts";
 import { NotSent } from "./detached-calls.ts";
 import { type OpenModel, type WireRequest, refusal, send } from "./wire-request.ts";
 
@@ -123,14 +122,7 @@ function withoutLine({ status, errors }: z.infer<typeof batch>, url: string): un
 }
 
 /** Lists batches, newest first, back to the time before which it was not started. */
-async function findBatch(
-  open: OpenModel,
-  of: {
-    readonly options: LanguageModelV4CallOptions;
-    readonly sought: { readonly key: string; readonly since: number };
-  },
-): Promise<DetachedSearch> {
-  const { options, sought } = of;
+async function findBatch(open: OpenModel, { options, sought }: LookUp): Promise<DetachedSearch> {
   const wire = await written(open, options);
   let after = "";
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
