@@ -16,6 +16,7 @@ import type { Deadline } from "./deadline.ts";
 import type { FailedFrom } from "./failed-from.ts";
 import type { DetachedCallEvents } from "./detached-call.ts";
 import type { RequestDigests } from "./request-digests.ts";
+import type { ResultSummaryEvents } from "./result-summary.ts";
 import type { Routed } from "./routed.ts";
 import type { TopologyEvents } from "./topologies/events.ts";
 import type { AnswerGiven, EventSignalled, WaitEvents } from "./wait.ts";
@@ -93,7 +94,8 @@ export interface Failure {
   readonly message: string;
 }
 
-interface Bodies extends ChildEvents, DetachedCallEvents, MemoryEvents, TopologyEvents, WaitEvents {
+interface Bodies
+  extends ChildEvents, DetachedCallEvents, MemoryEvents, ResultSummaryEvents, TopologyEvents, WaitEvents {
   RunStarted: {
     readonly agentVersion: string;
     readonly deadline?: Deadline;

@@ -39,7 +39,8 @@ const isOfFiles = (event: Event): boolean =>
   (event.kind === "ToolResultReconciled" && event.answer.files !== undefined);
 
 const isOfSummaries = (event: Event): boolean =>
-  event.kind === "RecoveryDecided" && event.action.kind === "compact" && event.action.failed !== undefined;
+  event.kind === "ResultSummarised" ||
+  (event.kind === "RecoveryDecided" && event.action.kind === "compact" && event.action.failed !== undefined);
 
 const isOfDetachedCalls = ({ kind }: Event): boolean =>
   kind === "DetachedCallBegun" || kind === "DetachedCallSubmitted" || kind === "DetachedCallEnded";
@@ -109,7 +110,7 @@ export const LEVELS: readonly [Level, ...Level[]] = [
   },
   {
     level: 11,
-    adds: "a model of its own for summaries that failed, jobs of asynchronous models, and what runs recall from memory and learn",
+    adds: "a model of its own for summaries that failed, jobs of asynchronous models, what runs recall from memory and learn, and summaries of results",
     isUsedBy: ({ state, events }) =>
       state.failedSummaries !== undefined ||
       state.detachedCall !== undefined ||

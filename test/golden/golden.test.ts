@@ -53,6 +53,7 @@ const momentsOf = (format: string) =>
     "files.json",
     "detached-calls.json",
     "memory.json",
+    "result-summaries.json",
   ].flatMap((name) => read(format, name) as readonly GoldenMoment[]);
 
 test("every format up to this one has golden files", () => {

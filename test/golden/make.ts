@@ -30,6 +30,7 @@ import { FILE_MOMENTS } from "./files.ts";
 import { DETACHED_CALL_MOMENTS } from "./detached-calls.ts";
 import { MEMORY_MOMENTS } from "./memory.ts";
 import { OUTAGE_MOMENTS } from "./outages.ts";
+import { RESULT_SUMMARY_MOMENTS } from "./result-summaries.ts";
 import { SAGA_MOMENTS } from "./sagas.ts";
 import { TOPOLOGY_MOMENTS } from "./topologies.ts";
 import { WAIT_MOMENTS } from "./waits.ts";
@@ -168,6 +169,7 @@ async function main(words: readonly string[]): Promise<void> {
   write("files.json", momentsOf(FILE_MOMENTS));
   write("detached-calls.json", momentsOf(DETACHED_CALL_MOMENTS));
   write("memory.json", momentsOf(MEMORY_MOMENTS));
+  write("result-summaries.json", momentsOf(RESULT_SUMMARY_MOMENTS));
   write("archive.json", await archive());
 }
 

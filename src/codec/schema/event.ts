@@ -22,6 +22,7 @@ import { childEvents, childReport } from "./child.ts";
 import { crowded, fileRef, files, json, replyPart, request, routed, sha, value } from "./message.ts";
 import { detachedCallEvents } from "./detached-call.ts";
 import { memoryEvents } from "./memory.ts";
+import { resultSummarised } from "./result-summary.ts";
 import { runStarted } from "./run-started.ts";
 import { answerGiven, eventSignalled, waitEvents } from "./wait.ts";
 
@@ -248,6 +249,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
   ...detachedCallEvents,
   ...waitEvents,
   ...memoryEvents,
+  ResultSummarised: resultSummarised,
   RunPaused: z.looseObject({ kind: z.literal("RunPaused"), at }),
   RunResumed: z.looseObject({ kind: z.literal("RunResumed"), at }),
   CheckFailed: z.looseObject({ kind: z.literal("CheckFailed"), at, check: z.string(), why: z.string() }),

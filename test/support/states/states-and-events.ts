@@ -17,6 +17,7 @@ import { foldAll } from "../../../src/core/transition.ts";
 import { childEvent, dispatched } from "../states/child-events.ts";
 import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
 import { learned, recalled } from "../states/memory-events.ts";
+import { summarised } from "./result-summaries.ts";
 import { inputIgnored, inputRefused, waitBegun } from "../states/wait-events.ts";
 
 export const AT = 1_700_000_000_000;
@@ -299,6 +300,7 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     RunPaused: paused,
     RunResumed: resumed,
     CheckFailed: { kind: "CheckFailed", at: AT, check: "has-ticket", why: "none" },
+    ResultSummarised: summarised,
     Recalled: recalled,
     Learned: learned,
     CrackSignalled: { kind: "CrackSignalled", at: AT, crack: "runaway", why: "it goes in circles" },
