@@ -19,16 +19,16 @@ export class BytesMap<T> {
   }
 
   set(key: string, value: T, bytes: number): void {
-    this.#drop(key);
+    this.delete(key);
     this.#held.set(key, { value, bytes });
     this.#bytes += bytes;
     for (const oldest of this.#held.keys()) {
       if (this.#bytes <= this.bytesMax) break;
-      this.#drop(oldest);
+      this.delete(oldest);
     }
   }
 
-  #drop(key: string): void {
+  delete(key: string): void {
     this.#bytes -= this.#held.get(key)?.bytes ?? 0;
     this.#held.delete(key);
   }

@@ -11,6 +11,7 @@ import { hash } from "node:crypto";
 import { metersOf } from "../core/policy/budget.ts";
 import { levelIn } from "../core/levels.ts";
 import type { Commit, Row } from "../protocol/row.ts";
+import { sha256Of } from "./growing-bytes.ts";
 
 type Covered = Omit<Row, "checksum">;
 
@@ -48,4 +49,6 @@ const DIGEST_BYTES = 8;
 const DIGEST_CHARACTERS = 11;
 
 const digest = (content: string | Uint8Array): string =>
-  hash("sha256", content, "buffer").subarray(0, DIGEST_BYTES).toString("base64url");
+  (typeof content === "string" ? hash("sha256", content, "buffer") : sha256Of(content))
+    .subarray(0, DIGEST_BYTES)
+    .toString("base64url");

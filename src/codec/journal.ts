@@ -8,6 +8,7 @@ import type { CommitRecord } from "../core/event.ts";
 import type { Row } from "../protocol/row.ts";
 import { BytesMap } from "./bytes-map.ts";
 import { canonicalOf, compress, decompress, sha256, Unreadable } from "./canonical.ts";
+import { grownBy, sha256Of } from "./growing-bytes.ts";
 import { commitRecords } from "./schema/event.ts";
 import { SNAPSHOT_BYTES_MAX, digestWithout, textOf } from "./snapshot.ts";
 import { type SealedBy, type Sign, voucher, withVoucher } from "./voucher.ts";
@@ -48,7 +49,7 @@ export function appendToJournal(
   const part = compress(journalText(added, { seal, before }), quality);
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(part.byteLength);
-  return Buffer.concat([before, length, part]);
+  return grownBy(before, [length, part]);
 }
 
 export const isInParts = (journal: Uint8Array): boolean => journal[0] === IN_PARTS;
@@ -65,7 +66,11 @@ function journalText(
 }
 
 const journalDigest = ({ run, born, snapshot }: JournalOf, digest: string, before: Uint8Array): string =>
-  sha256([run, born, snapshot.digest, digest, ...(before.byteLength === 0 ? [] : [sha256(before)])].join("\n"));
+  sha256(
+    [run, born, snapshot.digest, digest, ...(before.byteLength === 0 ? [] : [sha256Of(before).toString("hex")])].join(
+      "\n",
+    ),
+  );
 
 export const decodeJournal = (bytes: Uint8Array | null): readonly CommitRecord[] =>
   bytes === null ? [] : partsOf(bytes).flatMap(({ part }) => commitsIn(part));

@@ -22,10 +22,15 @@ export const SIZES = {
   searchContextCharacters: 100,
   /** What the fields of an answer beside its text or places take. */
   answerSpareBytes: 256,
+  /** How many characters of a result a model reads to summarise it, and how many the summary has. */
+  summarisedCharactersMax: 120_000,
+  resultSummaryCharactersMax: 4_000,
   /** A larger task or result is stored as a blob, outside the state. */
   stateValueBytesMax: 4 * 1024,
   blobBytesMax: 8 * 1024 * 1024,
   messageBytesMax: 64 * 1024,
+  /** Texts that the state holds while a model job is out. More wait in the inbox. */
+  heldBytesMax: 32 * 1024,
   /** Providers take images of 5 MB, and requests of 20 to 32 MB with everything in them. */
   fileBytesMax: 8 * 1024 * 1024,
   /** The files of one task, one message, one result or one reply. */

@@ -14,16 +14,19 @@ export interface Growing<T> {
 
 /** Messages never change, so equal objects have equal results. The caller must not change what it gets. */
 export function prefixMemo<T>({ start, copy, add }: Growing<T>): (messages: readonly Message[]) => T {
-  const known = new WeakMap<Message, { readonly messages: readonly Message[]; readonly result: T }>();
+  const known = new WeakMap<Message, { readonly messages: Message[]; readonly result: T }>();
   return (messages) => {
     const [first] = messages;
     const last = first === undefined ? undefined : known.get(first);
     const isPrefix = last !== undefined && beginsWith(messages, last.messages);
     if (isPrefix && last.messages.length === messages.length) return last.result;
     const result = isPrefix ? copy(last.result) : start();
-    for (const message of messages.slice(isPrefix ? last.messages.length : 0)) add(result, message);
-    // A copy: the caller may append to its list.
-    if (first !== undefined) known.set(first, { messages: [...messages], result });
+    // A list of its own, which grows: the caller may append to the one that it gave.
+    const read = isPrefix ? last.messages : [];
+    const added = messages.slice(read.length);
+    for (const message of added) add(result, message);
+    for (const message of added) read.push(message);
+    if (first !== undefined) known.set(first, { messages: read, result });
     return result;
   };
 }

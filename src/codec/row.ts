@@ -8,6 +8,7 @@ import { LEVEL, levelIn } from "../core/levels.ts";
 import { PHASES, PHASE_NAMES, type Status } from "../core/phases.ts";
 import type { Payload } from "../protocol/chain.ts";
 import type { Entry } from "../protocol/entry.ts";
+import type { RowBrief } from "../protocol/row-brief.ts";
 import { type Newer, newerFormat, newerLevel } from "../protocol/newer.ts";
 import {
   FORMAT,
@@ -93,6 +94,13 @@ const incarnation: z.ZodType<Incarnation> = z.looseObject({ run: text, born: tex
 const entry: z.ZodType<Entry> = z.looseObject({ execution: text, epoch: count, retry: count });
 const STATUSES: ReadonlySet<unknown> = new Set(["queued", ...PHASE_NAMES.map((name) => PHASES[name].status)]);
 
+const limit = count.exactOptional();
+/** A newer version may add a field that is no count. */
+const brief: z.ZodType<RowBrief> = z.looseObject({
+  limits: z.looseObject({ beats: limit, microUsd: limit, tokens: limit, wallMs: limit, toolCalls: limit }),
+  ...{ cracks: z.array(text), isScheduled: z.boolean() },
+});
+
 /** Checks types only: the code that uses an ID or a digest validates it. */
 const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ run: text, born: text, parent: incarnation.nullable(), tenant: text, agent: text, agentVersion: text },
@@ -116,6 +124,7 @@ const rowSchema: z.ZodType<Row> = z.looseObject({
   park: z.looseObject({ token: text, entry }).nullable(),
   ...{ endNotified: z.boolean(), deadline: time, spent, expiresAtSec: time.nullable() },
   ...{ level: count.exactOptional(), checksum: text.exactOptional(), claimedAt: time.exactOptional() },
+  brief: brief.exactOptional(),
 });
 
 /** Decodes and verifies a stored row. `run` is the ID under which the store found it. */

@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { CommitRecord } from "../core/event.ts";
 import { FORMAT } from "../protocol/row.ts";
-import { Unreadable, canonical, compress, decompress, sha256 } from "./canonical.ts";
+import { Unreadable, canonical, canonicalOf, compress, decompress, sha256 } from "./canonical.ts";
 import { commitRecords } from "./schema/event.ts";
 import { type SealedRef, sealedRef } from "./schema/sealed.ts";
 import { assertFormat } from "./snapshot.ts";
@@ -33,9 +33,14 @@ const document = z.looseObject({
   commits: commitRecords,
 });
 
-export function encodeSealed(of: SealedEvents): EncodedSealed {
-  const { from, to } = of;
-  const text = canonical({ format: FORMAT, ...of });
+/** `commits`: their canonical texts, oldest first, each a list (`textOf`). */
+export function encodeSealed(
+  of: Omit<SealedEvents, "commits"> & { readonly commits: readonly string[] },
+): EncodedSealed {
+  const { from, to, previous } = of;
+  const commits = of.commits.map((list) => list.slice(1, -1)).filter((members) => members !== "");
+  const short = Object.entries({ format: FORMAT, from, to, previous }).map(([name, value]) => [name, canonical(value)]);
+  const text = canonicalOf({ ...Object.fromEntries(short), commits: `[${commits.join(",")}]` });
   return { ref: { from, to, digest: sha256(text), bytes: Buffer.byteLength(text, "utf8") }, bytes: compress(text) };
 }
 

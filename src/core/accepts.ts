@@ -16,6 +16,7 @@ export const ACCEPTS: { readonly [K in EventKind]: "live" | readonly Phase[] } =
   DetachedCallSubmitted: ["AwaitingLLM", "RetryingLLM"],
   DetachedCallEnded: "live",
   Compacted: ["Compacting"],
+  ResultSummarised: ["AwaitingLLM", "RetryingLLM"],
   ToolIntended: ["ExecutingTools"],
   // Also where the run waits: the intent of a call that runs alone may leave it nothing to do but to wait for others.
   ApprovalRequested: [

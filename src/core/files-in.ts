@@ -10,14 +10,15 @@ const NONE: readonly FileRef[] = [];
 export const filesOfPart = (part: Part | ReplyPart): readonly FileRef[] =>
   part.kind === "file" ? [part] : part.kind === "result" ? (part.files ?? NONE) : NONE;
 
+/** Adds the files that a message names, by digest, each once. */
+export function addFilesOf(found: Map<string, FileRef>, { parts }: Message): void {
+  for (const part of parts) for (const file of filesOfPart(part)) if (!found.has(file.file)) found.set(file.file, file);
+}
+
 /** The files that these messages name, in order, each once. */
 export function filesOf(messages: readonly Message[]): readonly FileRef[] {
   const found = new Map<string, FileRef>();
-  for (const { parts } of messages) {
-    // Each request reads the whole transcript here. Most parts have no file, so none gets a list of its own.
-    for (const part of parts)
-      for (const file of filesOfPart(part)) if (!found.has(file.file)) found.set(file.file, file);
-  }
+  for (const message of messages) addFilesOf(found, message);
   return [...found.values()];
 }
 

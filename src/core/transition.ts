@@ -45,6 +45,7 @@ import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { assertState } from "./invariants.ts";
 import { applyClosingReply, beginStopping } from "./policy/stopping.ts";
 import { applyAgentChange, resumeAfterHold, holdForAgent, isLacking, withoutLack } from "./policy/upgrades.ts";
+import { applyResultSummary } from "./policy/result-summaries.ts";
 import { applyCompaction, beginCompaction } from "./policy/window.ts";
 
 export interface Step {
@@ -108,6 +109,7 @@ const handlers: Handlers = {
   DetachedCallSubmitted: noteDetached,
   DetachedCallEnded: endDetached,
   Compacted: applyCompaction,
+  ResultSummarised: applyResultSummary,
   ToolIntended: (state, { kind: _, at: _at, call, ...intent }) =>
     afterCalls(
       updateCall(state, call, (open) => {

@@ -1,7 +1,7 @@
 /**
  * What a run took of AWS, derived from its log. No request is counted while a run goes on: a counter in each commit would
  * cost more than most of what it counts. Instead a rule says which requests each commit stands for, and a test holds the
- * rule against counted requests (`test/history/aws-share.test.ts`: dollars within 10 %, for runs that do not wait).
+ * rule against counted requests (`test/history/aws-share.long.test.ts`: dollars within 10 %, for runs that do not wait).
  *
  * The rule assumes one process that makes all invocations. A process that does not know the run also reads its row and
  * its transcript.

@@ -153,6 +153,8 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
       const evidence = `child run ${event.child} was never made`;
       return { ...entry, status: "failed", evidence, settledAt: event.at };
     }
+    case "ResultSummarised":
+      return entry;
     case "ToolResultRecorded": {
       const { outcome: status, externalId, evidence, at: settledAt } = event;
       return { ...entry, status, externalId, evidence, settledAt };

@@ -1,9 +1,15 @@
-/** A cache of the commits in recent snapshots, so that a warm process can seal them without a read. */
+/**
+ * A cache of the commits in recent snapshots, so that a warm process can seal them without a read. It keeps their text:
+ * the events as objects take several times the bytes, and sealing needs only the text.
+ */
 import { BytesMap } from "../codec/bytes-map.ts";
-import type { Snapshot } from "../codec/snapshot.ts";
+import { type Snapshot, textOf } from "../codec/snapshot.ts";
+import type { SnapshotPointer } from "../protocol/row.ts";
 
-/** The commits that one snapshot adds, and the pointer to the snapshot before it. */
-type Link = Pick<Snapshot, "previous" | "commits">;
+/** The canonical text of the commits that one snapshot adds, and the pointer to the snapshot before it. */
+interface Link extends Pick<Snapshot, "previous"> {
+  readonly text: string;
+}
 
 /** Links by snapshot digest, written or read by this process. */
 export class CommitCache {
@@ -13,9 +19,22 @@ export class CommitCache {
     return this.#links.get(digest);
   }
 
-  add(digest: string, { previous, commits }: Link): void {
-    if (this.#links.get(digest) !== undefined) return;
-    this.#links.set(digest, { previous, commits }, JSON.stringify(commits).length);
+  /** Adds a snapshot of that digest, and returns what it keeps of it. */
+  add(digest: string, { previous, commits }: Pick<Snapshot, "previous" | "commits">): Link {
+    const known = this.#links.get(digest);
+    if (known !== undefined) return known;
+    const link = { previous, text: textOf(commits) };
+    this.#links.set(digest, link, link.text.length);
+    return link;
+  }
+
+  /** Drops that snapshot and those before it: sealed events have their commits, so no process seals them again. */
+  dropFrom(newest: SnapshotPointer): void {
+    for (let next: SnapshotPointer | null = newest; next !== null;) {
+      const link = this.#links.get(next.digest);
+      this.#links.delete(next.digest);
+      next = link?.previous ?? null;
+    }
   }
 }
 

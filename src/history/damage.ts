@@ -1,6 +1,7 @@
 /** Damage as a value, for callers that go on without the damaged part, and the check for data that is only gone. */
 import { Unreadable } from "../codec/canonical.ts";
 import { type Found, RowUnreadable } from "../codec/row.ts";
+import type { RecordKey, StoredRecord } from "../ports/records.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 
@@ -10,6 +11,20 @@ export async function findRow(world: Pick<World, "table">, run: string, now: num
     return await world.table.read(run, now);
   } catch (error) {
     if (error instanceof RowUnreadable) return error;
+    throw error;
+  }
+}
+
+/** The record, or its damage as a value where `get` rejects. */
+export async function findRecord(
+  { records }: Pick<World, "records">,
+  key: RecordKey,
+  now: number,
+): Promise<StoredRecord | Unreadable | null> {
+  try {
+    return await records.get(key, now);
+  } catch (error) {
+    if (error instanceof Unreadable) return error;
     throw error;
   }
 }

@@ -15,7 +15,7 @@ import { fromBlob } from "../codec/value.ts";
 import type { CommitRecord } from "../core/event.ts";
 import { LEVEL } from "../core/levels.ts";
 import { InvariantViolated } from "../core/ensure.ts";
-import type { Json } from "../core/json.ts";
+import { type Json, copyOfJson } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
 import type { Incarnation, Row, SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
@@ -139,7 +139,7 @@ export async function readSegment(
 /** The JSON of a value, read from its blob if it is large. */
 export async function jsonOf(objects: ObjectStore, of: Incarnation, value: Value): Promise<Json> {
   // A copy, since user code receives it and must not be able to change committed data.
-  if (value.kind === "inline") return structuredClone(value.json);
+  if (value.kind === "inline") return copyOfJson(value.json);
   return fromBlob(value.sha256, await readBlob(objects, of, value.sha256));
 }
 

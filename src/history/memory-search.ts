@@ -4,8 +4,6 @@
 import type { MemoryEntry, MemoryHit, MemorySearch } from "../ports/memory.ts";
 
 const WORDS_MAX = 32;
-const LIMIT = 10;
-const SEARCH_LIMIT_MAX = 50;
 const SNIPPET_CHARACTERS = 240;
 /** The usual constants of BM25: how soon repetition stops to count, and how much a long text counts less. */
 const REPETITION = 1.2;
@@ -23,7 +21,7 @@ const wordsOf = (text: string): readonly string[] =>
 export function searchEntries(
   entries: readonly MemoryEntry[],
   text: string,
-  { limit = LIMIT, tags = [] }: MemorySearch = {},
+  { limit, tags = [] }: MemorySearch & { readonly limit: number },
 ): readonly MemoryHit[] {
   const tagged = entries.filter((entry) => tags.every((tag) => entry.tags.includes(tag)));
   const asked = [...new Set(wordsOf(text))].slice(0, WORDS_MAX);
@@ -37,7 +35,7 @@ export function searchEntries(
     .map(({ entry, words }) => ({ entry, score: scoreOf(words, weights, mean) }))
     .filter(({ score }) => asked.length === 0 || score > 0)
     .toSorted((a, b) => b.score - a.score || b.entry.at - a.entry.at || (a.entry.id < b.entry.id ? -1 : 1))
-    .slice(0, Math.min(SEARCH_LIMIT_MAX, Math.max(1, limit)))
+    .slice(0, Math.max(1, limit))
     .map(({ entry: { id, digest, tags: has, at, text: whole }, score }) => ({
       ...{ id, digest, tags: has, at, score: Math.round(score * 1_000) / 1_000 },
       snippet: snippetOf(whole, asked),

@@ -7,9 +7,11 @@
  */
 import * as z from "zod";
 import { Unreadable, sha256 } from "../codec/canonical.ts";
-import type { FetchedSource, FetchOptions, Memory } from "../ports/memory.ts";
+import type { AskSource, FetchedSource, FetchOptions } from "../ports/memory.ts";
 import type { RecordKey } from "../ports/records.ts";
 import type { World } from "../ports/world.ts";
+import { findRecord } from "./damage.ts";
+import { isThere } from "./memory-entries.ts";
 import { swapRecordUntil } from "./record-swap.ts";
 import { learnSecrets, redactionIn } from "./secrets.ts";
 
@@ -24,7 +26,7 @@ const stored = z.looseObject({ source: z.string(), etag: z.string().nullable(), 
 
 interface Asked extends FetchOptions {
   readonly source: string;
-  readonly ask: Parameters<Memory["fetch"]>[1];
+  readonly ask: AskSource;
 }
 
 /** Throws what `ask` throws, and an error that says what is wrong with its answer. */
@@ -36,10 +38,10 @@ export async function fetchSource(
   const isSource = typeof source === "string" && source !== "" && source.length <= SOURCE_CHARACTERS_MAX;
   if (!isSource) throw new Error(`a source has 1 to ${SOURCE_CHARACTERS_MAX} characters`);
   const key: RecordKey = { kind: "source", about: subject, id: sha256(source) };
-  const record = await world.records.get(key, world.clock.now());
-  const read = record === null ? null : stored.safeParse(record.body);
-  if (read?.success === false) throw new Unreadable(`the source ${key.id} cannot be read`, "RecordDamaged");
-  const kept = read?.data ?? null;
+  const record = await findRecord(world, key, world.clock.now());
+  // A kept source that cannot be read is fetched again, like one that was never kept.
+  const isRead = !(record instanceof Unreadable) && isThere(record);
+  const kept = (isRead ? stored.safeParse(record.body).data : null) ?? null;
   if (kept !== null && freshMs > 0 && world.clock.now() - kept.at < freshMs) {
     return { source, content: kept.content, etag: kept.etag, at: kept.at, from: "kept", isKept: true };
   }
@@ -83,7 +85,7 @@ async function keep(
   if (!isSound || Buffer.byteLength(body.content) > CONTENT_BYTES_MAX) return false;
   const expiresAtSec = Math.ceil((body.at + KEPT_MS) / 1_000);
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
-    const found = await world.records.get(key, world.clock.now());
+    const found = await findRecord(world, key, world.clock.now());
     if (await swapRecordUntil(world, { key, tenant, found, body: { ...body }, expiresAtSec })) return true;
   }
   return false;

@@ -1,32 +1,39 @@
 /**
- * The memory of one scope, over the records of the world. So it is in every world, in each backup of the store, and under
- * the same conditional writes as access tokens.
+ * The memory of one scope. A search reads all of its entries, so a scope has at most 500 of them. Runs and calls
+ * that add entries at the same moment may exceed that number, each by 16 at most.
  *
- * An entry is one record, and a search reads all entries of its scope: a scope has at most 500 of them. Two processes that
- * add entries at the same moment may exceed that number by a few. Schedule 200: a process dies between the write of an
- * entry and the commit that refers to it. The next one writes the same entry under the same ID, so nothing is there twice.
+ * Schedule 200: a process dies between the write of an entry and the commit that refers to it. The next one writes the
+ * same entry under the same ID, so nothing is there twice.
  */
-import * as z from "zod";
-import { Unreadable, sha256 } from "../codec/canonical.ts";
+import { sha256 } from "../codec/canonical.ts";
 import { isTenant } from "../core/ids.ts";
-import type {
-  Memory,
-  MemoryEntry,
-  MemoryForgotten,
-  MemoryHit,
-  MemoryPut,
-  MemorySearch,
-  NewMemoryEntry,
+import {
+  type Memory,
+  type MemoryEntry,
+  type MemoryForgotten,
+  type MemoryHit,
+  type MemoryPut,
+  type MemorySearch,
+  type NewMemoryEntry,
+  MEMORY_ENTRIES_MAX,
 } from "../ports/memory.ts";
-import type { RecordKey, StoredRecord } from "../ports/records.ts";
-import type { World } from "../ports/world.ts";
+import {
+  type MemoryWorld,
+  type Scope,
+  entriesIn,
+  entryKey,
+  entryOf,
+  forgetRecord,
+  isThere,
+  subjectOf,
+} from "./memory-entries.ts";
 import { fetchSource } from "./memory-sources.ts";
 import { searchEntries } from "./memory-search.ts";
 import { swapRecordUntil } from "./record-swap.ts";
 import { learnSecrets, redactionIn } from "./secrets.ts";
 
 export const MEMORY = {
-  entriesMax: 500,
+  entriesMax: MEMORY_ENTRIES_MAX,
   textBytesMax: 4 * 1024,
   tagsMax: 16,
   tagCharactersMax: 64,
@@ -34,35 +41,21 @@ export const MEMORY = {
   idsMax: 100,
 } as const;
 
-const PAGE = 100;
+const SEARCH_LIMIT = 10;
+const SEARCH_LIMIT_MAX = 50;
 /** How often a write is tried again after another process changed the same entry. */
 const TRIES_MAX = 5;
-
-/** A memory: that of a tenant under this name. */
-export interface Scope {
-  readonly tenant: string;
-  readonly scope: string;
-}
-
-export type MemoryWorld = Pick<World, "records" | "clock" | "secrets">;
-
-const stored = z.looseObject({
-  text: z.string(),
-  tags: z.array(z.string()),
-  source: z.string().optional(),
-  etag: z.string().optional(),
-  digest: z.string(),
-  at: z.int(),
-});
-
-/** A tenant has no `/`, so no two scopes share a subject. */
-const subjectOf = ({ tenant, scope }: Scope): string => `${tenant}/${scope}`;
+/** How many new entries are added before those of the scope are counted again, which reads all of them. */
+const UNCOUNTED_MAX = 16;
 
 /** Throws if the tenant is none, since it separates the memories of tenants. */
 export function memoryOf(world: MemoryWorld, scope: Scope): Memory {
   if (!isTenant(scope.tenant)) throw new Error(`${JSON.stringify(scope.tenant)} is no tenant`);
+  const takePlace = placesIn(world, scope);
+  // Of entries that are put at once, each is there before the next one is counted.
+  const inOrder = oneByOne();
   return {
-    put: (entry) => put(world, scope, entry),
+    put: (entry) => inOrder(() => put(world, scope, { given: entry, takePlace })),
     get: (ids) => get(world, scope, ids),
     search: (text, options) => search(world, scope, text, options),
     forget: (id) => forget(world, scope, id),
@@ -71,9 +64,38 @@ export function memoryOf(world: MemoryWorld, scope: Scope): Memory {
   };
 }
 
-const keyOf = (scope: Scope, id: string): RecordKey => ({ kind: "memoryEntry", about: subjectOf(scope), id });
+/** Takes the place of one new entry. False: the scope is full. */
+type TakePlace = () => Promise<boolean>;
 
-async function put(world: MemoryWorld, scope: Scope, given: NewMemoryEntry): Promise<MemoryPut> {
+function placesIn(world: MemoryWorld, scope: Scope): TakePlace {
+  let left = 0;
+  return async () => {
+    if (left <= 0) left = Math.min(UNCOUNTED_MAX, MEMORY.entriesMax - (await countIn(world, scope)));
+    left -= 1;
+    return left >= 0;
+  };
+}
+
+async function countIn(world: MemoryWorld, scope: Scope): Promise<number> {
+  const { entries, damaged } = await entriesIn(world, scope);
+  return entries.length + damaged.length;
+}
+
+/** Performs one action after the other, in the order in which they are asked for. */
+function oneByOne(): <T>(act: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return async (act) => {
+    const next = last.then(act);
+    last = next.catch(() => undefined);
+    return next;
+  };
+}
+
+async function put(
+  world: MemoryWorld,
+  scope: Scope,
+  { given, takePlace }: { readonly given: NewMemoryEntry; readonly takePlace: TakePlace },
+): Promise<MemoryPut> {
   const why = wrongWith(given);
   if (why !== null) return { kind: "refused", why };
   await learnSecrets(world);
@@ -89,15 +111,14 @@ async function put(world: MemoryWorld, scope: Scope, given: NewMemoryEntry): Pro
   };
   const digest = sha256(JSON.stringify(says));
   const now = world.clock.now();
-  const key = keyOf(scope, id);
+  const key = entryKey(scope, id);
   const expiresAtSec = lifeMs === undefined ? null : Math.ceil((now + lifeMs) / 1_000);
   const body = { ...says, digest, at: now };
   for (let tries = 0; tries < TRIES_MAX; tries += 1) {
     const found = await world.records.get(key, now);
-    if (found === null) {
-      if ((await allIn(world, scope)).length >= MEMORY.entriesMax)
-        return { kind: "full", entriesMax: MEMORY.entriesMax };
-    } else if (entryIn(found).digest === digest && found.expiresAtSec === expiresAtSec) {
+    if (!isThere(found)) {
+      if (!(await takePlace())) return { kind: "full", entriesMax: MEMORY.entriesMax };
+    } else if (entryOf(found).digest === digest && found.expiresAtSec === expiresAtSec) {
       return { kind: "unchanged", id, digest };
     }
     const { tenant } = scope;
@@ -109,55 +130,25 @@ async function put(world: MemoryWorld, scope: Scope, given: NewMemoryEntry): Pro
 async function get(world: MemoryWorld, scope: Scope, ids: readonly string[]): Promise<readonly MemoryEntry[]> {
   const now = world.clock.now();
   const found = await Promise.all(
-    ids.slice(0, MEMORY.idsMax).map(async (id) => (isId(id) ? world.records.get(keyOf(scope, id), now) : null)),
+    ids.slice(0, MEMORY.idsMax).map(async (id) => (isId(id) ? world.records.get(entryKey(scope, id), now) : null)),
   );
-  return found.filter((record) => record !== null).map(entryIn);
+  return found.filter(isThere).map(entryOf);
 }
 
 const search = async (
   world: MemoryWorld,
   scope: Scope,
   text: string,
-  options?: MemorySearch,
-): Promise<readonly MemoryHit[]> => searchEntries(await allIn(world, scope), text, options);
+  { limit = SEARCH_LIMIT, ...options }: MemorySearch = {},
+): Promise<readonly MemoryHit[]> =>
+  searchEntries((await entriesIn(world, scope)).entries, text, {
+    ...options,
+    limit: Math.min(SEARCH_LIMIT_MAX, limit),
+  });
 
-/** An expired record is absent for every operation, and the store deletes it. */
-async function forget(world: MemoryWorld, scope: Scope, id: string): Promise<MemoryForgotten> {
-  for (let tries = 0; tries < TRIES_MAX && isId(id); tries += 1) {
-    const now = world.clock.now();
-    const key = keyOf(scope, id);
-    const found = await world.records.get(key, now);
-    if (found === null) return { kind: tries === 0 ? "missing" : "forgotten" };
-    const gone = { key, tenant: scope.tenant, found, body: null, expiresAtSec: Math.floor(now / 1_000) };
-    if (await swapRecordUntil(world, gone)) return { kind: "forgotten" };
-  }
-  return { kind: "missing" };
-}
-
-/** All entries of the scope, in pages. */
-async function allIn({ records, clock }: MemoryWorld, scope: Scope): Promise<readonly MemoryEntry[]> {
-  const entries: MemoryEntry[] = [];
-  let after: string | null = null;
-  do {
-    const page = await records.list({
-      ...{ kind: "memoryEntry", by: { about: subjectOf(scope) }, after, limit: PAGE, now: clock.now() },
-    });
-    entries.push(...page.records.map(entryIn));
-    after = page.next;
-  } while (after !== null);
-  return entries;
-}
-
-function entryIn({ id, body }: StoredRecord): MemoryEntry {
-  const read = stored.safeParse(body);
-  if (!read.success) throw new Unreadable(`the memory entry ${id} cannot be read`, "RecordDamaged");
-  const { text, tags, source, etag, digest, at } = read.data;
-  return {
-    ...{ id, text, tags, digest, at },
-    ...(source === undefined ? {} : { source }),
-    ...(etag === undefined ? {} : { etag }),
-  };
-}
+const forget = async (world: MemoryWorld, scope: Scope, id: string): Promise<MemoryForgotten> => ({
+  kind: isId(id) ? await forgetRecord(world, { key: entryKey(scope, id), tenant: scope.tenant }) : "missing",
+});
 
 const isId = (id: unknown): id is string => typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id);
 

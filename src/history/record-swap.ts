@@ -1,5 +1,6 @@
 /** Compare-and-swap of a record that many processes change, such as a counter. */
-import type { RecordKey, StoredRecord } from "../ports/records.ts";
+import { Unreadable } from "../codec/canonical.ts";
+import type { AddOutcome, RecordKey, ReplaceOutcome, StoredRecord } from "../ports/records.ts";
 import type { World } from "../ports/world.ts";
 import { resolveAmbiguousWrite } from "./resolve-ambiguous-write.ts";
 
@@ -8,7 +9,8 @@ type Stores = Pick<World, "records" | "clock">;
 interface Swap {
   readonly key: RecordKey;
   readonly tenant: string;
-  readonly found: StoredRecord | null;
+  /** `Unreadable`: the record is damaged. */
+  readonly found: StoredRecord | Unreadable | null;
   readonly body: StoredRecord["body"];
 }
 
@@ -26,11 +28,13 @@ export async function swapRecordUntil(
 ): Promise<boolean> {
   const { key, tenant, found, body, expiresAtSec } = of;
   const now = clock.now();
-  const outcome = await resolveAmbiguousWrite<{ readonly kind: "added" | "exists" | "replaced" | "changed" }>(
-    () =>
-      found === null
-        ? records.add({ ...key, tenant, at: now, body, expiresAtSec }, now)
-        : records.replace({ ...found, body, expiresAtSec }, now),
+  const fresh = { ...key, tenant, at: now, body, expiresAtSec };
+  const outcome = await resolveAmbiguousWrite<AddOutcome | ReplaceOutcome>(
+    () => {
+      if (found === null) return records.add(fresh, now);
+      if (found instanceof Unreadable) return records.overwriteDamaged(fresh, now);
+      return records.replace({ ...found, body, expiresAtSec }, now);
+    },
     () => null,
   );
   return outcome.kind === "added" || outcome.kind === "replaced";

@@ -9,7 +9,6 @@
  */
 import { encodeSealed } from "../codec/sealed.ts";
 import type { Seal } from "../codec/snapshot.ts";
-import type { CommitRecord } from "../core/event.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Row } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
@@ -17,7 +16,7 @@ import { alarm } from "./alarm.ts";
 import type { CommitCache } from "./commits.ts";
 import { readSnapshot } from "./load.ts";
 import { sealedKey } from "./object-keys.ts";
-import { chainBack, inOrder } from "./reader.ts";
+import { chainBack } from "./reader.ts";
 
 /** The result of `nextSeal`. */
 export interface Sealing {
@@ -49,14 +48,17 @@ export async function nextSeal(of: SealOptions): Promise<Sealing> {
   return { seal: { sealed: { ...ref, key }, unsealed: 1 }, object: { key, bytes } };
 }
 
-/** Every commit after the last seal up to the committed snapshot; null if they cannot be read now. */
-async function unsealedCommits(of: SealOptions): Promise<readonly CommitRecord[] | null> {
+/** The texts of all commits after the last seal up to the committed snapshot; null if they cannot be read now. */
+async function unsealedCommits(of: SealOptions): Promise<readonly string[] | null> {
   const { world, row, seal, cache, leftMs } = of;
-  const pieces: (readonly CommitRecord[])[] = [];
+  const texts: string[] = [];
   const floor = seal.sealed?.to ?? 0;
   const back = chainBack(row.snapshot, {
     isWanted: ({ version }) => version > floor,
-    read: async (pointer) => cache.get(pointer.digest) ?? readSnapshot({ objects: world.objects, row }, pointer),
+    read: async (pointer) => {
+      const known = cache.get(pointer.digest);
+      return known ?? cache.add(pointer.digest, await readSnapshot({ objects: world.objects, row }, pointer));
+    },
   });
   for await (const piece of back) {
     if (piece.kind === "damaged") {
@@ -64,9 +66,8 @@ async function unsealedCommits(of: SealOptions): Promise<readonly CommitRecord[]
       alarm(world, row.run, { what: "HistoryUnreadable", why: `${code}: ${message}` });
       return null;
     }
-    cache.add(piece.pointer.digest, piece.link);
     if (leftMs() <= 0) return null;
-    pieces.push(piece.link.commits);
+    texts.push(piece.link.text);
   }
-  return inOrder(pieces);
+  return texts.toReversed();
 }

@@ -38,6 +38,10 @@ const STALE_MS = 3_600_000;
 const LISTED_MS = 1_000;
 /** How many values a process remembers, including old values of rotated secrets. */
 const VALUES_MAX = 512;
+/** How many values of one name that tools hid: tokens that are replaced each hour must not drive out secrets. */
+const HIDDEN_MAX = 8;
+/** Names that a reference `[secret NAME]` may have, so that redaction skips it. */
+const SECRET_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
 
 const SHAPES_ONLY = redactionOf([]);
 const known = new WeakMap<Secrets, Known>();
@@ -129,6 +133,15 @@ function remember(all: Known, { name, value }: KnownSecret): void {
   all.redaction = redactionOf(all.values);
 }
 
+/** Remembers a value that no store of secrets has. The oldest one of that name is forgotten if there are many. */
+function hide(all: Known, { name, value }: KnownSecret): void {
+  const own = all.values.filter((each) => each.name === name);
+  const [oldest] = own;
+  if (own.some((each) => each.value === value)) return;
+  if (own.length >= HIDDEN_MAX && oldest !== undefined) all.values.splice(all.values.indexOf(oldest), 1);
+  remember(all, { name, value });
+}
+
 /** Reads a secret that may be absent, for a caller that calls a model. */
 export const readerIn =
   (world: Knowing) =>
@@ -158,5 +171,10 @@ export const secretsFor = (world: Knowing, { name: agent, secrets = [] }: Declar
     throw new SecretAbsent(
       `the secret ${name} is not set; it was looked for in ${look.where}; to set it: ${look.mend}`,
     );
+  },
+  hide: (name, value) => {
+    if (!SECRET_NAME.test(name))
+      throw new Error(`${JSON.stringify(name)} is no name: write capital letters, digits and _`);
+    hide(knownOf(world.secrets), { name, value });
   },
 });

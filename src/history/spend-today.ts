@@ -12,7 +12,7 @@
 import * as z from "zod";
 import type { Json } from "../core/json.ts";
 import { Unreadable } from "../codec/canonical.ts";
-import type { StoredRecord } from "../ports/records.ts";
+import type { RecordKey, StoredRecord } from "../ports/records.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { swapRecord } from "./record-swap.ts";
 import { patient } from "./resolve-ambiguous-write.ts";
@@ -55,16 +55,21 @@ export async function addSpendToday(
 export async function spentToday({ records, clock }: Pick<World, "records" | "clock">): Promise<number> {
   const now = clock.now();
   const page = await records.list({ kind: "rate", by: { about: ACCOUNT }, after: null, limit: 2 * SHARDS, now });
-  const today = page.records.filter(({ id }) => id.startsWith(dayOf(now)));
+  const isToday = ({ id }: RecordKey): boolean => id.startsWith(dayOf(now));
+  const damaged = page.damaged.find(isToday);
+  if (damaged !== undefined) throw unreadable(damaged);
+  const today = page.records.filter(isToday);
   return today.reduce((sum, record) => sum + sumIn(record), 0);
 }
 
 /** A sum that cannot be read lets nothing leave. */
-function sumIn({ body, id }: StoredRecord): number {
-  const read = stored.safeParse(body);
+function sumIn(record: StoredRecord): number {
+  const read = stored.safeParse(record.body);
   if (read.success) return read.data.microUsd;
-  throw new Unreadable(`the spend ${id} cannot be read`, "RecordDamaged");
+  throw unreadable(record);
 }
+
+const unreadable = ({ id }: RecordKey): Unreadable => new Unreadable(`the spend ${id} cannot be read`, "RecordDamaged");
 
 /** A cap that is reached. Amounts in dollars, times in epoch milliseconds. */
 export interface SpendCapReached {

@@ -71,6 +71,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   readonly secrets: readonly string[];
   /** False: its model gets no `cairn_read`. Absent: once a result is too long to show. */
   readonly readsResults?: false;
+  /** The tools whose results get a summary once they are too long to show, or all of them. Absent: none. */
+  readonly summarisedResults?: "all" | readonly string[];
 }
 
 /** `model`: the name of one of its `models`; absent: the working model. */
@@ -385,6 +387,11 @@ export type Probe =
 export interface ToolSecrets {
   /** The present value. Rejects, with what to type, if the secret has no value or is not declared. */
   get(name: string): Promise<string>;
+  /**
+   * Removes this value from everything that is recorded from now on, as `[secret NAME]`: for a token that the code got in
+   * exchange for a secret. `name`: capital letters, digits and `_`. Absent where nothing is recorded.
+   */
+  hide?(name: string, value: string): void;
 }
 
 /** One settled call, as checks and results see it. */

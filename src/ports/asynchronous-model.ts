@@ -25,7 +25,7 @@ export interface AsynchronousCalls {
    */
   readonly submit: (options: LanguageModelV4CallOptions, key: string) => Promise<string>;
   readonly poll: (options: LanguageModelV4CallOptions, reference: string) => Promise<DetachedState>;
-  /** Looks a job up by its key. `since`: it was not started before, epoch milliseconds. */
+  /** Looks a job up by its key. It was started from `since` to `until`, epoch milliseconds. */
   readonly find?: (options: LanguageModelV4CallOptions, sought: SoughtCall) => Promise<DetachedSearch>;
   readonly cancel?: (options: LanguageModelV4CallOptions, reference: string) => Promise<void>;
   /** The provider makes one job of two requests with one key. */

@@ -7,6 +7,9 @@
  * - What can be expected to go wrong is a value. A store that does not answer rejects with `StoreUnreachable`.
  */
 
+/** The most entries of a memory: a search reads all of them. */
+export const MEMORY_ENTRIES_MAX = 500;
+
 /** An entry to keep. */
 export interface NewMemoryEntry {
   /** 1 to 128 printable ASCII characters without spaces. An entry with this ID is replaced. */
@@ -65,6 +68,9 @@ export type SourceAnswer =
   | { readonly kind: "unchanged" }
   | { readonly kind: "fetched"; readonly etag: string | null; readonly content: string };
 
+/** Asks a source. `kept`: the version that is kept, with when the source last said it; null: none is. */
+export type AskSource = (kept: { readonly etag: string | null; readonly at: number } | null) => Promise<SourceAnswer>;
+
 export interface FetchOptions {
   /** How long the content counts as fresh, so that the source is not asked at all; 0 by default. */
   readonly freshMs?: number;
@@ -94,9 +100,5 @@ export interface Memory {
    * The content of a source. `ask` gets the version that is kept, if any, and says whether the source has another one.
    * What it returned is durable before this resolves, so a later call, in any run, asks with this version.
    */
-  readonly fetch: (
-    source: string,
-    ask: (kept: { readonly etag: string | null; readonly at: number } | null) => Promise<SourceAnswer>,
-    options?: FetchOptions,
-  ) => Promise<FetchedSource>;
+  readonly fetch: (source: string, ask: AskSource, options?: FetchOptions) => Promise<FetchedSource>;
 }

@@ -63,7 +63,7 @@ export interface ModelFailed {
   readonly retryAfterMs: number | null;
   /** The tokens of a reply that came but cannot be used. */
   readonly spent?: TokenCounts;
-  /** The reply broke off. It was paid for, and nothing says how much. */
+  /** The reply broke off, or that of a job cannot be had. It was paid for, and nothing says how much. */
   readonly isPartial?: true;
 }
 
@@ -91,15 +91,23 @@ export type Submitted =
 export type Found =
   | { readonly kind: "found"; readonly reference: string }
   | { readonly kind: "absent" }
-  | { readonly kind: "unsure"; readonly why: string };
+  | ({ readonly kind: "unsure" } & Unsettled);
 
 /** `failed`: the job has failed. `pending` is also the answer while the provider cannot be asked. */
-export type Polled = ModelReply | ModelFailed | { readonly kind: "pending"; readonly why: string };
+export type Polled = ModelReply | ModelFailed | ({ readonly kind: "pending" } & Unsettled);
 
-/** A job to look up: its key, and the time before which it was not sent, in epoch milliseconds. */
+/** Nothing new is known of the job, and why. */
+interface Unsettled {
+  readonly why: string;
+  /** The provider could not be asked: it refused the request or did not answer it, or the process could not send it. */
+  readonly isUnasked?: true;
+}
+
+/** A job to look up by its key. It was started from `since` to `until`, in epoch milliseconds by the clock of cairn. */
 export interface SoughtCall {
   readonly key: string;
   readonly since: number;
+  readonly until: number;
 }
 
 /**

@@ -4,6 +4,8 @@
  *
  * - Every write is one atomic conditional write. `ambiguous` and `StoreUnreachable` are as in `run-table.ts`.
  * - An expired record is absent for every operation, deleted or not. The world deletes it some time later.
+ * - A damaged record is one whose body cannot be read. `get` and `add` reject with `RecordDamaged`. A list names it and
+ *   goes on. `overwriteDamaged` alone puts another record in its place.
  * - `get` and a list of one subject are consistent. A list of a tenant may lag a moment behind.
  */
 import type { Json } from "../core/json.ts";
@@ -39,12 +41,19 @@ export interface StoredRecord extends NewRecord {
   readonly version: number;
 }
 
+/** A record that cannot be read. `why` never quotes stored data. */
+export interface DamagedRecord extends RecordKey {
+  readonly why: string;
+}
+
 export type AddOutcome = { readonly kind: "added" } | { readonly kind: "exists"; readonly record: StoredRecord };
 export type ReplaceOutcome = { readonly kind: "replaced" } | { readonly kind: "changed" };
 
 /** Newest first. `next`: the cursor of the next page; null if there is none. A page may be short and have a next one. */
 export interface RecordPage {
   readonly records: readonly StoredRecord[];
+  /** Records that belong on this page and cannot be read. */
+  readonly damaged: readonly DamagedRecord[];
   readonly next: string | null;
 }
 
@@ -53,6 +62,11 @@ export interface Records {
   add(record: NewRecord, now: number): Promise<AddOutcome | Ambiguous>;
   /** Replaces body and expiry of the record that has the version of `record`. */
   replace(record: StoredRecord, now: number): Promise<ReplaceOutcome | Ambiguous>;
+  /**
+   * Puts the record, with version 1, in the place of a damaged one with its key. `changed`: there is no damaged one, so
+   * nothing is written.
+   */
+  overwriteDamaged(record: NewRecord, now: number): Promise<ReplaceOutcome | Ambiguous>;
   get(key: RecordKey, now: number): Promise<StoredRecord | null>;
   list(of: {
     readonly kind: RecordKind;
@@ -64,6 +78,19 @@ export interface Records {
     readonly now: number;
   }): Promise<RecordPage>;
 }
+
+/** A record as an adapter found it. */
+export type FoundRecord = StoredRecord | DamagedRecord;
+
+export const isDamagedRecord = (found: FoundRecord): found is DamagedRecord => "why" in found;
+
+export const damagedRecord = ({ kind, about, id }: RecordKey, why: string): DamagedRecord => ({ kind, about, id, why });
+
+/** Splits what a store listed into readable records and damaged ones. */
+export const partedRecords = (found: readonly FoundRecord[]): Pick<RecordPage, "records" | "damaged"> => ({
+  records: found.flatMap((each) => (isDamagedRecord(each) ? [] : [each])),
+  damaged: found.filter(isDamagedRecord),
+});
 
 export const isRecordExpired = ({ expiresAtSec }: Pick<StoredRecord, "expiresAtSec">, now: number): boolean =>
   expiresAtSec !== null && expiresAtSec * 1_000 <= now;

@@ -11,6 +11,8 @@ import type { Inbox } from "./inbox.ts";
 import type { MutexLeases } from "./mutex-leases.ts";
 import type { ObjectLinks, ObjectStore } from "./object-store.ts";
 import type { Records } from "./records.ts";
+import type { RunPlaces } from "./run-places.ts";
+import type { Row } from "../protocol/row.ts";
 import type { RunTable } from "./run-table.ts";
 import type { SealKeys } from "./seal-keys.ts";
 import type { Secrets } from "./secrets.ts";
@@ -67,6 +69,8 @@ export interface World {
   readonly sealKeys: SealKeys;
   /** Absent: no endpoint hears of the runs. */
   readonly webhooks?: Webhooks;
+  /** Where a run is in the services of this world; absent: they have no places that a human could open. */
+  readonly placesOf?: (row: Row) => RunPlaces;
   readonly limits: Limits;
   readonly sizes: StoredSizes;
   readonly hash: Hash;

@@ -10,6 +10,7 @@ import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
 import { type Phase, type Status, PHASES, isTerminal } from "../core/phases.ts";
 import type { Entry } from "./entry.ts";
 import { type Newer, newerFormat } from "./newer.ts";
+import type { RowBrief } from "./row-brief.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
 export const FORMAT = 1;
@@ -91,6 +92,8 @@ export interface Row extends Incarnation {
   readonly checksum?: string;
   /** The redrive that no invocation has recorded yet; absent without one. */
   readonly redrive?: RedriveNote;
+  /** What lists tell besides; absent if only older versions wrote the row. */
+  readonly brief?: RowBrief;
 }
 
 /** A row of a list. It may lack its journal, so nothing loads a run from it: the row is read first. */
@@ -125,6 +128,7 @@ export interface Creation extends Incarnation {
   readonly deadline: number;
   /** The level that the new run needs; absent: the lowest. */
   readonly level?: number;
+  readonly brief?: RowBrief;
   /** The checksum of the resulting row. */
   readonly checksum?: string;
 }
@@ -208,6 +212,8 @@ export interface Commit extends RunRef {
   readonly release: boolean;
   /** A call outlived its timeout: it may still take effect until this owner's lease is over. */
   readonly raiseEffectsSettleAt: boolean;
+  /** Absent: it stays. */
+  readonly brief?: RowBrief;
   /** The execution is over too: the run moves to the next execution of its chain, under the next epoch. */
   readonly nextChain: boolean;
   /** Set for an end that needs no delivery: this commit marks it delivered and starts the retention. Otherwise null. */
@@ -237,21 +243,10 @@ export function decideCommit(row: Row, commit: Commit): CommitOutcome {
     row: {
       ...rest,
       ...(redrive === undefined || recordsRedrive(commit) ? {} : { redrive }),
-      agentVersion,
-      journal,
-      snapshot,
-      spent,
-      status,
-      phase,
-      wakeCountSeen,
-      wakeAt,
-      deadline,
-      commitId,
-      asks,
-      will,
-      storeOutage,
-      lastCheckpointAt,
+      ...{ agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, wakeAt, deadline, commitId },
+      ...{ asks, will, storeOutage, lastCheckpointAt },
       ...(commit.checksum === undefined ? {} : { checksum: commit.checksum }),
+      ...(commit.brief === undefined ? {} : { brief: commit.brief }),
       ...(levelIn(commit) > LOWEST_LEVEL ? { level: levelIn(commit) } : {}),
       version: row.version + 1,
       claims: commit.release ? 0 : 1,

@@ -25,6 +25,7 @@ import {
   resumed,
   textPart,
 } from "../support/states/states-and-events.ts";
+import { withDetached } from "../support/states/detached-events.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -229,6 +230,19 @@ describe("fallbacks", () => {
     expect(endOutage(state, AT)).not.toHaveProperty("fallback");
     const { fallback: _, ...without } = state;
     expect(endOutage(without, AT)).not.toHaveProperty("fallback");
+  });
+
+  test("are not called while a job's start is unresolved, which is looked for no earlier than it can be there", () => {
+    const now = AT + HOUR - 1_000;
+    for (const modelRetries of [0, BOUNDS.modelRetriesMax]) {
+      for (const model of [0, 1]) {
+        const outage = { since: AT, tries: modelRetries, ...(model > 0 && { model }) };
+        const state = withDetached({ ...IN_PHASE.AwaitingLLM(), modelRetries, outage });
+        const next = failing(state, now, { models: 3, afterMs: MINUTE, outageMaxMs: HOUR });
+        expect(next.action).toMatchObject({ kind: "retry", at: expect.toSatisfy((at: number) => at >= now + MINUTE) });
+        expect(currentModel(next.state, now)).toBe(model);
+      }
+    }
   });
 
   test("that are unavailable have quick retries of their own", () => {

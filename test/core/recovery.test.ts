@@ -32,6 +32,7 @@ const noClosingReply: Trouble = { kind: "speechless", failure: { code: "NoLastWo
 const deadline: Trouble = { kind: "deadline", failure: FAILURE };
 const agent: Trouble = { kind: "agent", failure: FAILURE };
 const conflict: Trouble = { kind: "conflict", failure: FAILURE, say: "They contradict each other." };
+const crowded: Trouble = { kind: "crowded", failure: FAILURE, say: "Be brief." };
 const topology: Trouble = { kind: "topology", failure: FAILURE };
 const summary = (retry: { readonly afterMs: number | null } | null): Trouble => ({
   ...{ kind: "summary", failure: FAILURE, retry },
@@ -56,6 +57,7 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["budget exhausted, calls are open", IN_PHASE.ExecutingTools(), budget],
   ["loop detector", state(), loop],
   ["results contradict each other, model is told", state(), conflict],
+  ["context nearly full, model is told", IN_PHASE.Compacting(), crowded],
   ["reply cannot be used, model is told", state(), reply],
   ["its topology gives up", state(), topology],
   ["no other rule applies", state(), agent],

@@ -46,6 +46,7 @@ describe("a run compared with", () => {
   test("its own agent has no difference, and neither a model nor a tool is called", async () => {
     expect(await against(mute())).toEqual({
       ...{ compared: 4, unrecorded: 0, differing: 0, first: null, models: ["scripted:script"] },
+      listed: null,
     });
     const silent = scriptedModel({ name: "another", reply: fail });
     expect(await whysOf(mute({ model: silent }))).toEqual([]);
@@ -80,6 +81,28 @@ describe("a run compared with", () => {
     replay({ ...of, commits: known }, { witness: late.witness });
     expect(first.length).toBeGreaterThan(3);
     expect(late.result).toMatchObject({ unrecorded: 2, first: { reply: 3, whys: ["tool act is gone"] } });
+  });
+
+  test("an agent with servers does not compare the tools that they list, and asks no server", async () => {
+    const source = { label: "MCP server desk", prefix: "desk_", timeoutMs: null, startsProcess: true, list: fail };
+    const { world } = createHarness();
+    const ran = scriptedAgent({
+      reply: ({ calls }) => (calls.length > 0 ? { text: "over" } : { calls: [{ tool: "desk_look", args: {} }] }),
+    });
+    const { act } = ran.tools;
+    const listed = { desk_look: act as Tool, desk_post: other(), act: act as Tool };
+    const payload = await beginRun(world, { ...ran, tools: listed }, {});
+    await drive(runnerOf(world, { ...ran, tools: listed }), payload);
+    const of = (await recordingIn(world, payload)) as Recording;
+    expect(await against(mute({ sources: [source] }), of)).toMatchObject({
+      differing: 0,
+      listed: { servers: ["MCP server desk"], tools: 2, called: ["desk_look"] },
+    });
+    // A tool of its own that is new is still a difference, and so is one that a server cannot have listed.
+    expect(await whysOf(mute({ ...tools({ look: other() }), sources: [source] }), of)).toEqual(["tool look is new"]);
+    const elsewhere = { ...source, prefix: "web_" };
+    const late = await against(mute({ sources: [elsewhere] }), of);
+    expect(late.first?.whys).toEqual(["tool desk_look is gone"]);
   });
 
   test("tools in another order names that difference", async () => {

@@ -2,6 +2,8 @@
 import { expect, test } from "vitest";
 import { searchEntries } from "../../src/history/memory-search.ts";
 import { MEMORY, memoryOf } from "../../src/history/memory.ts";
+import type { Records, StoredRecord } from "../../src/ports/records.ts";
+import { StoreUnreachable } from "../../src/ports/world.ts";
 import { createHarness } from "../support/harness/harness.ts";
 import { AWS_ID } from "../support/runs/secret-leaks.ts";
 
@@ -20,6 +22,62 @@ test("keeps as many entries as a scope may have, and no more", async () => {
   expect((await memory.put({ id: "e7", text: "another fact" })).kind).toBe("kept");
   await memory.forget("e7");
   expect((await memory.put({ id: "more", text: "one more" })).kind).toBe("kept");
+});
+
+/** The world, which counts how often a page of a scope is listed. */
+function countingWorld() {
+  const { world } = createHarness();
+  const lists: string[] = [];
+  const list: Records["list"] = (query) => {
+    lists.push(query.kind);
+    return world.records.list(query);
+  };
+  return { world: { ...world, records: { ...world.records, list } }, lists };
+}
+
+test("reads the scope once for sixteen new entries, and never for one that is there", async () => {
+  const { world, lists } = countingWorld();
+  const memory = memoryOf(world, SCOPE);
+  for (let n = 0; n < 16; n += 1) await memory.put({ id: `e${n}`, text: `fact ${n}` });
+  expect(lists).toHaveLength(1);
+  for (let n = 0; n < 16; n += 1) await memory.put({ id: `e${n}`, text: `another fact ${n}` });
+  expect(lists).toHaveLength(1);
+  await memory.put({ id: "e16", text: "fact 16" });
+  expect(lists).toHaveLength(2);
+});
+
+test("fills a scope exactly with entries that are put at once", async () => {
+  const { memory } = memoryInWorld();
+  for (let n = 0; n < MEMORY.entriesMax - 5; n += 1) await memory.put({ id: `e${n}`, text: `fact ${n}` });
+  const puts = await Promise.all(Array.from({ length: 40 }, (_, n) => memory.put({ id: `m${n}`, text: `more ${n}` })));
+  expect(puts.filter(({ kind }) => kind === "kept")).toHaveLength(5);
+  expect(puts.filter(({ kind }) => kind === "full")).toHaveLength(35);
+});
+
+test("puts an entry after one that the store refused", async () => {
+  const { world } = createHarness();
+  let isAway = true;
+  const add: Records["add"] = async (...given) => {
+    if (isAway) throw new StoreUnreachable("away");
+    return world.records.add(...given);
+  };
+  const memory = memoryOf({ ...world, records: { ...world.records, add } }, SCOPE);
+  await expect(memory.put({ id: "a", text: "one" })).rejects.toThrow(StoreUnreachable);
+  isAway = false;
+  expect((await memory.put({ id: "a", text: "one" })).kind).toBe("kept");
+});
+
+test("takes what was forgotten for absent, also by a clock that is behind", async () => {
+  const { world, clock } = createHarness();
+  const ahead = { ...world, clock: { ...world.clock, now: () => clock.now() + 5_000 } };
+  const memory = memoryOf(world, SCOPE);
+  await memory.put({ id: "a", text: "It leaves at nine." });
+  await memory.put({ id: "b", text: "It leaves at ten." });
+  await memoryOf(ahead, SCOPE).forget("a");
+  expect([await memory.get(["a"]), (await memory.search("leaves")).map(({ id }) => id)]).toEqual([[], ["b"]]);
+  expect(await memory.forget("a")).toEqual({ kind: "missing" });
+  expect((await memory.put({ id: "a", text: "It leaves at one." })).kind).toBe("kept");
+  expect((await memory.get(["a"])).map(({ text }) => text)).toEqual(["It leaves at one."]);
 });
 
 test("removes secrets from an entry before it is written", async () => {
@@ -60,6 +118,32 @@ test("refuses an answer that a source without a kept version is unchanged", asyn
   await expect(memory.fetch("s", async () => ({ kind: "unchanged" }))).rejects.toThrow(/s has no kept version/);
 });
 
+test.each([undefined, { content: 7 }])(
+  "takes a kept source with the body %j for absent, and keeps it anew",
+  async (body) => {
+    const { memory, world } = memoryInWorld();
+    const kept: unknown[] = [];
+    const fetch = () =>
+      memory.fetch("s", async (known) => (kept.push(known), { kind: "fetched", etag: "1", content: "c" }), {
+        freshMs: 1_000,
+      });
+    await fetch();
+    for (const [key, record] of world.store.records)
+      world.store.records.set(key, { ...record, body: body as StoredRecord["body"] });
+    expect(await fetch()).toMatchObject({ from: "source", content: "c", isKept: true });
+    expect(kept).toEqual([null, null]);
+    expect((await fetch()).from).toBe("kept");
+  },
+);
+
+test("counts a damaged entry among those that a scope may have", async () => {
+  const { memory, world } = memoryInWorld();
+  for (let n = 0; n < MEMORY.entriesMax; n += 1) await memory.put({ id: `e${n}`, text: `fact ${n}` });
+  const [[key, { body: _, ...rest }] = ["", {} as StoredRecord]] = world.store.records;
+  world.store.records.set(key, rest as StoredRecord);
+  expect((await memory.put({ id: "more", text: "one more" })).kind).toBe("full");
+});
+
 test("asks a source again when its content is not fresh any more", async () => {
   const { memory, clock } = memoryInWorld();
   const fetch = () =>
@@ -83,7 +167,7 @@ test("shows the part of a long text that has the word", () => {
     at: 1,
     digest: "d",
   };
-  const [hit] = searchEntries([entry], "Zéppelin");
+  const [hit] = searchEntries([entry], "Zéppelin", { limit: 10 });
   expect(hit?.snippet).toMatch(/^….*zeppelin.*…$/);
   expect(hit?.snippet.length).toBeLessThanOrEqual(242);
 });

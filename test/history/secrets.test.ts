@@ -13,7 +13,7 @@ import { defineAgent, scriptedModel } from "../../src/index.ts";
 import type { SecretLook, Secrets } from "../../src/ports/secrets.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import { secretsFor } from "../../src/history/secrets.ts";
+import { redactionIn, secretsFor } from "../../src/history/secrets.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { refusal, startAwsServer, stubAwsEnvironment } from "../support/aws/aws-server.ts";
 
@@ -35,6 +35,19 @@ test("a missing secret is looked up again each time, a present one is cached for
   clock.moveTo(10 * 60_000);
   expect(await mine.get("TOKEN")).toBe("other-value");
   await expect(mine.get("OTHER")).rejects.toThrow("does not declare");
+});
+
+test("what a tool hides is redacted, and its later values do not drive out secrets", async () => {
+  const get = async (): Promise<SecretLook> => ({ kind: "found", value: "value-of-the-secret" });
+  const world = { secrets: { get, declare: async () => {}, declared: async () => [] }, clock: virtualClock(0) };
+  const mine = secretsFor(world, { name: "teller", secrets: ["TOKEN"] });
+  await mine.get("TOKEN");
+  for (let each = 0; each < 600; each += 1) mine.hide?.("SESSION", `opaque-${each}-value`);
+  const clean = (text: string): string => redactionIn(world).text(text);
+  expect(clean("a opaque-599-value b")).toBe("a [secret SESSION] b");
+  expect(clean("value-of-the-secret")).toBe("[secret TOKEN]");
+  expect(clean("opaque-1-value")).toBe("opaque-1-value");
+  expect(() => mine.hide?.("a name", "value")).toThrow('"a name" is no name: write capital letters, digits and _');
 });
 
 describe("an input", () => {

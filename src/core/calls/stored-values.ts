@@ -15,15 +15,13 @@ const DIGEST_CHARACTERS = 16;
 export const shortDigest = ({ sha256 }: LargeValue): string => sha256.slice(0, DIGEST_CHARACTERS);
 
 /**
- * Whether the transcript has a value that is too long to show. Once it has, it has one for good, so the tools of the
- * requests change once at most.
+ * Whether the message has a value that is too long to show. Once a transcript has one, it has one for good, so the tools
+ * of the requests change once at most.
  */
-export const hasLargeValue = (messages: readonly Message[]): boolean =>
-  messages.some(({ parts }) =>
-    parts.some(
-      (part) =>
-        (part.kind === "result" && part.value.kind === "blob") || (part.kind === "call" && part.args.kind === "blob"),
-    ),
+export const hasLargeValue = ({ parts }: Message): boolean =>
+  parts.some(
+    (part) =>
+      (part.kind === "result" && part.value.kind === "blob") || (part.kind === "call" && part.args.kind === "blob"),
   );
 
 /**

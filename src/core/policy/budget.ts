@@ -65,6 +65,10 @@ export function atMost(limits: Limits, grant: Grant | undefined): Limits {
   return Object.fromEntries(bounds) as Limits;
 }
 
+/** The meters that have a limit. */
+export const limitedIn = (limits: Limits): Grant =>
+  Object.fromEntries(METERS.flatMap((meter) => (limits[meter] === null ? [] : [[meter, limits[meter]]])));
+
 export function addGrant(one: Grant, other: Grant): Grant {
   const sums = METERS.map((meter) => [meter, (one[meter] ?? 0) + (other[meter] ?? 0)] as const);
   return { ...one, ...Object.fromEntries(sums.filter(([, sum]) => sum > 0)) };

@@ -3,7 +3,8 @@
  * with `budget` as its call. Nothing that costs starts while it is open. Used by `transition.ts`, which maps each event
  * to its change.
  */
-import { addGrant } from "./budget.ts";
+import { type Limits, addGrant, atMost } from "./budget.ts";
+import { withGrants } from "./spending.ts";
 import type { Decision, EventOf } from "../event.ts";
 import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
@@ -14,7 +15,14 @@ export const BUDGET = "budget";
 
 const NOTHING_GRANTED: Extension = { asked: 0, granted: {}, gate: null };
 
-export const extensionOf = ({ extension }: State): Extension => extension ?? NOTHING_GRANTED;
+export const extensionOf = ({ extension }: Pick<State, "extension">): Extension => extension ?? NOTHING_GRANTED;
+
+/**
+ * What the run may spend in all, its children included: the agent's budget, at most the grant of its parent, with what
+ * operators granted.
+ */
+export const limitsInAll = (state: Pick<State, "grant" | "extension">, budget: Limits): Limits =>
+  withGrants(atMost(budget, state.grant), extensionOf(state));
 
 /** The gate of this call, or of the budget; null if there is none. */
 export const gateNamed = (state: State, call: string): Gate | null =>

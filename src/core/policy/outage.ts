@@ -44,7 +44,7 @@ export const nextModel = ({ asked, models }: RetryTerms): number => (asked + 1) 
 /** The same model after one, two and four seconds, or later if its provider asks for that. */
 export function retrySoon(state: State, terms: RetryTerms, now: number): Retry {
   const waitMs = Math.max(1_000 * 2 ** state.modelRetries, terms.afterMs ?? 0);
-  return { at: Math.min(now + waitMs, endOf(state, terms.outageMaxMs, now)), outage: failedOnce(state, terms, now) };
+  return { at: inOutage(state, terms, { at: now + waitMs, now }), outage: failedOnce(state, terms, now) };
 }
 
 /** The next model, at once: it may have another provider. */
@@ -55,16 +55,29 @@ export const switchModel = (state: State, terms: RetryTerms, now: number): Retry
 
 /**
  * The agent's own model after a random pause. Its ceiling doubles with each round up to a cap, and `notBefore` of the
- * provider is respected. The last try happens when the outage reaches its maximum duration.
+ * provider is respected. The last try happens when the outage reaches its maximum duration. The model of an unresolved
+ * job stays the one that is asked.
  */
 export function retryLater(state: State, terms: RetryTerms, now: number): Retry {
-  const { model: _, ...outage } = failedOnce(state, terms, now);
+  const failed = failedOnce(state, terms, now);
+  const { model: _, ...own } = failed;
+  const outage = hasUnresolvedCall(state) ? failed : own;
   const rounds = Math.floor(Math.max(0, outage.tries - BOUNDS.modelRetriesMax - 1) / terms.models);
   const ceiling = Math.min(BOUNDS.outagePauseMsMax, BOUNDS.outagePauseMsMin * 2 ** Math.min(rounds, ROUNDS_MAX));
   const pause = Math.max(1_000, Math.floor(terms.chance * ceiling));
   const at = Math.max(now, outage.notBefore ?? 0) + pause;
-  return { at: Math.min(at, endOf(state, terms.outageMaxMs, now)), outage };
+  return { at: inOutage(state, terms, { at, now }), outage };
 }
+
+/**
+ * A model job whose start got no answer is out. Schedule 198: its request may still arrive, so nothing else is asked
+ * before the run has looked for it.
+ */
+export const hasUnresolvedCall = ({ detachedCall }: State): boolean => detachedCall !== undefined;
+
+/** At the end of the outage at the latest. An unresolved job is looked for no earlier than it can be there. */
+const inOutage = (state: State, { outageMaxMs }: RetryTerms, { at, now }: { at: number; now: number }): number =>
+  hasUnresolvedCall(state) ? at : Math.min(at, endOf(state, outageMaxMs, now));
 
 /** Far beyond the cap. It keeps the exponent small. */
 const ROUNDS_MAX = 30;

@@ -12,6 +12,7 @@ import {
   type Retry,
   type RetryTerms,
   switchModel,
+  hasUnresolvedCall,
   outageIsOver,
   nextModel,
   retryLater,
@@ -47,9 +48,10 @@ export type Trouble =
       readonly retry: Pick<RetryTerms, "afterMs"> | null;
     }
   /**
-   * `reply`: the reply cannot be used as it is. `conflict`: results contradict each other. `say` tells the model why.
+   * `reply`: the reply cannot be used as it is. `conflict`: results contradict each other. `crowded`: the context is nearly
+   * full, and has no usable summary. `say` tells the model why.
    */
-  | { readonly kind: "reply" | "conflict"; readonly failure: Failure; readonly say: string };
+  | { readonly kind: "reply" | "conflict" | "crowded"; readonly failure: Failure; readonly say: string };
 
 interface Rule {
   readonly name: string;
@@ -129,7 +131,7 @@ export const RECOVERY: readonly Rule[] = [
   },
   {
     name: "model unavailable, the next one is asked",
-    when: (_, trouble) => onTerms(trouble, (terms) => nextModel(terms) !== 0),
+    when: (state, trouble) => !hasUnresolvedCall(state) && onTerms(trouble, (terms) => nextModel(terms) !== 0),
     action: (state, trouble, now) => retry(trouble, (terms) => switchModel(state, terms, now)),
   },
   {
@@ -141,6 +143,8 @@ export const RECOVERY: readonly Rule[] = [
   { name: "budget exhausted, calls are open", when: (_, { kind }) => kind === "budget", action: abort },
   { name: "loop detector", when: (_, { kind }) => kind === "loop", action: stop },
   { name: "results contradict each other, model is told", when: (_, { kind }) => kind === "conflict", action: nudge },
+  // The last request was not too long, so the next one may not be either. Only its provider can say.
+  { name: "context nearly full, model is told", when: (_, { kind }) => kind === "crowded", action: nudge },
   {
     name: "reply cannot be used, model is told",
     when: (state, trouble) => trouble.kind === "reply" && state.nudges < BOUNDS.nudgesMax,

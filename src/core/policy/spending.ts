@@ -41,7 +41,8 @@ export function missingGrant(spent: Spent, limits: Limits, grant: Grant): string
   return null;
 }
 
-const usedOf = ({ beats, microUsd, tokensIn, tokensOut, toolCalls, wallMs = 0 }: Spent) => ({
+/** What is spent, by meter. */
+export const usedOf = ({ beats, microUsd, tokensIn, tokensOut, toolCalls, wallMs = 0 }: Spent) => ({
   beats,
   microUsd,
   tokens: tokensIn + tokensOut,

@@ -17,10 +17,13 @@ export const SUMMARY = "cairn:summary";
  */
 export function visibleMessages({ messages, window }: Pick<State, "messages" | "window">): readonly Message[] {
   if (window === undefined) return messages;
-  const led = new Map(messages.flatMap((each) => (window.lead.includes(each.id) ? [[each.id, each]] : [])));
+  const led = new Set(window.lead);
   const tail = messages.slice(window.from).filter(({ id, source }) => source !== SUMMARY && !led.has(id));
-  return [...messages.slice(0, 1), ...window.lead.flatMap((id) => led.get(id) ?? []), ...tail];
+  return [...messages.slice(0, 1), ...window.lead.flatMap((id) => messages[indexOf(id)] ?? []), ...tail];
 }
+
+/** The index of the message with that ID. Messages are numbered from 1 in the order of the transcript. */
+export const indexOf = (id: string): number => Number(id.slice(1)) - 1;
 
 /** The older messages are summarised next, unless the model of summaries failed: then not before `at`. */
 export const beginCompaction = (

@@ -131,14 +131,16 @@ export class ActiveRun implements RunParts {
 
   /**
    * Drops all pending events except those that debit costs. Dropped model replies are recorded as lost, with their
-   * cost. The inbox will be read again.
+   * cost. The inbox will be read again. Schedule 199: if a model job is out again, what it cost is dropped with its reply
+   * or end. Either comes again, and debits it then. No other model call can have left before the commit of that end.
    */
   rewind(why: string): void {
     const dropped = this.pending.drop();
     this.noticed.noteInboxRead(this.row.wakeCountSeen);
-    const replies = dropped.filter(({ kind }) => kind === "ModelCallCompleted" || kind === "Compacted").length;
+    const isDetachedOut = this.state.detachedCall !== undefined;
+    const replies = isDetachedOut ? 0 : dropped.filter(isReply).length;
     if (replies > 0) recordLostCalls(this, { calls: replies, why });
-    for (const cost of dropped.filter(isCost)) this.record(cost);
+    for (const cost of dropped.filter(isDetachedOut ? isTime : isCost)) this.record(cost);
   }
 
   json(value: Value): Promise<Json> {
@@ -169,6 +171,12 @@ export class ActiveRun implements RunParts {
   }
 }
 
+/** Whether the event records a reply of a model. */
+const isReply = (event: Event): boolean =>
+  event.kind === "ModelCallCompleted" ||
+  event.kind === "Compacted" ||
+  (event.kind === "ResultSummarised" && event.model !== undefined);
+
 /**
  * Whether the event debits a cost that stays due when other events are dropped. A tool call that was not released costs
  * nothing. What a child spent is debited again with its report, which is read again.
@@ -176,3 +184,5 @@ export class ActiveRun implements RunParts {
 const isCost = (event: Event): boolean =>
   event.kind === "ModelCallLost" ||
   (event.kind === "BudgetDebited" && event.debit.toolCalls === undefined && event.child === undefined);
+
+const isTime = (event: Event): boolean => event.kind === "BudgetDebited" && event.debit.wallMs !== undefined;

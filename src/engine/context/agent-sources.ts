@@ -9,6 +9,7 @@ import * as z from "zod";
 import { SIZES } from "../../codec/limits.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { STRICTEST } from "../../core/calls/effects.ts";
+import { READ_RESULT } from "../../core/calls/stored-values.ts";
 import type { OpenCall } from "../../core/state.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import type { Agent, Tool, ToolSource } from "../../ports/agent.ts";
@@ -73,7 +74,8 @@ export function withReleasedTools(agent: Agent, open: readonly OpenCall[]): Agen
   const asReleased = open.flatMap((call): [string, Tool][] => {
     const source = sources.find(({ prefix }) => call.tool.startsWith(prefix));
     const tool = Object.hasOwn(tools, call.tool) ? tools[call.tool] : undefined;
-    if (source === undefined) return [];
+    // cairn's own tool is no tool of a server, also if the prefix of a server is `cairn_`.
+    if (source === undefined || call.tool === READ_RESULT) return [];
     if (tool === undefined) return [[call.tool, goneTool(call, source)]];
     return tool.isListed === true ? [[call.tool, { ...tool, input: z.json() }]] : [];
   });

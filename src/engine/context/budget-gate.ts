@@ -5,10 +5,10 @@
 import type { Agent } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { exhaustedMeter, withGrants, exhaustedMeters } from "../../core/policy/spending.ts";
-import { type Grant, type Limits, atMost } from "../../core/policy/budget.ts";
+import type { Grant, Limits } from "../../core/policy/budget.ts";
 import { reservedBy, withoutReserved } from "../../core/calls/children.ts";
 import type { Decision, EventOf } from "../../core/event.ts";
-import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
+import { BUDGET, extensionOf, limitsInAll } from "../../core/policy/extension.ts";
 import { gateId } from "../../protocol/ids.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
@@ -38,12 +38,9 @@ export function hasTime(run: ActiveRun, agent: Agent): boolean {
   return !exhaustedMeters(run.state.spent, limitsOf(run.state, agent), 0).includes("wallMs");
 }
 
-/**
- * What the run may spend itself: the agent's budget, at most the grant of its parent, with what operators granted, and
- * without what is reserved for its children.
- */
+/** What the run may spend itself: what it may spend in all, without what is reserved for its children. */
 export function limitsOf(state: State, { budget }: Pick<Agent, "budget">): Limits {
-  return withoutReserved(withGrants(atMost(budget, state.grant), extensionOf(state)), reservedBy(state));
+  return withoutReserved(limitsInAll(state, budget), reservedBy(state));
 }
 
 /**

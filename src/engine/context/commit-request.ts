@@ -5,6 +5,7 @@ import { statusOf } from "../../core/calls/waits.ts";
 import { isTerminal } from "../../core/phases.ts";
 import { durableAt } from "../../core/policy/durability.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";
+import { briefOf } from "./brief.ts";
 import type { RunParts } from "./run-parts.ts";
 
 /** How the run is committed; the caller decides these. */
@@ -33,6 +34,7 @@ const PROGRESS: ReadonlySet<EventKind> = new Set([
   "ModelCallCompleted",
   "DetachedCallSubmitted",
   "Compacted",
+  "ResultSummarised",
   "ToolResultRecorded",
   "ToolCompensated",
   "ToolResultReconciled",
@@ -78,6 +80,7 @@ export function commitRequest(
     lastCheckpointAt: options.storeOutage !== undefined && pending.events.length === 0 ? row.lastCheckpointAt : now,
     durable: durableAt(state, { modelCalls: asks, isHandedOn: isHandedOn(options), release: options.release }),
     raiseEffectsSettleAt: noticed.outlived === "tool",
+    brief: briefOf(state, { budget: noticed.budget, before: row.brief }),
   };
 }
 

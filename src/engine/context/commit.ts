@@ -21,6 +21,7 @@ import { Fenced } from "./fenced.ts";
 import { noteNotifications } from "./note-notifications.ts";
 import type { RunParts } from "./run-parts.ts";
 import { noteCommit, noteCracks } from "./telemetry-events.ts";
+import { endUnsent } from "./unsent-detached.ts";
 
 /** `woken`: a message came, and nothing was committed. `tooLarge`: the events do not fit into the journal. */
 export type CommitResult = "committed" | "woken" | "tooLarge";
@@ -33,6 +34,7 @@ export async function commit(run: RunParts, options: CommitOptions): Promise<Com
   const { committed, pending, noticed, world } = run;
   if (!isTerminal(run.state.phase)) {
     debitOtherInvocations(run);
+    if (options.release) endUnsent(run);
     if (pending.events.length > 0) debitTime(run);
   }
   pending.sending({ isConditional: options.unlessWoken === true });

@@ -108,6 +108,7 @@ export class CommittedRun {
       return;
     }
     this.#known = stored.known;
+    if (stored.seal.sealed?.to !== this.#seal.sealed?.to) this.#caches.commits.dropFrom(before.snapshot);
     this.#seal = stored.seal;
     this.#caches.commits.add(stored.snapshot.digest, { previous: before.snapshot, commits });
   }

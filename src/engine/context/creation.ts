@@ -23,6 +23,7 @@ import { putFiles } from "../../history/files.ts";
 import { keepValue, putSegments, putSnapshot } from "../../history/write-objects.ts";
 import { snapshotKey } from "../../history/object-keys.ts";
 import { redactionIn } from "../../history/secrets.ts";
+import { briefOf } from "./brief.ts";
 import { senderOf } from "./inbox.ts";
 import { initialState, partOfAgent } from "./new-run.ts";
 
@@ -54,9 +55,11 @@ export async function prepareCreation(
     readonly grant?: Grant;
     /** How many runs are above the run; absent for a run that no run dispatched. */
     readonly depth?: number;
+    /** The schedule of the agent starts it; default: it does not. */
+    readonly isScheduled?: boolean | undefined;
   },
 ): Promise<Creation> {
-  const { agent, tenant, run, parent, by, grant, depth, files: contents = [] } = of;
+  const { agent, tenant, run, parent, by, grant, depth, isScheduled = false, files: contents = [] } = of;
   const now = world.clock.now();
   const born = bornFrom(world.random.hex());
   await putFiles(world.objects, { run, born }, contents);
@@ -70,21 +73,23 @@ export async function prepareCreation(
     files,
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
   });
-  return storeCreation(world, { agent, tenant, parent, state, inputDigest: inputDigestOf(of.task, files) });
+  const inputDigest = inputDigestOf(of.task, files);
+  return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled });
 }
 
 /** Stores the first snapshot of a run. Its values are stored before. */
 export async function storeCreation(
   world: World,
   of: {
-    readonly agent: Pick<Agent, "name" | "version">;
+    readonly agent: Pick<Agent, "name" | "version" | "budget">;
     readonly tenant: string;
     readonly parent: Incarnation | null;
     readonly state: State;
     readonly inputDigest: string;
+    readonly isScheduled?: boolean;
   },
 ): Promise<Creation> {
-  const { agent, tenant, parent, state, inputDigest } = of;
+  const { agent, tenant, parent, state, inputDigest, isScheduled = false } = of;
   const { run, born } = state;
   const now = world.clock.now();
   const sign = await signIn(world);
@@ -102,6 +107,7 @@ export async function storeCreation(
     ...identity,
     ...needs,
     snapshot,
+    brief: { ...briefOf(state, { budget: agent.budget }), isScheduled },
     now,
     earliest: world.clock.earliest(),
     deadline: now + world.limits.idleRunMs,

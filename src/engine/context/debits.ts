@@ -46,6 +46,6 @@ function recordLost(run: RunParts, lost: { readonly calls: number; readonly why:
   recordLostCalls(run, lost);
   // If the agent is not loaded, the price in the state applies.
   const price = run.noticed.price ?? run.state.price ?? NO_PRICE;
-  const debit = estimatedCost(run.state, price, lost.calls);
+  const debit = estimatedCost(run.state, price, lost.calls, run.noticed.summaryCharacters);
   run.pending.record({ kind: "BudgetDebited", at, debit, for: "lost model calls, estimated" });
 }

@@ -7,10 +7,12 @@
  * redacted text. So the item is deleted as soon as the commit is durable: by the committing process, by the next
  * invocation, or with the delivery of the end (schedule 108).
  */
+import { canonical } from "../../codec/canonical.ts";
 import { RowNewer, decodeBody } from "../../codec/row.ts";
 import { bounded } from "../../codec/value.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { MessageBody } from "../../core/event.ts";
+import type { State } from "../../core/state.ts";
 import type { Message } from "../../ports/inbox.ts";
 import type { World } from "../../ports/world.ts";
 import type { ActiveRun } from "./active-run.ts";
@@ -40,13 +42,30 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
     await clearAbsorbed(run);
   }
   const { run: id, born, wakeCount } = run.row;
-  const limit = run.state.absorbed.length + SIZES.absorbMax;
-  const found = await run.world.inbox.unread({ run: id, born, now: run.now, limit });
-  // Absorbed messages are written, so they need redaction. This rejects if the secrets cannot be read now, and the
-  // messages wait.
-  if (found.length > 0) await learnSecrets(run.world);
+  for (let limit = run.state.absorbed.length + SIZES.absorbMax; ; limit *= 2) {
+    const found = await run.world.inbox.unread({ run: id, born, now: run.now, limit });
+    // Absorbed messages are written, so they need redaction. This rejects if the secrets cannot be read now, and the
+    // messages wait.
+    if (found.length > 0) await learnSecrets(run.world);
+    const count = absorbFound(run, found);
+    if (found.length < limit) break;
+    // Texts that have to wait must not hide what an operator asks for behind them.
+    if (count > 0) return false;
+  }
+  // The counter as it was before the inbox was read. A later message raises it again and wakes the run.
+  run.noticed.noteInboxRead(wakeCount);
+  return true;
+}
+
+/** Absorbs these messages, in their order. Returns their number. Texts for which the state has no room stay in the inbox. */
+function absorbFound(run: ActiveRun, found: readonly Message[]): number {
+  const before = run.state.absorbed.length;
+  let hasRoom = true;
   for (const { id: message, body } of found) {
     if (run.state.absorbed.includes(message)) continue;
+    // No text may overtake another one.
+    hasRoom &&= hasRoomFor(run.state, body);
+    if (!hasRoom && "text" in body) continue;
     // C4: only a report whose entry stands counts, and it is debited in the commit that absorbs it.
     const isAwaited = body.kind === "child" && run.state.children.some(({ id }) => id === body.child);
     const ignored = whyIgnored(run.state, body);
@@ -57,10 +76,18 @@ export async function absorbInbox(run: ActiveRun): Promise<boolean> {
     recordIgnoredDecision(run, body);
     recordIgnoredInput(run, body, ignored);
   }
-  if (found.length === limit) return false;
-  // The counter as it was before the inbox was read. A later message raises it again and wakes the run.
-  run.noticed.noteInboxRead(wakeCount);
-  return true;
+  return run.state.absorbed.length - before;
+}
+
+/** While a model job is out, the state holds the texts that follow its reply, and it has a limit. */
+const hasRoomFor = ({ detachedCall }: State, body: MessageBody): boolean =>
+  detachedCall === undefined ||
+  !("text" in body) ||
+  Buffer.byteLength(canonical([...detachedCall.held, body]), "utf8") <= SIZES.heldBytesMax;
+
+/** Reads the inbox after the end of a model job, for the texts that the state had no room for beside it. */
+export async function absorbLeftTexts(run: ActiveRun): Promise<void> {
+  if (run.noticed.noteTextsLeft(run.row)) await absorbInbox(run);
 }
 
 /** Deletes the inbox items of absorbed and committed messages, then records that their IDs are cleared. */

@@ -3,6 +3,7 @@
  * an empty one. This class owns the fields; the steps of the loop report to it through its methods.
  */
 import type { Agent, Checkpoint } from "../../ports/agent.ts";
+import type { Limits } from "../../core/policy/budget.ts";
 import type { Price } from "../../core/policy/price.ts";
 import type { Routed } from "../../core/routed.ts";
 import type { Row } from "../../protocol/row.ts";
@@ -26,6 +27,8 @@ export class Noticed {
   #lacksChild = false;
   #cannotAskChild = false;
   #price: Price | null = null;
+  #budget: Limits | null = null;
+  #summaryCharacters = 0;
   #routed: Routed | null = null;
   #hasModelShare = false;
   #modelFreeAt: number | null = null;
@@ -156,6 +159,7 @@ export class Noticed {
   /** Notes the price, the budget and the checkpoints of the agent that this invocation uses now. */
   noteAgent({ price, budget, checkpoint }: Pick<Agent, "price" | "budget" | "checkpoint">): void {
     this.#price = price;
+    this.#budget = budget;
     this.#checkpoint = checkpoint ?? null;
     this.#countsTime ||= (budget.wallMs ?? null) !== null;
   }
@@ -163,6 +167,20 @@ export class Noticed {
   /** The price of the current model. Null until this invocation has loaded the agent. */
   get price(): Price | null {
     return this.#price;
+  }
+
+  /** The budget of its agent. Null until this invocation has loaded the agent. */
+  get budget(): Limits | null {
+    return this.#budget;
+  }
+
+  /** Notes how long the request for the next summary of a result is; 0: none is due. */
+  noteSummaryRequest(characters: number): void {
+    this.#summaryCharacters = characters;
+  }
+
+  get summaryCharacters(): number {
+    return this.#summaryCharacters;
   }
 
   /** Whether an agent of this run limits its time at work. From then on the time is debited. */
@@ -199,6 +217,16 @@ export class Noticed {
 
   noteInboxRead(wakeCount: number): void {
     this.#wakeCountRead = wakeCount;
+  }
+
+  /**
+   * A model job has ended, and texts that the state had no room for beside it may be in the inbox. No wake-up comes for
+   * them, so the last one counts as unseen until the inbox is read. False: the run was never woken, or is paused.
+   */
+  noteTextsLeft({ wakeCount, pause }: Pick<Row, "wakeCount" | "pause">): boolean {
+    const mayBeLeft = wakeCount > 0 && !pause;
+    if (mayBeLeft) this.#wakeCountRead = wakeCount - 1;
+    return mayBeLeft;
   }
 
   /**

@@ -105,6 +105,7 @@ export class InvocationTrace {
       case "ModelCallCompleted":
         return this.#modelCall(event);
       case "Compacted":
+      case "ResultSummarised":
         return this.#summary(event);
       case "ModelCallLost":
         return this.#instant(event, {
@@ -145,13 +146,13 @@ export class InvocationTrace {
   }
 
   /** How long the call took is not recorded. */
-  #summary(event: EventOf<"Compacted">): Piece {
-    const { model = "unknown", tokens, replaced } = event;
+  #summary(event: EventOf<"Compacted"> | EventOf<"ResultSummarised">): Piece {
+    const { model = "unknown", tokens } = event;
     const attributes = {
       [NAMES.operation]: "chat",
       [NAMES.model]: model,
       [NAMES.tokensOut]: tokens,
-      "cairn.summary_of": `${replaced.from}-${replaced.to}`,
+      "cairn.summary_of": event.kind === "Compacted" ? `${event.replaced.from}-${event.replaced.to}` : event.call,
     };
     return this.#instant(event, { name: `chat ${model}`, error: null, attributes });
   }

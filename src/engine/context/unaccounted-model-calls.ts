@@ -39,9 +39,13 @@ export function unaccountedIn(
 const LOST_REPLY_TOKENS = 500;
 const CHARACTERS_PER_TOKEN = 4;
 
-/** The estimated cost of this many calls with the current transcript. */
-export function estimatedCost(state: State, price: Price, calls = 1): Partial<Spent> {
-  const characters = visibleMessages(state).reduce((sum, message) => sum + canonical(message.parts).length, 0);
+/**
+ * The estimated cost of this many calls with the current transcript. `atLeast`: the length of a request that may have
+ * been made in their place, in characters.
+ */
+export function estimatedCost(state: State, price: Price, calls = 1, atLeast = 0): Partial<Spent> {
+  const shown = visibleMessages(state).reduce((sum, message) => sum + canonical(message.parts).length, 0);
+  const characters = Math.max(shown, atLeast);
   const [tokensIn, tokensOut] = [Math.ceil(characters / CHARACTERS_PER_TOKEN), LOST_REPLY_TOKENS];
   const microUsd = microUsdOf(price, { tokensIn, tokensOut }) * calls;
   return { tokensIn: tokensIn * calls, tokensOut: tokensOut * calls, microUsd };

@@ -5,13 +5,13 @@
  * made of the run and of what it says, so the next process writes the same entry. Schedule 201: an entry changes or goes
  * after a run recalled it. The run has what it recalled as an object of its own, so each of its requests stays the same.
  */
-import { canonical, sha256 } from "../../codec/canonical.ts";
+import { Unreadable, canonical, sha256 } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import type { MemoryRef } from "../../core/memory.ts";
 import { unlearned } from "../../core/policy/memory.ts";
 import { keepValue } from "../../history/write-objects.ts";
 import type { Agent, RunView } from "../../ports/agent.ts";
-import type { MemoryEntry, NewMemoryEntry } from "../../ports/memory.ts";
+import type { Memory, MemoryEntry, MemoryPut, NewMemoryEntry } from "../../ports/memory.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { memoryFor } from "../context/agent-memory.ts";
 import { askUserCode } from "../model/verdicts.ts";
@@ -33,15 +33,36 @@ export async function recall(run: ActiveRun, agent: Agent): Promise<void> {
     note(run, "MemoryNotRecalled", typeof asked === "string" ? asked : "recall returned no text");
     return;
   }
-  const memory = memoryFor(run, agent);
-  const hits = await memory.search(text, { limit });
-  const entries = fitting(await memory.get(hits.map(({ id }) => id)));
+  const found = await unlessDamaged(() => find(memoryFor(run, agent), { text, limit }));
+  if (typeof found === "string") {
+    note(run, "MemoryNotRecalled", found);
+    return;
+  }
+  const entries = fitting(found);
   if (entries.length === 0) return;
   const section = [LEAD, ...entries.map(lineOf)].join("\n");
   const value = await keepValue(run.world, run.row, { json: section, inlineMax: 0 });
   const refs = entries.map(refOf);
   // The state refers to the text and shows nothing of it.
   run.record({ kind: "Recalled", at: run.now, refs, section: { ...value, ...(value.kind === "blob" && NO_PREVIEW) } });
+}
+
+async function find(
+  memory: Memory,
+  { text, limit }: { readonly text: string; readonly limit: number },
+): Promise<readonly MemoryEntry[]> {
+  const hits = await memory.search(text, { limit });
+  return memory.get(hits.map(({ id }) => id));
+}
+
+/** Why it cannot be read, if an entry is damaged: a run goes on without its memory. */
+async function unlessDamaged<T extends object>(act: () => Promise<T>): Promise<T | string> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error;
+    return error.message;
+  }
 }
 
 const NO_PREVIEW = { head: "", tail: "" };
@@ -75,12 +96,21 @@ export async function learn(run: ActiveRun, agent: Agent, view: RunView): Promis
   const refs: MemoryRef[] = [];
   for (const each of given as readonly unknown[]) {
     const entry = entryOf(run, each);
-    const put = typeof entry === "string" ? { kind: "refused" as const, why: entry } : await memory.put(entry);
+    const put = typeof entry === "string" ? refused(entry) : await putSafely(memory, entry);
     if (put.kind === "kept" || put.kind === "unchanged") refs.push(refOf(put));
     else note(run, "MemoryNotLearned", put.kind === "full" ? `its memory has ${put.entriesMax} entries` : put.why);
+    // Each further entry would be counted and refused as well.
+    if (put.kind === "full") break;
   }
   const fresh = unlearned(run.state, refs);
   if (fresh.length > 0) run.record({ kind: "Learned", at: run.now, refs: fresh });
+}
+
+const refused = (why: string): MemoryPut => ({ kind: "refused", why });
+
+async function putSafely(memory: Memory, entry: NewMemoryEntry): Promise<MemoryPut> {
+  const put = await unlessDamaged(() => memory.put(entry));
+  return typeof put === "string" ? refused(put) : put;
 }
 
 /** The entry under an ID of its run and content, or why it is none. */

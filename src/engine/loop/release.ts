@@ -19,6 +19,7 @@ import type { Commit, CommitOutcome, StoreOutage, Row } from "../../protocol/row
 import { type StoreUnreachable, type World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
+import { endUnsent } from "../context/unsent-detached.ts";
 import { alarm } from "../../history/alarm.ts";
 import { resolveAmbiguousWrite, unitFrom } from "../../history/resolve-ambiguous-write.ts";
 
@@ -38,6 +39,7 @@ export async function releaseRun(run: ActiveRun, error: StoreUnreachable): Promi
   if (run.pending.isConditional) run.rewind("no store accepted it");
   try {
     permitAgain(run);
+    endUnsent(run);
     return (await released(run, waiting)) ?? (await giveBack(world, row, { ...waiting, ...leftBy(run) }));
   } catch (refused) {
     const found = refused instanceof Fenced ? await world.table.read(row.run, run.now) : null;

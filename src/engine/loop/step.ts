@@ -4,6 +4,7 @@
  */
 import { ensure } from "../../core/ensure.ts";
 import type { Command } from "../../core/outstanding.ts";
+import type { LargeResult } from "../../core/policy/result-summaries.ts";
 import { RowUnreadable } from "../../codec/row.ts";
 import { hasEnded } from "../../protocol/row.ts";
 import { runTools, recoverCalls } from "../tools/run-tools.ts";
@@ -18,9 +19,10 @@ import { commitDecided } from "./terminal-commit.ts";
 import { applyDecision, expireGate } from "../tools/gate.ts";
 import { childTooLate, takeReports } from "../tools/reports.ts";
 import { makeChildren, stopChildren } from "./children.ts";
-import { absorbInbox } from "../context/inbox.ts";
+import { absorbInbox, absorbLeftTexts } from "../context/inbox.ts";
 import { prepareCalls } from "../tools/prepare-calls.ts";
 import { openCall } from "../tools/tools.ts";
+import { charactersToRead, resultToSummarise, summariseResult } from "../model/result-summary.ts";
 import { type Summariser, routeSummary } from "../model/summary-model.ts";
 import { type Routing, routeModel } from "../model/provider-outage.ts";
 import { holdsReply } from "../tools/deferred-commit.ts";
@@ -44,6 +46,13 @@ type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
 
 /** Carries out one command. Returns whether this invocation continues or releases the run. */
 export async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next> {
+  const wasOut = run.state.detachedCall !== undefined;
+  const next = await carryOut(runner, run, command);
+  if (wasOut && run.state.detachedCall === undefined) await absorbLeftTexts(run);
+  return next;
+}
+
+async function carryOut(runner: Runner, run: ActiveRun, command: Step): Promise<Next> {
   // These commands need no agent. So a run whose agent is missing or kills its process can still end and be reconciled.
   switch (command.kind) {
     case "end":
@@ -195,7 +204,14 @@ async function askInRole(
   const agent = agentInRole(run.state, routed.agent);
   run.noticed.noteAgent(agent);
   if (!(await mayCallModel(run, routed.model))) return "release";
-  return compacts ? compactContext(run, { isOwn: false, ...routed, agent }) : callModel(run, agent, routed.model);
+  if (compacts) return compactContext(run, { isOwn: false, ...routed, agent });
+  const large = resultToSummarise(run.state, agent);
+  run.noticed.noteSummaryRequest(large === null ? 0 : charactersToRead(large, agent));
+  const summarise = async (result: LargeResult): Promise<Next> => {
+    const by = routeSummary(run, met, role);
+    return summariseResult(run, { ...by, agent: agentInRole(run.state, by.agent) }, result);
+  };
+  return callModel(run, agent, { model: routed.model, summarise: large && (() => summarise(large)) });
 }
 
 /**

@@ -26,8 +26,13 @@ import type { Next } from "../context/next.ts";
 
 /**
  * Calls the model if the budget, the time and the transcript allow it. Otherwise records why not, or releases the run.
+ * `summarise`: makes the summary of a result that is due before the call; null: none is.
  */
-export async function callModel(run: ActiveRun, agent: Agent, model: Model): Promise<Next> {
+export async function callModel(
+  run: ActiveRun,
+  agent: Agent,
+  { model, summarise }: { readonly model: Model; readonly summarise: (() => Promise<Next>) | null },
+): Promise<Next> {
   debitOtherInvocations(run);
   if (!hasBudget(run, agent)) return "continue";
   const trouble = await reasonNotToAsk(run, agent);
@@ -36,6 +41,7 @@ export async function callModel(run: ActiveRun, agent: Agent, model: Model): Pro
     run.record(decideRecovery(run.state, trouble, run.now));
     return "continue";
   }
+  if (summarise !== null) return summarise();
   if (model.detached !== undefined) return beginDetached(run, agent, model);
   const { modelMs } = run.world.limits;
   if (run.leftMs < modelMs && run.moved) return "release";
@@ -46,11 +52,12 @@ export async function callModel(run: ActiveRun, agent: Agent, model: Model): Pro
 
 /**
  * Makes a mark for the next model call if this epoch has none left. A mark is durable before its call leaves, so that a
- * lost call is debited (`unaccounted-model-calls.ts`). Returns true if it committed. The commit may bring news, such as
- * a cancel, so the caller decides again.
+ * lost call is debited (`unaccounted-model-calls.ts`). One that was made while a job was out counts nothing. Returns true
+ * if it committed. The commit may bring news, such as a cancel, so the caller decides again.
  */
 export async function commitMarkIfNeeded(run: ActiveRun): Promise<boolean> {
-  if (run.pending.modelCalls.own === "marked") return false;
+  const isUsable = run.committed.state.detachedCall === undefined;
+  if (run.pending.modelCalls.own === "marked" && isUsable) return false;
   await run.commitPending();
   return true;
 }
@@ -141,7 +148,10 @@ export function recordFailure(
   run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
 }
 
-/** Stores the parts of the reply. If a store does not accept them, the reply is lost, and its known cost is debited. */
+/**
+ * Stores the parts of the reply. If a store does not accept them, the reply is lost, and its known cost is debited. That
+ * of a job is not lost: it is read again, and debited then (schedule 199).
+ */
 async function keptParts(
   run: ActiveRun,
   agent: Agent,
@@ -150,6 +160,7 @@ async function keptParts(
   try {
     return await Promise.all(heard.parts.map((part) => keepPart(run, agent, part)));
   } catch (error) {
+    if (run.state.detachedCall !== undefined) throw error;
     recordLostCalls(run, { calls: 1, why: "its reply could not be stored" });
     debitReply(run, agent, { ...heard, model, isBeat: true });
     throw error;

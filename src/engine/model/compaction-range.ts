@@ -8,7 +8,7 @@ import { SIZES } from "../../codec/limits.ts";
 import { type Message, type Part, wordsOf } from "../../core/message.ts";
 import type { State } from "../../core/state.ts";
 import { SECTION } from "../../core/topologies/moved.ts";
-import { SUMMARY, visibleMessages } from "../../core/policy/window.ts";
+import { SUMMARY, indexOf, visibleMessages } from "../../core/policy/window.ts";
 
 /** A range of shown messages that a summary may replace. */
 export interface CompactionRange {
@@ -38,7 +38,7 @@ export function compactionRangeOf(state: State): CompactionRange | null {
   const all = visibleMessages(state);
   const from = endOf(state, all);
   if (from <= (window?.from ?? 1)) return null;
-  const read = all.filter((message) => message.source === SUMMARY || indexOf(message) < from);
+  const read = all.filter((message) => message.source === SUMMARY || placeOf(message) < from);
   const stays = read.slice(1).filter(staysIn(state, read));
   const replaced = read.slice(1).filter((message) => !stays.includes(message));
   if (replaced.every(({ source }) => source === SUMMARY)) return null;
@@ -56,10 +56,10 @@ const isCompacted = (messages: readonly Message[]): boolean =>
 /** The end of the range: in front of the earliest reply after which the remaining messages are few and short enough. */
 function endOf({ messages }: State, all: readonly Message[]): number {
   const last = messages.findLastIndex(({ role }) => role === "assistant");
-  const replies = all.filter(({ role }) => role === "assistant").map(indexOf);
+  const replies = all.filter(({ role }) => role === "assistant").map(placeOf);
   const room = lengthOf(all) * KEPT_SHARE;
   const fits = (from: number): boolean => {
-    const kept = all.filter((message) => message.source !== SUMMARY && indexOf(message) >= from);
+    const kept = all.filter((message) => message.source !== SUMMARY && placeOf(message) >= from);
     return kept.length <= SIZES.keptMessages && lengthOf(kept) <= room;
   };
   return replies.find(fits) ?? last;
@@ -83,9 +83,8 @@ function staysIn({ open, undo = [] }: State, read: readonly Message[]): (message
 
 const isOf = (calls: ReadonlySet<string>, part: Part): boolean => "call" in part && calls.has(part.call);
 
-/** The index of a message. Message IDs are numbered in the order of the transcript. */
-const indexOf = ({ id }: Message): number => Number(id.slice(1)) - 1;
+const placeOf = ({ id }: Message): number => indexOf(id);
 
 /** The length of these messages in characters of canonical JSON. */
-const lengthOf = (messages: readonly Message[]): number =>
+export const lengthOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, { parts }) => sum + canonical(parts).length, 0);

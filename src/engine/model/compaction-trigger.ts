@@ -3,20 +3,68 @@
  * and another process may send the next request. So the message of the reply records that the context was nearly full.
  */
 import type { Agent } from "../../ports/agent.ts";
-import type { Trouble } from "../../core/policy/recovery.ts";
+import type { EventOf } from "../../core/event.ts";
+import { type Message, wordsOf } from "../../core/message.ts";
+import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
+import { SUMMARY, sectionStart, visibleMessages } from "../../core/policy/window.ts";
+import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { isWorthCompacting, compactionRangeOf } from "./compaction-range.ts";
+import { isWorthCompacting, compactionRangeOf, lengthOf } from "./compaction-range.ts";
 
 /** Why the context has to be compacted before the next model call, or null. */
-export function reasonToCompact({ state }: ActiveRun, { contextTokensMax }: Agent): Trouble | null {
-  const last = state.messages.findLast(({ role }) => role === "assistant");
-  if (contextTokensMax === null || last?.crowded !== true) return null;
+export function reasonToCompact({ state }: ActiveRun, agent: Agent): Trouble | null {
+  if (!isNearlyFull(state, agent)) return null;
   const stretch = compactionRangeOf(state);
   if (stretch === null || !isWorthCompacting(stretch)) return null;
-  const message = `the last question had over ${CROWDED_SHARE * 100} % of ${contextTokensMax} tokens`;
+  const message = `the last question had over ${CROWDED_SHARE * 100} % of ${agent.contextTokensMax} tokens`;
   const failure = { code: "ContextNearlyFull", message };
   return { kind: "model", failure, retry: null, shortens: true };
 }
+
+/**
+ * Whether the last request nearly filled the context, and a summary may be tried. A summary that could not be used was
+ * paid for. So it is tried once after each reply, and a few times until a summary is made.
+ */
+function isNearlyFull(state: State, { contextTokensMax }: Agent): boolean {
+  const { messages } = state;
+  const last = messages.findLastIndex(({ role }) => role === "assistant");
+  if (contextTokensMax === null || messages[last]?.crowded !== true) return false;
+  const summary = messages.findLastIndex(({ source }) => source === SUMMARY);
+  const tried = messages.slice(Math.max(summary, sectionStart(state))).filter(isTelling);
+  return tried.length < UNUSABLE_MAX && !messages.slice(last).some(isTelling);
+}
+
+const UNUSABLE_MAX = 3;
+
+/**
+ * Whether the run goes on without a summary: no provider has refused the context, and the next request is not longer than
+ * the agent allows, as far as the run can know.
+ */
+export function mayGoOnCrowded(state: State, agent: Agent): boolean {
+  const max = agent.contextTokensMax ?? 0;
+  const shown = visibleMessages(state);
+  const added = shown.slice(shown.findLastIndex(({ role }) => role === "assistant"));
+  const atLeast = Math.max(tokensIn(shown), max * CROWDED_SHARE + tokensIn(added));
+  return isNearlyFull(state, agent) && atLeast <= max;
+}
+
+/** The fewest tokens that these messages can have: no tokenizer makes fewer of usual text. */
+const tokensIn = (messages: readonly Message[]): number => lengthOf(messages) / CHARACTERS_PER_TOKEN_MAX;
+
+const CHARACTERS_PER_TOKEN_MAX = 5;
+
+/** The run goes on with its next model call, and its model is told. */
+export function goOnCrowded(state: State, why: string, now: number): EventOf<"RecoveryDecided"> {
+  const failure = { code: "SummaryUnusable", message: why };
+  const say = `${CROWDED_NOTICE}, and it could not be made shorter. Go on, and be brief.`;
+  return decideRecovery(state, { kind: "crowded", failure, say }, now);
+}
+
+/** The message to the model begins with this text. Later beats recognise by it that a summary was tried. */
+const CROWDED_NOTICE = "Your context is nearly full";
+
+const isTelling = ({ source, parts }: Message): boolean =>
+  source === "cairn" && wordsOf(parts).startsWith(CROWDED_NOTICE);
 
 /** Above this share of the limit the next request may be too long, because tool results are added to it. */
 const CROWDED_SHARE = 0.8;

@@ -2,7 +2,7 @@
  * Compaction: a context that is too long is made shorter. The model is asked for a summary of the older part, and is
  * shown the summary in its place from then on. The summary call and the next model call each leave under a mark of
  * their own. The commit that makes the second mark keeps the summary (schedule 73). If a summary does not help, the run
- * fails and asks for no further one.
+ * asks for no further one: it fails, unless no provider has refused the context yet.
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
@@ -19,6 +19,7 @@ import { type CompactionRange, compactionRangeOf } from "./compaction-range.ts";
 import type { Next } from "../context/next.ts";
 import { absorbSilence, commitMarkIfNeeded } from "./call-model.ts";
 import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
+import { goOnCrowded, mayGoOnCrowded } from "./compaction-trigger.ts";
 
 /** Asks for a summary and records it. */
 export async function compactContext(run: ActiveRun, by: Summariser): Promise<Next> {
@@ -27,7 +28,7 @@ export async function compactContext(run: ActiveRun, by: Summariser): Promise<Ne
   if (!hasBudget(run, agent)) return "continue";
   if (run.leftMs < run.world.limits.modelMs && run.moved) return "release";
   const stretch = compactionRangeOf(run.state);
-  if (stretch === null) return stillTooLong(run, "nothing is left that a summary could stand for");
+  if (stretch === null) return giveUpSummary(run, agent, "nothing is left that a summary could stand for");
   if (await commitMarkIfNeeded(run)) return "continue";
   const messages = [...stretch.read, questionAt(run.now, agent)];
   const { heard } = await requestModel(run, withoutFormat(agent), { model, mayCall: false, messages });
@@ -79,7 +80,9 @@ function absorbSummary(
     const { failure, spent } = heard;
     if (spent !== undefined) debitReply(run, agent, { ...spent, model, isBeat: false });
     if (isOwn) return replaced({ ...heard, retryable: heard.retryable && spent === undefined });
-    if (spent !== undefined) return stillTooLong(run, failure.message);
+    if (spent !== undefined || (!heard.retryable && mayGoOnCrowded(run.state, agent))) {
+      return giveUpSummary(run, agent, failure.message);
+    }
     recordModelFailure(run, agent, heard);
     return "continue";
   }
@@ -90,7 +93,7 @@ function absorbSummary(
   // The summary plans nothing, so it does not count as a beat.
   debitReply(run, agent, { ...heard, model, isBeat: false });
   if (wrong === null) return "continue";
-  if (!isOwn) return stillTooLong(run, wrong);
+  if (!isOwn) return giveUpSummary(run, agent, wrong);
   return replaced({ failure: { code: "SummaryUnusable", message: wrong }, retryable: false, retryAfterMs: null });
 }
 
@@ -118,9 +121,13 @@ function recordSummary(
 }
 
 /** Decides what follows when the context could not be made shorter. */
-function stillTooLong(run: ActiveRun, why: string): Next {
+function giveUpSummary(run: ActiveRun, agent: Agent, why: string): Next {
+  const { state, now } = run;
+  if (mayGoOnCrowded(state, agent)) {
+    run.record(goOnCrowded(state, why, now));
+    return "continue";
+  }
   const failure = { code: "ContextTooLong", message: `its context could not be made shorter: ${why}` };
-  const trouble = { kind: "model", failure, retry: null } as const;
-  run.record(decideRecovery(run.state, trouble, run.now));
+  run.record(decideRecovery(state, { kind: "model", failure, retry: null }, now));
   return "continue";
 }

@@ -11,7 +11,7 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, ModelRequest } from "../../ports/model.ts";
-import type { DetachedCalls, Polled } from "../../ports/model.ts";
+import type { DetachedCalls, Found, Polled, SoughtCall } from "../../ports/model.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import type { DetachedCall, DetachedCallEnd } from "../../core/detached-call.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
@@ -21,6 +21,7 @@ import { withSecrets } from "../context/agent-secrets.ts";
 import { recordLostCalls } from "../context/debits.ts";
 import type { Next } from "../context/next.ts";
 import type { LoadedAgent, Runner } from "../context/runner.ts";
+import { isUnsent } from "../context/unsent-detached.ts";
 import { withTimeout } from "../tools/tool-attempt.ts";
 import { REQUEST_MS } from "./begin-detached.ts";
 import { absorbReply, recordFailure } from "./call-model.ts";
@@ -29,6 +30,7 @@ import { instructionsWithMemory } from "./recalled.ts";
 import { responseFormatOf } from "./response-format.ts";
 import { agentInRole } from "./role.ts";
 import { filesToShow } from "./shown-files.ts";
+import { NO_ANSWER, type NoNews, noteUnasked } from "./unasked-look.ts";
 
 /** The model of a job, and the agent as the job's request shows it to the model, with the price of that model. */
 interface Asynchronous {
@@ -49,12 +51,13 @@ export async function submitDetached(run: ActiveRun, met: LoadedAgent): Promise<
     }
   }
   const { agent, model, detached } = asked;
+  const files = await filesToShow(run, visibleMessages(run.state));
+  const request = await requestOf(run, agent);
+  if (run.invocation.drain.aborted) return "release";
+  // What may fail without a request is done: from here on the job counts as sent.
   run.noticed.noteBegun(call.key);
   run.noticed.noteModelCallLeaves();
-  const files = await filesToShow(run, visibleMessages(run.state));
-  const sent = await within(run, async (signal) =>
-    detached.submit({ ...(await requestOf(run, agent, signal)), files }, call.key),
-  );
+  const sent = await within(run, (signal) => detached.submit({ ...request, files, signal }, call.key));
   if (sent?.kind === "submitted") return recordSubmitted(run, { key: call.key, reference: sent.reference });
   if (sent?.kind === "failed") {
     endDetached(run, call, { how: "failed", why: sent.failure.message });
@@ -71,28 +74,30 @@ export async function submitDetached(run: ActiveRun, met: LoadedAgent): Promise<
 }
 
 /** Asks the provider for the job under its key. */
-async function adoptDetached(run: ActiveRun, { agent, detached }: Asynchronous, call: DetachedCall): Promise<Next> {
+async function adoptDetached(run: ActiveRun, asked: Asynchronous, call: DetachedCall): Promise<Next> {
   const arrivesUntil = run.row.effectsSettleAt + run.world.limits.settleMs;
   if (run.now < arrivesUntil) {
     run.noticed.noteModelFreeAt(arrivesUntil);
     return "release";
   }
-  const sought = { key: call.key, since: call.at };
-  const found = await within(
-    run,
-    async (signal) => detached.find?.(await requestOf(run, agent, signal), sought) ?? null,
-  );
+  const found = await findDetached(run, asked, call);
   if (found?.kind === "found") {
     return recordSubmitted(run, { key: call.key, reference: found.reference, adopted: true });
   }
   if (found?.kind !== "absent") {
-    if (isTooOld(run, call)) return lose(run, call, "its provider did not say whether it has it");
+    const { why } = found ?? NO_ANSWER;
+    if (isTooOld(run, call)) return lose(run, call, `its provider did not say whether it has it: ${why}`);
+    noteUnasked(run, call, found ?? NO_ANSWER);
     run.noticed.noteDetachedSeen(true);
     return "continue";
   }
   const message = "the request that should start it left no job at its provider";
   endDetached(run, call, { how: "absent", why: message });
-  recordModelFailure(run, agent, { failure: { code: "ModelFailed", message }, retryable: true, retryAfterMs: null });
+  recordModelFailure(run, asked.agent, {
+    failure: { code: "ModelFailed", message },
+    retryable: true,
+    retryAfterMs: null,
+  });
   return "continue";
 }
 
@@ -115,21 +120,16 @@ export async function pollDetached(run: ActiveRun, met: LoadedAgent): Promise<Ne
   if (asked === null) return lose(run, call, `its agent has no asynchronous model ${call.model} any more`);
   const { agent, model, detached } = asked;
   const polled = await within<Polled>(run, async (signal) =>
-    detached.poll(await requestOf(run, agent, signal), reference),
+    detached.poll({ ...(await requestOf(run, agent)), signal }, reference),
   );
-  if (polled === null || polled.kind === "pending") {
-    if (!isTooOld(run, call)) {
-      run.noticed.noteDetachedSeen(true);
-      return run.noticed.outlived === "no" ? "continue" : "release";
-    }
-    await cancelAt(run, asked, reference);
-    lose(run, call, "its reply did not come in time");
-    const failure = { code: "ModelTimedOut", message: `model job ${reference} gave no reply in time` };
-    recordModelFailure(run, agent, { failure, retryable: true, retryAfterMs: null });
-    return "continue";
-  }
+  if (polled === null || polled.kind === "pending") return waitLonger(run, asked, { call, look: polled ?? NO_ANSWER });
   // The reply is durable before anything follows from it: the provider may delete it.
   run.noticed.requireCommit();
+  if (polled.kind === "failed" && polled.isPartial === true) {
+    lose(run, call, polled.failure.message);
+    recordModelFailure(run, agent, polled);
+    return "continue";
+  }
   if (polled.kind === "failed") {
     endDetached(run, call, { how: "failed", why: polled.failure.message });
     recordFailure(run, agent, { model, failed: polled });
@@ -138,6 +138,25 @@ export async function pollDetached(run: ActiveRun, met: LoadedAgent): Promise<Ne
   run.noticed.noteRoute(call.routed ?? null);
   const tookMs = Math.max(0, run.now - call.at);
   return absorbReply(run, agent, { model, heard: polled, tookMs, request: call.request });
+}
+
+/** Waits for the job until the next look, or gives it up. What the last look said is the only clue to why it is lost. */
+async function waitLonger(
+  run: ActiveRun,
+  asked: Asynchronous,
+  { call, look }: { readonly call: DetachedCall; readonly look: NoNews },
+): Promise<Next> {
+  if (!isTooOld(run, call)) {
+    noteUnasked(run, call, look);
+    run.noticed.noteDetachedSeen(true);
+    return run.noticed.outlived === "no" ? "continue" : "release";
+  }
+  const { reference = "" } = call;
+  await cancelAt(run, asked, reference);
+  lose(run, call, `its reply did not come in time; at the last look: ${look.why}`);
+  const failure = { code: "ModelTimedOut", message: `model job ${reference} gave no reply in time: ${look.why}` };
+  recordModelFailure(run, asked.agent, { failure, retryable: true, retryAfterMs: null });
+  return "continue";
 }
 
 /**
@@ -162,22 +181,31 @@ async function cancelDetached(runner: Runner, run: ActiveRun, call: DetachedCall
   const met = await withSecrets(run.world, await runner.agentOf(run.row.agent));
   const asked = met.kind === "agent" ? asynchronousModel(run, met, call) : null;
   if (asked === null) return false;
-  const { agent, detached } = asked;
-  const sought = { key: call.key, since: call.at };
-  const find = async (signal: AbortSignal): Promise<string | null> => {
-    const found = await detached.find?.(await requestOf(run, agent, signal), sought);
-    return found?.kind === "found" ? found.reference : null;
-  };
-  const reference = call.reference ?? (await within(run, find));
+  const found = call.reference === undefined ? await findDetached(run, asked, call) : null;
+  const reference = call.reference ?? (found?.kind === "found" ? found.reference : null);
   return reference !== null && (await cancelAt(run, asked, reference));
 }
 
+/** Looks the job up by its key; null: the provider did not say in time. One that cannot be asked has none to find. */
+const findDetached = (run: ActiveRun, { agent, detached }: Asynchronous, call: DetachedCall): Promise<Found | null> =>
+  within(
+    run,
+    async (signal): Promise<Found> =>
+      (await detached.find?.({ ...(await requestOf(run, agent)), signal }, soughtOf(run, call))) ?? { kind: "absent" },
+  );
+
+/** The only invocation that may send the request holds its lease for a beat. What is on its way then arrives in `settleMs`. */
+function soughtOf({ world: { limits }, now }: ActiveRun, { key, at: since }: DetachedCall): SoughtCall {
+  return { key, since, until: Math.min(now, since + limits.beatMs + limits.settleMs) };
+}
+
+/** A provider may refuse to cancel a job that is over, or that it does not know any more. */
 async function cancelAt(run: ActiveRun, { agent, detached }: Asynchronous, reference: string): Promise<boolean> {
   if (detached.cancel === undefined) return false;
   const isOver = await within(run, async (signal) => {
-    await detached.cancel?.(await requestOf(run, agent, signal), reference);
+    await detached.cancel?.({ ...(await requestOf(run, agent)), signal }, reference);
     return true;
-  });
+  }).catch(() => false);
   return isOver ?? false;
 }
 
@@ -185,10 +213,6 @@ function detachedOf({ state: { detachedCall } }: ActiveRun): DetachedCall {
   ensure(detachedCall !== undefined, "no model job is out");
   return detachedCall;
 }
-
-/** Only the invocation that began the job may send its request, and it knows whether it did. */
-const isUnsent = (run: ActiveRun, { key, epoch, reference }: DetachedCall): boolean =>
-  reference === undefined && epoch === run.row.epoch && !run.noticed.hasBegun(key);
 
 const isTooOld = (run: ActiveRun, { at }: DetachedCall): boolean => run.now - at > BOUNDS.detachedCallMsMax;
 
@@ -208,13 +232,12 @@ function asynchronousModel(run: ActiveRun, met: LoadedAgent, { model: name }: De
   return { agent: routed, model: found, detached: found.detached };
 }
 
-const requestOf = async (run: ActiveRun, agent: Agent, signal: AbortSignal): Promise<ModelRequest> => ({
+const requestOf = async (run: ActiveRun, agent: Agent): Promise<Omit<ModelRequest, "signal">> => ({
   instructions: await instructionsWithMemory(run, agent),
   messages: visibleMessages(run.state),
   tools: agent.tools,
   options: agent.modelOptions ?? {},
   format: responseFormatOf(agent),
-  signal,
 });
 
 /** The answer to one request about a job; null: none came before the timeout or the end of the process. */

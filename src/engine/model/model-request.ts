@@ -53,10 +53,15 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
   const { mayCall, model, messages = visibleMessages(run.state) } = options;
   const begun = run.now;
   const timeoutMs = Math.max(1, Math.min(limits.modelMs, run.leftMs));
-  const [stop, idle] = [new AbortController(), new AbortController()];
+  const stop = new AbortController();
+  const { signal } = stop;
+  let isIdle = false;
+  const onHard = (): void => {
+    isIdle = true;
+    stop.abort();
+  };
   const forget = clock.after(timeoutMs, () => stop.abort());
-  const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard: () => idle.abort() });
-  const signal = AbortSignal.any([stop.signal, idle.signal, run.invocation.drain]);
+  const unwatch = watched(run, { endsInMs: timeoutMs, hardMs: agent.hardIdleMs, onHard });
   const { tools } = agent;
   const instructions = await instructionsWithMemory(run, agent);
   const files = await filesToShow(run, messages);
@@ -65,6 +70,7 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
   run.noticed.noteModelCallLeaves();
   const format = responseFormatOf(agent);
   const settings = agent.modelOptions ?? {};
+  const unfollow = follow(run.invocation.drain, stop);
   const asked = model.ask({
     ...{ instructions, tools, mayCall, messages, options: settings, format, files, signal },
     ...(stream === null ? {} : { onPiece: stream.add }),
@@ -83,12 +89,24 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
   } finally {
     forget();
     unwatch();
+    unfollow();
     stream?.close();
   }
   if (run.invocation.drain.aborted) return { kind: "silent", by: "drain", why: "its process was asked to end" };
   // A clock may be set back in between.
   const why = `no reply within ${Math.max(0, run.now - begun)} ms`;
-  return { kind: "silent", by: idle.signal.aborted ? "watchdog" : "timeout", why };
+  return { kind: "silent", by: isIdle ? "watchdog" : "timeout", why };
+}
+
+/**
+ * Stops with that signal, until the returned function is called. A signal of `AbortSignal.any` would do the same, but the
+ * process keeps such a signal for good once somebody listens to it.
+ */
+function follow(signal: AbortSignal, stop: AbortController): () => void {
+  const onAbort = (): void => stop.abort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  if (signal.aborted) stop.abort();
+  return () => signal.removeEventListener("abort", onAbort);
 }
 
 /** Passes the outcome on. A call that failed has cost nothing, unless its reply had begun: the caller debits that. */

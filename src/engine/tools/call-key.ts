@@ -9,7 +9,7 @@ import { canonical } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { intentKey } from "../../protocol/ids.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, copyOfJson } from "../../core/json.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { CallOutcome } from "../../core/message.ts";
 import type { OpenCall, State } from "../../core/state.ts";
@@ -66,7 +66,7 @@ function ownKey(
   const refused = (why: string) => ({ key: "", wrong: `KeyRefused: the key of this tool ${why}; nothing was started` });
   try {
     // The function gets a copy, so it cannot change the arguments that run.
-    const made: unknown = of.key(input.parse(structuredClone(of.args)), {
+    const made: unknown = of.key(input.parse(copyOfJson(of.args)), {
       ...of.context,
       attempt: of.context.restart,
     });

@@ -7,6 +7,7 @@ import type { Agent, Tool } from "../../ports/agent.ts";
 import { placesOf, rangeOf } from "../../codec/excerpt.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { canonical } from "../../codec/canonical.ts";
+import { prefixMemo } from "../../codec/prefix-memo.ts";
 import { READ_RESULT, hasLargeValue, storedValue } from "../../core/calls/stored-values.ts";
 import type { Json } from "../../core/json.ts";
 import type { State } from "../../core/state.ts";
@@ -49,9 +50,18 @@ const READ: Tool = {
 /** The tool of that name, if it is the one that cairn adds. */
 export const builtInTool = (name: string): Tool | null => (name === READ_RESULT ? READ : null);
 
+/** Each step asks for it, so only the messages that are new since the last step are searched. */
+const largeIn = prefixMemo({
+  start: () => ({ isIn: false }),
+  copy: (found) => ({ ...found }),
+  add: (found, message) => {
+    found.isIn ||= hasLargeValue(message);
+  },
+});
+
 /** The agent with `cairn_read`, once the run has a value that is too long to show, unless the agent declines it. */
 export function withReading(state: Pick<State, "messages">, agent: Agent): Agent {
-  if (agent.readsResults === false || !hasLargeValue(state.messages)) return agent;
+  if (agent.readsResults === false || !largeIn(state.messages).isIn) return agent;
   return { ...agent, tools: { ...agent.tools, [READ_RESULT]: READ } };
 }
 

@@ -1,7 +1,7 @@
 /** What is recorded of arguments and results, after the tool's own `redact`. */
 import type { Tool } from "../../ports/agent.ts";
 import { asJson } from "../../codec/value.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, copyOfJson } from "../../core/json.ts";
 
 /**
  * The value as the tool wants it recorded, after its `redact`. If `redact` throws or returns no JSON, nothing is
@@ -10,7 +10,7 @@ import type { Json } from "../../core/json.ts";
 export function recordable({ redact = null }: Partial<Tool>, json: Json, of: "arguments" | "result" | "before"): Json {
   if (redact === null) return json;
   try {
-    const given: unknown = redact(structuredClone(json), of);
+    const given: unknown = redact(copyOfJson(json), of);
     if (given instanceof Promise) given.catch(() => undefined);
     const parsed = asJson(given);
     return parsed.ok ? parsed.json : WITHHELD;

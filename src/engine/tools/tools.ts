@@ -1,7 +1,7 @@
 /** The open calls of a run, and the tools that run them. */
 import type { Agent, CallContext, Tool, UndoContext, ProbeContext, OfCall } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, copyOfJson } from "../../core/json.ts";
 import type { Value } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -55,7 +55,7 @@ async function copyOfTask(run: ActiveRun, task: Value): Promise<Json> {
   if (task.kind === "inline") return run.json(task);
   const known = largeTasks.get(task) ?? (await run.json(task));
   largeTasks.set(task, known);
-  return structuredClone(known);
+  return copyOfJson(known);
 }
 
 /** The timeout of one attempt, in milliseconds. */

@@ -2,10 +2,12 @@
 import { z } from "zod";
 import { expect, test } from "vitest";
 import { check, defineAgent, tool } from "../../../src/index.ts";
+import { Unreadable } from "../../../src/codec/canonical.ts";
 import { memoryOf } from "../../../src/history/memory.ts";
 import { stateAt } from "../../../src/history/state-at.ts";
 import { replayStored } from "../../../src/operations/replay.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
+import type { TelemetryRecord } from "../../../src/ports/world.ts";
 import { AgentInvalid } from "../../../src/ports/agent-invalid.ts";
 import type { MemoryOptions } from "../../../src/sdk/memory.ts";
 import { everyFaultPoint, fakeService, scriptedModel } from "../../../src/testing/kit/index.ts";
@@ -58,6 +60,30 @@ test("keeps what a run learns, with references in its state, and shows it to a l
   expect(seen[1]).toMatch(/^Find the ferry\.\n\nWhat earlier runs left in memory\..*\n- \{.*Ferries leave at nine\./s);
 });
 
+test("reads the scope once for all entries that a run learns", async () => {
+  const harness = createHarness();
+  const { records } = harness.world;
+  const lists: string[] = [];
+  const list: typeof records.list = (query) => {
+    lists.push(query.kind);
+    return records.list(query);
+  };
+  const counting = { ...harness, world: { ...harness.world, records: { ...records, list } } };
+  const agent = learner({ learn: () => Array.from({ length: 16 }, (_, n) => ({ text: `fact ${n}` })) });
+  const { state } = await play(counting, agent, "a");
+  expect(state?.memory?.learned).toHaveLength(16);
+  expect(lists.filter((kind) => kind === "memoryEntry")).toHaveLength(1);
+});
+
+test("learns what fits into a memory that is nearly full, and completes the run", async () => {
+  const harness = createHarness();
+  const memory = memoryIn(harness);
+  for (let n = 0; n < 498; n += 1) await memory.put({ id: `e${n}`, text: `fact ${n}` });
+  const agent = learner({ learn: () => ["one", "two", "three", "four"].map((text) => ({ text })) });
+  const { row, state } = await play(harness, agent, "a");
+  expect([row.status, state?.memory?.learned.length]).toEqual(["completed", 2]);
+});
+
 test("makes the same requests in a replay, after the memory has changed", async () => {
   const harness = createHarness();
   await memoryIn(harness).put({ id: "a", text: "Ferries leave at nine." });
@@ -98,6 +124,35 @@ test.each([
   await memoryIn(harness).put({ id: "a", text: "ferry" });
   const { row, state } = await play(harness, learner({ recall }), "a");
   expect([row.status, state?.memory]).toEqual(["completed", undefined]);
+});
+
+test("recalls the other entries of a memory with a damaged one, and learns", async () => {
+  const harness = createHarness();
+  const { records } = harness.world.store;
+  await memoryIn(harness).put({ id: "a", text: "ferry" });
+  for (const [key, record] of records) records.set(key, { ...record, body: { text: 7 } });
+  await memoryIn(harness).put({ id: "b", text: "another ferry" });
+  const agent = learner({ recall: () => "ferry", learn: () => [LEARNED] });
+  const { row, state } = await play(harness, agent, "a");
+  expect(row.status).toBe("completed");
+  expect(state?.memory).toMatchObject({ recalled: { refs: [{ id: "b" }] }, learned: [{}] });
+});
+
+test("completes a run whose entries are damaged when it reads them, and says so in its trace", async () => {
+  const harness = createHarness();
+  await memoryIn(harness).put({ id: "a", text: "ferry" });
+  const told: TelemetryRecord[] = [];
+  const telemetry = { record: (record: TelemetryRecord) => void told.push(record) };
+  const agent = learner({ recall: () => "ferry", learn: () => [LEARNED] });
+  const why = "the record is damaged";
+  const get = () => Promise.reject(new Unreadable(why, "RecordDamaged"));
+  const records = { ...harness.world.records, get };
+  const { row, state } = await play({ ...harness, world: { ...harness.world, telemetry, records } }, agent, "a");
+  expect([row.status, state?.memory]).toEqual(["completed", undefined]);
+  expect(told.filter(({ what }) => what.startsWith("Memory"))).toMatchObject([
+    { what: "MemoryNotRecalled", detail: { why } },
+    { what: "MemoryNotLearned", detail: { why } },
+  ]);
 });
 
 test("shares a scope that two agents name, and no scope between tenants", async () => {

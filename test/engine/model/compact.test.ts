@@ -1,13 +1,8 @@
 /** Runs whose context gets too long: what their models are asked and shown, what it costs, and when it does not help. */
 import { describe, expect, test } from "vitest";
-import { AgentInvalid } from "../../../src/ports/agent-invalid.ts";
-import type { Payload } from "../../../src/protocol/chain.ts";
 import type { ScriptedReply } from "../../../src/index.ts";
 import { decide } from "../../../src/operations/decide.ts";
-import { SegmentCache, load } from "../../../src/history/load.ts";
-import { show, timeline } from "../../../src/operations/views.ts";
-import type { Runner } from "../../../src/engine/context/runner.ts";
-import { verify } from "../../../src/history/verify.ts";
+import { show } from "../../../src/operations/views.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
 import {
   type SmallContextOptions,
@@ -15,47 +10,8 @@ import {
   smallContextAgent,
   tooLong,
 } from "../../support/agents/small-context-agent.ts";
-import {
-  type Harness,
-  neverSettles,
-  advanceUntilSettled,
-  rowOf,
-  createHarness,
-} from "../../support/harness/harness.ts";
-
-type Made = ReturnType<typeof smallContextAgent>;
-
-const pageOf = (args: unknown): number | undefined => (args as { readonly page?: number } | undefined)?.page;
-
-async function outcomeOf({ agent }: Made, harness: Harness = createHarness()) {
-  const { world } = harness;
-  const runner = runnerOf(world, agent);
-  const { run } = await advanceUntilSettled(
-    harness,
-    beginRun(world, agent, {}).then((payload) => untilItEnds(harness, runner, payload)),
-  );
-  const events = (await timeline(world, { run, after: 0 })) ?? [];
-  const { state } = await load(world.objects, rowOf(harness, run), new SegmentCache());
-  const kinds = events.map(({ kind }) => kind);
-  const rules = events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []));
-  expect(await verify(world, { run })).toMatchObject({ findings: [] });
-  return { run, shown: await show(world, run), events, kinds, rules, state };
-}
-
-/** Waits are over at once. */
-async function untilItEnds(harness: Harness, runner: Runner, payload: Payload): Promise<Payload> {
-  const reply = await drive(runner, payload);
-  if (reply.route !== "wait") return reply;
-  harness.clock.moveTo(harness.clock.now() + reply.seconds * 1_000);
-  return untilItEnds(harness, runner, reply);
-}
-
-/** Role and first words of each message of a question. */
-const linesOf = ({ prompt }: Made["asked"][number] | Record<"prompt", never[]>): readonly string[] =>
-  prompt.map(({ role, content }) => {
-    const [first] = content as readonly { readonly type: string; readonly text?: string }[];
-    return `${role} ${first?.text?.slice(0, 20) ?? first?.type}`;
-  });
+import { linesOf, outcomeOf, pageOf } from "../../support/runs/small-context-runs.ts";
+import { neverSettles, advanceUntilSettled, rowOf, createHarness } from "../../support/harness/harness.ts";
 
 describe("a context that is too long", () => {
   test("gets a summary instead of its older part, and the run continues to its end", async () => {
@@ -184,52 +140,4 @@ test("a run without budget for a summary requests more, and continues after a gr
   if (told.kind !== "beat") throw new Error("it has not answered");
   await advanceUntilSettled(harness, drive(runnerOf(harness.world, made.agent), told.reply));
   expect([rowOf(harness, payload.run).status, made.counts.summaries]).toEqual(["completed", 1]);
-});
-
-describe("an agent with a limit for its context", () => {
-  /** The question for the third page has so many. */
-  const crowded = (tokensIn: number): NonNullable<SmallContextOptions["reply"]> => {
-    const third: ScriptedReply = { calls: [{ tool: "read", args: { page: 2 } }], tokensIn };
-    return ({ calls }) => (pageOf(calls.at(-1)?.args) === 1 ? third : null);
-  };
-
-  test("compacts it after a request of more than 80 % of the limit, before the next one", async () => {
-    const made = smallContextAgent({
-      refuses: () => false,
-      reply: crowded(801),
-      options: { context: { tokensMax: 1_000 } },
-    });
-    const { shown, kinds, events } = await outcomeOf(made);
-    expect([shown?.status, made.counts.summaries]).toEqual(["completed", 1]);
-    expect(kinds.filter((kind) => kind === "Compacted")).toHaveLength(1);
-    const why = "ContextNearlyFull: the last question had over 80 % of 1000 tokens";
-    expect(events).toContainEqual(expect.objectContaining({ kind: "RecoveryDecided", why }));
-  });
-
-  test.each([
-    ["of 80 % of it", 800, 1_000],
-    ["of any size when it declares no limit", 1e6, undefined],
-  ])("does not compact it after a request %s", async (_, tokensIn, tokensMax) => {
-    const context = tokensMax === undefined ? {} : { tokensMax };
-    const made = smallContextAgent({ refuses: () => false, reply: crowded(tokensIn), options: { context } });
-    const { shown } = await outcomeOf(made);
-    expect([shown?.status, made.counts.summaries]).toEqual(["completed", 0]);
-  });
-
-  test("does not compact it when a summary would replace less than half of it", async () => {
-    // After the first reply there is nothing, after the second one as much as what stays.
-    const big: SmallContextOptions["reply"] = ({ turn }) =>
-      turn === 1 ? { text: "y".repeat(3_000), calls: [{ tool: "read", args: { page: 1 } }], tokensIn: 900 } : null;
-    const made = smallContextAgent({
-      pages: 2,
-      refuses: () => false,
-      reply: big,
-      options: { context: { tokensMax: 1_000 } },
-    });
-    expect([(await outcomeOf(made)).shown?.status, made.counts.summaries]).toEqual(["completed", 0]);
-  });
-
-  test.each([0, -1, 1.5])("is refused with the limit %s", (tokensMax) => {
-    expect(() => smallContextAgent({ options: { context: { tokensMax } } })).toThrow(AgentInvalid);
-  });
 });

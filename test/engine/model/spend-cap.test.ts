@@ -1,10 +1,11 @@
 /** The spend cap of a day: runs under way wait, new ones are refused, and the next day or a higher cap lets them go on. */
 import { expect, test } from "vitest";
-import { spentToday } from "../../../src/history/spend-today.ts";
+import { addSpendToday, spentToday } from "../../../src/history/spend-today.ts";
 import { performOperation } from "../../../src/operations/perform.ts";
 import { SCOPES } from "../../../src/operations/operation.ts";
 import { OPERATIONS } from "../../../src/operations/table.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
+import type { StoredRecord } from "../../../src/ports/records.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { cappedHarness, pricedAgent } from "../../support/agents/priced.ts";
 import { runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
@@ -89,4 +90,12 @@ test("without a cap nothing is counted", async () => {
     now: harness.clock.now(),
   });
   expect(records).toEqual([]);
+});
+
+test("a sum that is damaged is not taken for nothing", async () => {
+  const harness = cappedHarness(3);
+  await addSpendToday(harness.world, { microUsd: 1, until: harness.clock.now() });
+  const { records } = harness.world.store;
+  for (const [key, { body: _, ...rest }] of records) records.set(key, rest as StoredRecord);
+  await expect(spentToday(harness.world)).rejects.toThrow(/^the spend .* cannot be read$/);
 });

@@ -7,6 +7,7 @@ import { ledger, show } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import type { Runner } from "../../../src/engine/context/runner.ts";
+import { budgetFrom } from "../../../src/sdk/budget.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { gatesOf } from "../../support/agents/approval-agent.ts";
 import {
@@ -126,9 +127,9 @@ test("a gate that is open when its run fails is closed, and a decision about it 
 test("a run that must stop compensates after its closing call, and does not restart", async () => {
   const it = await begun({
     agent: {
-      budget: { beats: 1, takeovers: 10 },
-      saga: { onFailure: "undo", restarts: 3, leaving: "nothing" },
-    } as Partial<Agent>,
+      budget: budgetFrom({ beats: 1 }, 40),
+      saga: { onFailure: "undo", restarts: 3, leaving: "nothing", onOutage: "leave" },
+    },
   });
   expect(await driven(it.harness, it)).toBe("failed");
   expect([it.done.length, it.undone]).toEqual([1, ["ada"]]);

@@ -4,13 +4,19 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { show, timeline, transcript } from "../../../src/operations/views.ts";
+import { ReplyLost } from "../../../src/providers/detached-calls.ts";
 import { everyFaultPoint, runAgent } from "../../../src/testing/kit/index.ts";
 import { signalEvent } from "../../support/agents/waiting-agent.ts";
 import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
-import { createChainHarness, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
+import { createChainHarness, neverSettles, rowOf, scriptedAgent } from "../../support/harness/harness.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { beatReply } from "../../support/harness/harness.ts";
-import { runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { loseAttempt, runAttempt, runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+
+/** The agent with other requests to its provider. */
+function withRequests({ agent, model }: ReturnType<typeof asynchronousAgent>, change: Partial<typeof model.detached>) {
+  return { ...agent, model: Object.assign({}, model, { detached: { ...model.detached, ...change } }) };
+}
 
 /** The run after the beat that started its first job. */
 async function waitingRun(of: Parameters<typeof asynchronousAgent>[0] = {}, change: Partial<Agent> = {}) {
@@ -159,9 +165,87 @@ test("a job that failed for good ends the run as any failed call does", async ()
   expect(await kindsOf(harness, run)).toContain("DetachedCallEnded");
 });
 
+test("a job whose reply is lost at its provider is debited at its estimate, once, and started again", async () => {
+  const asynchronous = asynchronousAgent();
+  const { detached } = asynchronous.model;
+  let polls = 0;
+  const poll: typeof detached.poll = async (...asked) => {
+    polls += 1;
+    return polls === 1
+      ? { kind: "failed", error: new ReplyLost(new TypeError("fetch failed")) }
+      : detached.poll(...asked);
+  };
+  const run = await runAgent(withRequests(asynchronous, { poll }), { input: {} });
+  expect(run.status).toBe("completed");
+  expect(run.spent.tokensOut).toBe(510);
+});
+
 test("an agent that has lost its asynchronous model gives the job up, and goes on with the model that it has", async () => {
   const { harness, agent, run } = await waitingRun();
   const { model } = scriptedAgent({ reply: () => ({ text: "over", tokensIn: 7, tokensOut: 1 }) });
   await runUntilIdle(harness, { ...agent, model });
   expect(rowOf(harness, run)).toMatchObject({ status: "completed", asks: 0, spent: { tokensOut: 501 } });
+});
+
+test("a job without a reply for 26 hours is given up, also if its provider refuses to cancel it", async () => {
+  const cancel = (): Promise<never> => Promise.reject(new Error("404: there is no such job"));
+  const asynchronous = asynchronousAgent({ pending: 10_000 });
+  const refusing = withRequests(asynchronous, { cancel });
+  const harness = createChainHarness();
+  const { run } = await startKeyedRun(harness.world, { agent: refusing, key: "a" });
+  await runAttempt(harness, refusing);
+  harness.clock.moveTo(harness.clock.now() + 27 * 3_600_000);
+  await runAttempt(harness, refusing);
+  expect(await kindsOf(harness, run)).toContain("DetachedCallEnded");
+  expect(rowOf(harness, run)).toMatchObject({ deaths: 0, spent: { tokensOut: 500 } });
+  expect(asynchronous.model.started()[0]).toMatchObject({ state: "working" });
+});
+
+test("a job whose start was lost, and that its provider does not have, is dropped without the end of the process", async () => {
+  const submit = (): Promise<never> => Promise.reject(new Error("the connection broke"));
+  const losing = withRequests(asynchronousAgent(), { submit });
+  const harness = createChainHarness();
+  const { run } = await startKeyedRun(harness.world, { agent: losing, key: "a" });
+  await runAttempt(harness, losing);
+  await sendRequest(harness.world, { run, want: "cancel" });
+  expect(await runAttempt(harness, losing)).toMatchObject({ kind: "beat" });
+  expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", spent: { tokensOut: 500 } });
+});
+
+test("a start without a usable reference is looked up, and no commit fails", async () => {
+  const asynchronous = asynchronousAgent({ lostStart: "none" });
+  const { model } = asynchronous;
+  const submit: typeof model.detached.submit = async (...asked) => {
+    await model.detached.submit(...asked);
+    return model.started().length === 1 ? "" : `job-${model.started().length}`;
+  };
+  const run = await runAgent(withRequests(asynchronous, { submit }), { input: {} });
+  expect(run.status).toBe("completed");
+  // The first job has no reply that can be read, and is debited once.
+  expect(run.spent.tokensOut).toBe(510);
+});
+
+/** The agent with a fallback that answers at once. */
+function withFallback(agent: Agent, reply: () => { readonly text: string } | Promise<never>): Agent {
+  const { model } = scriptedAgent({ reply });
+  return { ...agent, fallbacks: [{ model, price: { inUsd: 1, outUsd: 10 }, priceFrom: { kind: "none" } }] };
+}
+
+test("a call that follows a lost job is debited too if its process dies", async () => {
+  const submit = (): Promise<never> => Promise.reject(new Error("the connection broke"));
+  const losing = withRequests(asynchronousAgent({ lostStart: "none" }), { submit });
+  const harness = createChainHarness({ beatsPerInvocation: 4 });
+  const { run } = await startKeyedRun(harness.world, { agent: losing, key: "a" });
+  for (let starts = 0; starts < 3; starts += 1) await runAttempt(harness, losing);
+  expect(rowOf(harness, run).spent.tokensOut).toBe(3 * 500);
+  await loseAttempt(harness, withFallback(losing, neverSettles), harness.world);
+  await runUntilIdle(
+    harness,
+    withFallback(losing, () => ({ text: "over" })),
+  );
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1 });
+  const kinds = await kindsOf(harness, run);
+  expect(kinds.filter((kind) => kind === "DetachedCallBegun")).toHaveLength(4);
+  // The four jobs, and the call of the dead process.
+  expect(kinds.filter((kind) => kind === "ModelCallLost")).toHaveLength(5);
 });

@@ -1,0 +1,17 @@
+/**
+ * What lists tell of a run besides the other fields of its row. A list reads rows alone, and a budget or a first signal
+ * stands in the state, which is in the object store. So each commit copies these into the row.
+ *
+ * They are for humans and filters: no decision of the protocol reads them, and no level depends on them. Code that does
+ * not know them keeps them as they are, so they may be older than the state until its next commit by newer code.
+ */
+import type { Grant } from "../core/policy/budget.ts";
+
+export interface RowBrief {
+  /** What the run may spend in all, as its last commit knew it. A meter without an entry has no limit. */
+  readonly limits: Grant;
+  /** The names of the first signals that it gave. A later version may know more names. */
+  readonly cracks: readonly string[];
+  /** The schedule of its agent started it, by a firing or because an operator asked for it. */
+  readonly isScheduled: boolean;
+}
