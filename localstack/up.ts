@@ -32,6 +32,11 @@ export async function up(env: Env, say: (line: string) => void): Promise<Running
   return { ...instance, services, wasUp: false };
 }
 
+/** Installs what `up` would install first. With a Docker engine that is nothing: the container has everything. */
+export function prepare(env: Env, say: (line: string) => void): void {
+  if (!isDocker(env)) install(placeOf(env).dir, say);
+}
+
 /** Stops LocalStack. Returns how many processes or containers there were. */
 export async function down(env: Env): Promise<number> {
   const { instance } = placeOf(env);

@@ -12,7 +12,9 @@ import { memoryRecords } from "../../src/adapters/memory/records.ts";
 import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { type MemoryStore, memoryObjectStore, memoryStore } from "../../src/adapters/memory/tables.ts";
 import { type MemoryWorld, memoryWorld } from "../../src/adapters/memory/world.ts";
-import { type MemoryWorld as MemoryWorldPorts, memoryOf } from "../../src/history/memory.ts";
+import type { MemoryWorld as MemoryWorldPorts } from "../../src/history/memory-entries.ts";
+import { memoryOf } from "../../src/history/memory.ts";
+import type { RecordKey, StoredRecord } from "../../src/ports/records.ts";
 import { NO_SECRETS } from "../../src/ports/secrets.ts";
 import type {
   ChainWorld,
@@ -71,7 +73,15 @@ export function memoryTableWorld(bend: (table: Ports, store: MemoryStore) => Por
 export const memory: Worlds = {
   table: () => memoryTableWorld(),
   objects: () => ({ objects: memoryObjectStore(memoryStore(), virtualClock(NOW)), prefix: "runs", now: () => NOW }),
-  records: () => ({ records: memoryRecords(new Map()), tenant: TENANT }),
+  records: () => {
+    const { records } = memoryStore();
+    const damage = async ({ kind, about, id }: RecordKey): Promise<void> => {
+      const key = JSON.stringify([kind, about, id]);
+      const { body: _, ...rest } = records.get(key) as StoredRecord;
+      records.set(key, rest as StoredRecord);
+    };
+    return { records: memoryRecords(records), tenant: TENANT, damage };
+  },
   memories: () => memoriesOver({ records: memoryRecords(new Map()), clock: virtualClock(NOW), secrets: NO_SECRETS }),
   deltas: () => ({ deltas: memoryDeltaLog(memoryDeltas()), tenant: TENANT }),
   chain: () => memoryChainWorld(memoryWorld({ limits: limitsFor(3_000), clock: virtualClock(NOW) })),
@@ -114,7 +124,14 @@ export const local: Worlds = {
     };
   },
   objects: () => ({ objects: sqliteObjectStore(temporaryStore()), prefix: "runs", now: systemClock.now }),
-  records: () => ({ records: sqliteRecords(temporaryStore()), tenant: TENANT }),
+  records: () => {
+    const store = temporaryStore();
+    const flip = store.rows.prepare("UPDATE records SET body = body || ' ' WHERE kind = ? AND about = ? AND id = ?");
+    return {
+      ...{ records: sqliteRecords(store), tenant: TENANT },
+      damage: async ({ kind, about, id }) => void flip.run(kind, about, id),
+    };
+  },
   memories: () => memoriesOver({ records: sqliteRecords(temporaryStore()), clock: systemClock, secrets: NO_SECRETS }),
   deltas: () => ({ deltas: sqliteDeltaLog(temporaryStore()), tenant: TENANT }),
   chain: () => localChainWorld(temporaryStore()),

@@ -2,8 +2,10 @@
 import { DeleteItemCommand, GetItemCommand, ScanCommand, UpdateItemCommand } from "@aws-sdk/client-dynamodb";
 import { DescribeExecutionCommand, StopExecutionCommand } from "@aws-sdk/client-sfn";
 import { ATTRIBUTES } from "../../src/adapters/aws/table/attributes.ts";
+import { recordItem, recordPartition } from "../../src/adapters/aws/table/keys.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { memoryOf } from "../../src/history/memory.ts";
+import type { RecordKey } from "../../src/ports/records.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type {
   ChainWorld,
@@ -54,8 +56,8 @@ export function worldsOf(deployment: () => Deployment): Worlds {
       };
     },
     records: () => {
-      const { world, tenant } = fresh();
-      return { records: world.records, tenant };
+      const { of, world, tenant } = fresh();
+      return { records: world.records, tenant, damage: (key) => damageRecord(of, key) };
     },
     memories: () => {
       const { world, tenant } = fresh();
@@ -127,6 +129,18 @@ async function damage({ clients, table }: Deployment, run: string): Promise<void
       Key: { run: { S: run }, item: { S: "row" } },
       UpdateExpression: "REMOVE #agent",
       ExpressionAttributeNames: { "#agent": ATTRIBUTES.agent },
+    }),
+  );
+}
+
+/** Removes the body. */
+async function damageRecord({ clients, table }: Deployment, key: RecordKey): Promise<void> {
+  await clients.table.repeating.send(
+    new UpdateItemCommand({
+      TableName: table,
+      Key: { run: { S: recordPartition(key) }, item: { S: recordItem(key.id) } },
+      UpdateExpression: "REMOVE #body",
+      ExpressionAttributeNames: { "#body": ATTRIBUTES.body },
     }),
   );
 }

@@ -97,11 +97,12 @@ const SILENT = { record: (): void => {} };
 
 async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOptions): Promise<OpenedWorld> {
   const { awsWorld } = await import("./world.ts");
+  const { placesIn } = await import("./places.ts");
   const { callerArn } = await import("./caller.ts");
   const { parameterSecrets } = await import("./secrets.ts");
   const secrets = parameterSecrets({ deployment: deploymentOf(names.machine), names: null });
   return {
-    world: awsWorld({ ...names, limits, telemetry: SILENT, secrets, sealKeys, statusShards: null }),
+    world: awsWorld({ ...names, limits, telemetry: SILENT, secrets, sealKeys, statusShards: null, places: placesIn }),
     operator: await callerArn(),
     pollMs: 500,
     attendant: () => ({ id: "aws", name: DRIVER }),

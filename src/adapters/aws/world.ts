@@ -12,6 +12,7 @@ import type { Clock, Random, Telemetry, World } from "../../ports/world.ts";
 import { stepFunctionsChain } from "./machine/chain.ts";
 import { type AwsClients, awsClients } from "./clients.ts";
 import { clockBesideAws } from "./clock.ts";
+import type { placesIn } from "./places.ts";
 import { dynamoDeltaLog } from "./table/delta-log.ts";
 import { Dynamo } from "./table/dynamo.ts";
 import { dynamoInbox } from "./table/messages.ts";
@@ -35,6 +36,8 @@ export function awsWorld(of: {
   readonly sealKeys?: SealKeys;
   /** How many shards of the index of statuses it writes. Absent: 1. Null: as many as the table records. */
   readonly statusShards?: number | null;
+  /** Only where runs are shown, so that no other function loads it. Absent: a run names no places. */
+  readonly places?: typeof placesIn;
   readonly clients?: AwsClients;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -57,6 +60,7 @@ export function awsWorld(of: {
     secrets: of.secrets ?? NO_SECRETS,
     sealKeys: of.sealKeys ?? NO_SEAL_KEYS,
     limits,
+    ...(of.places !== undefined && { placesOf: of.places({ table, bucket, machine }) }),
     sizes: FEW_REQUESTS,
     hash: (text) => createHash("sha256").update(text, "utf8").digest("hex"),
   };

@@ -1,6 +1,7 @@
 /** The embedded world: the machine that it is on, its store, and whether anybody works on its runs. */
-import type { StoreSeen } from "./inspection.ts";
+import { NEARLY_FULL, type StoreSeen } from "./inspection.ts";
 import type { Limits } from "../../protocol/limits.ts";
+import { MEMORY_ENTRIES_MAX } from "../../ports/memory.ts";
 import { describeDoubt } from "../../ports/clock-doubt.ts";
 import { type Check, type Verdict, fail, judgeGap, judgeDamaged, ok, unknown, warn } from "../../ports/diagnosis.ts";
 
@@ -81,6 +82,12 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
       }),
   },
   {
+    id: "memory",
+    says: "each memory has room for what runs learn",
+    needs: ["store"],
+    judge: (of) => judgeStore(of, (store) => judgeMemories(store, of)),
+  },
+  {
     id: "clock",
     says: "the clock did not jump, and is not behind the newest entry",
     needs: ["store"],
@@ -97,6 +104,14 @@ export const LOCAL_CHECKS: readonly Check<LocalCase>[] = [
 function judgeRows(damaged: StoreSeen["damaged"], { command }: LocalCase): Verdict {
   if (damaged === null) return unknown("the file is too damaged to be searched", "restore the file first");
   return judgeDamaged(damaged, { seen: "every row was decoded", verify: (run) => command("verify", run) });
+}
+
+function judgeMemories({ memories }: StoreSeen, { command }: LocalCase): Verdict {
+  const [first] = memories;
+  if (first === undefined) return ok(`none has ${NEARLY_FULL} entries; ${MEMORY_ENTRIES_MAX} are allowed`);
+  const named = memories.map(({ tenant, scope, entries }) => `${scope} of tenant ${tenant} has ${entries} entries`);
+  const why = `${named.join(", ")}; ${MEMORY_ENTRIES_MAX} are allowed, and a full memory keeps nothing new`;
+  return warn(why, command("memory", "list", "--scope", first.scope, "--tenant", first.tenant));
 }
 
 function judgeClock({ clock, latestAt }: StoreSeen, { limits, now }: LocalCase): Verdict {

@@ -4,6 +4,7 @@
  */
 import { statfsSync } from "node:fs";
 import { RowUnreadable } from "../../codec/row.ts";
+import { MEMORY_ENTRIES_MAX } from "../../ports/memory.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
@@ -30,6 +31,8 @@ export interface StoreSeen {
   /** The process ID of the live supervisor, or null. */
   readonly supervisor: number | null;
   readonly runs: { readonly live: number; readonly overdue: number };
+  /** Memories that are full, or nearly so: the fullest first. */
+  readonly memories: readonly { readonly tenant: string; readonly scope: string; readonly entries: number }[];
   /** The latest timestamp in the store, epoch milliseconds; 0 if it is empty. */
   readonly latestAt: number;
   /** Why cairn does not trust the wall clock, or null. */
@@ -53,6 +56,7 @@ export function inspectStore(store: Store, of: { readonly overdueBefore: number 
       live: Number(one(store, "SELECT COUNT(*) FROM runs WHERE alive = 1")),
       overdue: Number(one(store, "SELECT COUNT(*) FROM executions WHERE readyAt < ?", of.overdueBefore)),
     },
+    memories: fullMemories(store),
     latestAt: Number(one(store, LATEST)),
     clock: storeClock(store).doubt(),
   };
@@ -66,6 +70,22 @@ function freeBytes(dir: string): number {
 const LATEST = `SELECT MAX(at) FROM (
   SELECT MAX(statusSince) AS at FROM runs UNION ALL SELECT MAX(putAt) FROM objects UNION ALL SELECT 0
 )`;
+
+/** A memory with fewer entries has room for the runs of some time. */
+export const NEARLY_FULL = 0.9 * MEMORY_ENTRIES_MAX;
+const MEMORIES_MAX = 20;
+
+const FULL = `SELECT about, COUNT(*) AS entries FROM records
+  WHERE kind = 'memoryEntry' AND body <> 'null' AND (expiresAtSec IS NULL OR expiresAtSec > unixepoch())
+  GROUP BY about HAVING entries >= ? ORDER BY entries DESC, about LIMIT ?`;
+
+function fullMemories(store: Store): StoreSeen["memories"] {
+  const found = reaching(store, () => store.rows.prepare(FULL).all(NEARLY_FULL, MEMORIES_MAX));
+  return found.map(({ about, entries }) => {
+    const [tenant = "", scope = ""] = String(about).split("/");
+    return { tenant, scope, entries: Number(entries) };
+  });
+}
 
 /** The value of a query that returns one row with one column. */
 function one(store: Store, sql: string, ...values: readonly number[]): unknown {

@@ -5,7 +5,7 @@
  * every live process, and the next write replaces it in the log. No network lies between, so no answer can be lost. A
  * process that dies between a commit and its return learns nothing, as in any crash.
  */
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { FEW_BYTES } from "../../ports/stored-sizes.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
@@ -13,6 +13,7 @@ import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
 import type { Telemetry, World } from "../../ports/world.ts";
 import { sqliteChain } from "./chain.ts";
 import { storeClock } from "./clock.ts";
+import { randomHex } from "./random.ts";
 import type { Store } from "./store/database.ts";
 import { sqliteDeltaLog } from "./store/delta-log.ts";
 import { sqliteObjectStore } from "./store/object-store.ts";
@@ -38,7 +39,7 @@ export function localWorld(of: {
     objects: sqliteObjectStore(store, clock),
     chain: sqliteChain(store, clock),
     clock,
-    random: { hex: () => randomBytes(32).toString("hex") },
+    random: { hex: () => randomHex(32) },
     telemetry,
     ...{ secrets, sealKeys },
     limits,

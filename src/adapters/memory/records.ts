@@ -1,7 +1,17 @@
 /** Records in memory. Values are copied on the way in and out. */
-import { type RecordKey, type Records, type StoredRecord, isRecordExpired } from "../../ports/records.ts";
+import { undamagedRecord } from "../../codec/record.ts";
+import {
+  type FoundRecord,
+  type RecordKey,
+  type Records,
+  type StoredRecord,
+  damagedRecord,
+  isDamagedRecord,
+  isRecordExpired,
+  partedRecords,
+} from "../../ports/records.ts";
 
-/** Records by their key, which tests may read and change. */
+/** Records by their key, which tests may read and change. A record without its body is damaged. */
 export type MemoryRecords = Map<string, StoredRecord>;
 
 const keyOf = ({ kind, about, id }: RecordKey): string => JSON.stringify([kind, about, id]);
@@ -13,10 +23,11 @@ const isBefore = ([at, id]: Place, [otherAt, otherId]: Place): boolean =>
   at < otherAt || (at === otherAt && id < otherId);
 
 export function memoryRecords(stored: MemoryRecords): Records {
-  const find = (key: RecordKey, now: number): StoredRecord | null => {
+  const look = (key: RecordKey, now: number): FoundRecord | null => {
     const found = stored.get(keyOf(key));
-    return found === undefined || isRecordExpired(found, now) ? null : structuredClone(found);
+    return found === undefined || isRecordExpired(found, now) ? null : copyOf(found);
   };
+  const find = (key: RecordKey, now: number): StoredRecord | null => undamagedRecord(look(key, now));
   return {
     add: async (record, now) => {
       const found = find(record, now);
@@ -31,6 +42,12 @@ export function memoryRecords(stored: MemoryRecords): Records {
       stored.set(keyOf(record), { ...found, body, expiresAtSec, version: found.version + 1 });
       return { kind: "replaced" };
     },
+    overwriteDamaged: async (record, now) => {
+      const found = look(record, now);
+      if (found === null || !isDamagedRecord(found)) return { kind: "changed" };
+      stored.set(keyOf(record), structuredClone({ ...record, version: 1 }));
+      return { kind: "replaced" };
+    },
     get: async (key, now) => find(key, now),
     list: async ({ kind, by, after, limit, now }) => {
       const placeOf = ({ at, id }: StoredRecord): Place => ["tenant" in by ? at : 0, id];
@@ -43,10 +60,13 @@ export function memoryRecords(stored: MemoryRecords): Records {
       const page = found.slice(0, limit);
       const last = page.at(-1);
       const next = found.length > limit && last !== undefined ? JSON.stringify(placeOf(last)) : null;
-      return { records: structuredClone(page), next };
+      return { ...partedRecords(page.map(copyOf)), next };
     },
   };
 }
+
+const copyOf = (record: StoredRecord): FoundRecord =>
+  (record.body as unknown) === undefined ? damagedRecord(record, "it has no body") : structuredClone(record);
 
 /** Before every record, for a cursor that no list gave. */
 const NOWHERE: Place = [-1, ""];

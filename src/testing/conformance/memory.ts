@@ -46,8 +46,9 @@ export const memoryCases: readonly Case<MemoriesWorld>[] = [
   {
     name: "lets twenty writers of one new entry write it once",
     run: async (world) => {
-      const memory = mine(world);
-      const puts = await Promise.all(Array.from({ length: 20 }, () => memory.put(entry("a", "It leaves at nine."))));
+      const puts = await Promise.all(
+        Array.from({ length: 20 }, () => mine(world).put(entry("a", "It leaves at nine."))),
+      );
       mustEqual(puts.filter(({ kind }) => kind === "kept").length, 1, "how many wrote it");
       mustEqual(puts.filter(({ kind }) => kind === "unchanged").length, 19, "how many found it");
     },

@@ -1,5 +1,5 @@
-/** The contract of the port `Records`: one atomic write at a time, expiry, and lists in pages. */
-import type { NewRecord, Records, StoredRecord } from "../../ports/records.ts";
+/** The contract of the port `Records`: one atomic write at a time, expiry, lists in pages, and damaged records. */
+import type { NewRecord, RecordKey, Records, StoredRecord } from "../../ports/records.ts";
 import { type Case, insist, must, mustBe, mustEqual } from "./case.ts";
 import { HOSTILE } from "./commits.ts";
 import { times } from "./run.ts";
@@ -8,6 +8,8 @@ import { times } from "./run.ts";
 export interface RecordsWorld {
   readonly records: Records;
   readonly tenant: string;
+  /** Damages the body of a record that is there. */
+  damage(key: RecordKey): Promise<void>;
 }
 
 const NOW = 1_700_000_000_000;
@@ -21,19 +23,28 @@ const recordOf = ({ tenant }: RecordsWorld, change: Partial<NewRecord> = {}): Ne
 const inSeconds = (ms: number): number => Math.floor((NOW + ms) / 1_000);
 
 /** Every record of the list, read in pages of that size. */
-async function listed(
+const listed = async (world: RecordsWorld, of: ListOf): Promise<readonly StoredRecord[]> =>
+  (await allOf(world, of)).records;
+
+type ListOf = Omit<Parameters<Records["list"]>[0], "after" | "now" | "kind"> & { readonly now?: number };
+
+/** Every record of the list and the keys of the damaged ones, read in pages of that size. */
+async function allOf(
   { records }: RecordsWorld,
-  of: Omit<Parameters<Records["list"]>[0], "after" | "now" | "kind"> & { readonly now?: number },
-): Promise<readonly StoredRecord[]> {
+  of: ListOf,
+): Promise<{ readonly records: readonly StoredRecord[]; readonly damaged: readonly RecordKey[] }> {
   const found: StoredRecord[] = [];
+  const damaged: RecordKey[] = [];
   let after: string | null = null;
   do {
     const page = await records.list({ kind: "audit", after, now: NOW, ...of });
-    must(page.records.length <= of.limit, `a page has at most ${of.limit} records, not ${page.records.length}`);
+    const size = page.records.length + page.damaged.length;
+    must(size <= of.limit, `a page has at most ${of.limit} records, not ${size}`);
     found.push(...page.records);
+    damaged.push(...page.damaged.map(({ kind, about, id }) => ({ kind, about, id })));
     after = page.next;
   } while (after !== null);
-  return found;
+  return { records: found, damaged };
 }
 
 export const recordCases: readonly Case<RecordsWorld>[] = [
@@ -118,6 +129,68 @@ export const recordCases: readonly Case<RecordsWorld>[] = [
     },
   },
   {
+    name: "lists name damaged records and contain all other records",
+    run: async (world) => {
+      const { records, tenant } = world;
+      const [one, two, three, four, five] = times(5, (index) => `id ${index}`) as [
+        ...[string, string, string, string, string],
+      ];
+      const { about } = recordOf(world);
+      for (const [index, id] of [one, two, three, four, five].entries())
+        await mustBe(() => records.add(recordOf(world, { id, at: NOW + index }), NOW), "added");
+      for (const id of [two, four, five]) await world.damage({ kind: "audit", about, id });
+      for (const limit of [1, 2, 3, 50]) {
+        for (const by of [{ tenant }, { about }]) {
+          const found = await allOf(world, { by, limit });
+          mustEqual(
+            found.records.map(({ id }) => id),
+            [three, one],
+            `the intact records in pages of ${limit}`,
+          );
+          const keys = [five, four, two].map((id) => ({ kind: "audit", about, id }));
+          mustEqual(found.damaged, keys, `the damaged records in pages of ${limit}`);
+        }
+      }
+    },
+  },
+  {
+    name: "rejects with RecordDamaged to get a damaged record or to add over it, and leaves it as it is",
+    run: async (world) => {
+      const { records } = world;
+      const record = recordOf(world);
+      await mustBe(() => records.add(record, NOW), "added");
+      await world.damage(record);
+      for (const act of [() => records.get(record, NOW), () => records.add(record, NOW)])
+        mustEqual(await codeOf(act), "RecordDamaged", "what it rejects with");
+      mustEqual((await allOf(world, { by: { about: record.about }, limit: 9 })).damaged.length, 1, "the damaged ones");
+    },
+  },
+  {
+    name: "overwrites a damaged record once, and no other one",
+    run: async (world) => {
+      const { records } = world;
+      const record = recordOf(world);
+      const fresh = { ...record, body: "fresh", expiresAtSec: inSeconds(5_000) };
+      await mustBe(() => records.overwriteDamaged(fresh, NOW), "changed");
+      await mustBe(() => records.add(record, NOW), "added");
+      await mustBe(() => records.overwriteDamaged(fresh, NOW), "changed");
+      mustEqual((await records.get(record, NOW))?.body, record.body, "a record that is not damaged");
+      await world.damage(record);
+      const overwritten = await Promise.all(
+        times(5, (writer) => insist(() => records.overwriteDamaged({ ...fresh, body: writer }, NOW))),
+      );
+      mustEqual(
+        overwritten.filter(({ kind }) => kind === "replaced").length,
+        1,
+        "the number of writers that overwrote it",
+      );
+      mustEqual((await records.get(record, NOW))?.version, 1, "the version after that");
+      await world.damage(record);
+      await mustBe(() => records.overwriteDamaged(fresh, NOW + 5_000), "changed");
+      mustEqual(await records.get(record, NOW + 5_000), null, "a damaged record that has expired");
+    },
+  },
+  {
     name: "keeps hostile names apart, and gives an empty page for a cursor that is none",
     run: async (world) => {
       const { records, tenant } = world;
@@ -132,3 +205,12 @@ export const recordCases: readonly Case<RecordsWorld>[] = [
     },
   },
 ];
+
+/** The code of the error with which `act` rejects; null if it does not. */
+async function codeOf(act: () => Promise<unknown>): Promise<unknown> {
+  const refusal: unknown = await act().then(
+    () => null,
+    (error: unknown) => error,
+  );
+  return refusal instanceof Error && "code" in refusal ? refusal.code : null;
+}

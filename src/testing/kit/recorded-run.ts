@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { type Archive, type LedgerEntry, readArchive } from "../../codec/archive.ts";
 import { Unreadable, canonical } from "../../codec/canonical.ts";
 import { asJson } from "../../codec/value.ts";
+import { READ_RESULT } from "../../core/calls/stored-values.ts";
 import { proposedCalls } from "../../core/calls/proposed-calls.ts";
 import type { Event } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
@@ -52,7 +53,8 @@ export function recordedRun(exported: Uint8Array): RecordedRun {
   if (why !== null) throw new Unreadable(`run ${run.run} cannot be repeated: ${why}`, "NotRepeatable");
   const results = resultsIn(archive, events);
   const waits = waitsIn(archive, { events, results });
-  const ran = calls.filter(({ call, attempts }) => attempts > 0 && !waits.has(call));
+  // What reads recorded results has no effect, and reads those of the repeated run.
+  const ran = calls.filter(({ call, tool, attempts }) => attempts > 0 && !waits.has(call) && tool !== READ_RESULT);
   const tools = new Set(ran.map(({ tool }) => tool));
   const recorded = callsIn(archive, { events, results });
   const input = jsonIn(archive, run.task) as never;

@@ -92,9 +92,10 @@ export class TestProcess {
       await nextTurn();
       if (isOver()) return;
       const isStuck = this.#atWork > 0 && performance.now() - busySince > PATIENCE_MS;
+      // A server that takes seconds to start uses up no turns.
+      if (this.#atWork > 0 && turn > IDLE_TURNS) await elapse(1);
       if (this.#atWork > 0 && !isStuck) {
         idle = 0;
-        if (turn > IDLE_TURNS) await elapse(1);
         continue;
       }
       if (!isStuck) busySince = performance.now();

@@ -5,10 +5,14 @@
 import { describe, expect, test } from "vitest";
 import type { Commit, Row } from "../../../src/protocol/row.ts";
 import { claimCases, createCases } from "../../../src/testing/conformance/claims.ts";
+import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
+import { recordItem, recordPartition } from "../../../src/adapters/aws/table/keys.ts";
 import { commitCases, endCases } from "../../../src/testing/conformance/commits.ts";
 import { deltaCases } from "../../../src/testing/conformance/deltas.ts";
+import { type RecordsWorld, recordCases } from "../../../src/testing/conformance/records.ts";
 import { redriveCases } from "../../../src/testing/conformance/redrive.ts";
 import { handOverCases, parkCases } from "../../../src/testing/conformance/waiting.ts";
+import type { RecordKey } from "../../../src/ports/records.ts";
 import type { RunTable } from "../../../src/ports/run-table.ts";
 import { dynamoTable } from "../../support/aws/dynamo-table.ts";
 import { tableWorld } from "../../support/aws/table-world.ts";
@@ -60,6 +64,22 @@ describe("RunTable, with journals in entries", () => {
     expect(memory.sent.length).toBeGreaterThan(0);
   });
 });
+
+/** A table whose records are damaged by the loss of their body. */
+function recordsWorld(): RecordsWorld {
+  const table = dynamoTable();
+  const damage = async ({ kind, about, id }: RecordKey): Promise<void> => {
+    const put = table.sent.findLast(
+      ({ input: { Item } }) =>
+        Item?.["run"]?.S === recordPartition({ kind, about }) && Item["item"]?.S === recordItem(id),
+    );
+    const { [ATTRIBUTES.body]: _, ...rest } = put?.input.Item ?? {};
+    table.put(rest);
+  };
+  return { records: table.records(), tenant: "conformance", damage };
+}
+
+test.each(recordCases)("Records: $name", ({ run }) => run(recordsWorld()));
 
 test.each(deltaCases)("DeltaLog: $name", ({ run }) => run({ deltas: dynamoTable().deltaLog(), tenant: "conformance" }));
 

@@ -52,6 +52,20 @@ describe("a row as an item", () => {
     expect(rowOf({ ...rest, ...storeOutage })).toMatchObject({ storeOutage: { store: "the bucket b", since: 7 } });
   });
 
+  test("keeps what lists tell of the run, and is damaged with another shape of it", () => {
+    const brief = { limits: { beats: 20, microUsd: 0 }, cracks: ["runaway", "of a later version"], isScheduled: true };
+    const named = { ...brief, cracks: ["runaway", "later"] };
+    for (const each of [named, { limits: {}, cracks: [], isScheduled: false }]) {
+      expect(rowOf(rowItem({ ...rowWith(), brief: each }))).toEqual({ ...rowWith(), brief: each });
+    }
+    const { [ATTRIBUTES.brief]: stored } = rowItem({ ...rowWith(), brief });
+    for (const list of [[], stored?.L?.slice(0, 6) ?? [], [{ S: "x" }, ...(stored?.L?.slice(1) ?? [])]]) {
+      expect(rowOf({ ...rowItem(rowWith()), [ATTRIBUTES.brief]: { L: [...list] } })).toMatchObject({
+        code: "RowDamaged",
+      });
+    }
+  });
+
   test("keeps who redrove the run until a commit records it", () => {
     const note = { id: "r1", by: "ada", why: "the provider is back" };
     const item = rowItem({ ...rowWith(), redrive: note });

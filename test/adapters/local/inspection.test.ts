@@ -11,6 +11,9 @@ import { identityOf } from "../../../src/adapters/local/workers/process-identity
 import { takeSupervision } from "../../../src/adapters/local/workers/processes.ts";
 import { StoreDamaged } from "../../../src/adapters/local/store/store-errors.ts";
 import { sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
+import { localWorld } from "../../../src/adapters/local/world.ts";
+import { memoryOf } from "../../../src/history/memory.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
 import { BORN, NOW, RUN, creation, open, temporaryDir, temporaryStore } from "../../process/fixtures/store.ts";
 
 const fileOf = (dir: string): string => join(dir, "cairn.sqlite");
@@ -36,6 +39,24 @@ test("counts live runs and overdue runs", async () => {
     runs: { live: 1, overdue: 1 },
     latestAt: NOW,
   });
+});
+
+test("names memories that are nearly full, the fullest first, without what was forgotten or has expired", async () => {
+  const store = temporaryStore();
+  const world = localWorld({ store, limits: limitsFor(60_000), telemetry: { record: () => {} } });
+  const fill = async (tenant: string, scope: string, count: number) => {
+    const memory = memoryOf(world, { tenant, scope });
+    for (let n = 0; n < count; n += 1) await memory.put({ id: `e${n}`, text: `fact ${n}` });
+    return memory;
+  };
+  await fill("local", "near", 450);
+  await fill("acme", "full", 451);
+  const below = await fill("local", "below", 450);
+  await below.forget("e0");
+  expect(inspectStore(store, { overdueBefore: NOW }).memories).toEqual([
+    { tenant: "acme", scope: "full", entries: 451 },
+    { tenant: "local", scope: "near", entries: 450 },
+  ]);
 });
 
 test("the latest time in the store may be that of an object", async () => {

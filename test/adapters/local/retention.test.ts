@@ -1,7 +1,8 @@
 /** Retention in the embedded store: expiry, announced removals, archives, file size, and stores of older versions. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import { systemClock } from "../../../src/adapters/local/clock.ts";
 import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
@@ -213,6 +214,22 @@ describe("the file", () => {
     await objects.removeUnder("runs/b/");
     expect(fileBytes(store.dir)).toBeLessThan(empty + 2 * 1024 * 1024);
     expect(store.rows.prepare("PRAGMA integrity_check").get()).toEqual({ integrity_check: "ok" });
+  });
+
+  it("shrinks once a reader is through", async () => {
+    const store = temporaryStore();
+    await fill(store, "runs/a/", 4);
+    const full = fileBytes(store.dir);
+    const reader = new DatabaseSync(join(store.dir, "cairn.sqlite"), { readOnly: true });
+    onTestFinished(() => reader.close());
+    reader.exec("BEGIN");
+    reader.prepare("SELECT count(*) FROM objects").get();
+    const removed = sqliteObjectStore(store).removeUnder("runs/a/");
+    // Everything of it up to its first pause has run: the log could not be written back.
+    expect(fileBytes(store.dir)).toBe(full);
+    reader.exec("COMMIT");
+    await removed;
+    expect(fileBytes(store.dir)).toBeLessThan(full / 2);
   });
 });
 

@@ -182,7 +182,7 @@ function below(items: Map<string, Item>, input: Request): readonly Item[] {
       : each["item"]?.S?.startsWith(prefix) === true;
   const found = [...items.values()].filter((each) => each["run"]?.S === run && isMeant(each));
   const inOrder = found.toSorted((one, other) => ((one["item"]?.S ?? "") < (other["item"]?.S ?? "") ? -1 : 1));
-  return inOrder.slice(0, input.Limit);
+  return (input.ScanIndexForward === false ? inOrder.toReversed() : inOrder).slice(0, input.Limit);
 }
 
 /** A query of an index, in the order of its sort key. An item without the attributes of the index is not in it. */

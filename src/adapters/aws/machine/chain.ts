@@ -53,7 +53,7 @@ export function stepFunctionsChain(of: { readonly client: SFNClient; readonly ma
 }
 
 /** The ARN of an execution. `machine` is `arn:…:stateMachine:NAME`, perhaps with a version or an alias after it. */
-function executionArn(machine: string, name: string): string {
+export function executionArn(machine: string, name: string): string {
   const [arn, partition, service, region, account, , definition] = machine.split(":");
   return [arn, partition, service, region, account, "execution", definition, name].join(":");
 }

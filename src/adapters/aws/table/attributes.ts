@@ -73,6 +73,8 @@ export const ATTRIBUTES = {
   expiresAtSec: "expiresAtSec",
   /** id, by, why: of the redrive that no invocation has recorded yet. */
   redrive: "rd",
+  /** The limits by meter, the names of the first signals, and whether a schedule started the run. */
+  brief: "bf",
   /** These three belong to a message. */
   id: "id",
   sentAt: "sa",

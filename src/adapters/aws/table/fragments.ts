@@ -10,7 +10,7 @@ import { type Fragment, all, fragment, number, text } from "./expression.ts";
 import { tenantOf, tenantStatus } from "./keys.ts";
 
 /** The item exists. A fragment that compares one of its attributes implies this. */
-const exists = fragment("attribute_exists(#run)");
+export const exists = fragment("attribute_exists(#run)");
 export const absent = fragment("attribute_not_exists(#run)");
 
 /** The attribute has this value; null: the item does not have it. */

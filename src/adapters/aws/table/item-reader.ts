@@ -3,11 +3,12 @@
  * must not decide anything from a guess (schedule 31).
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Spent } from "../../../core/policy/budget.ts";
+import { METERS, type Spent } from "../../../core/policy/budget.ts";
 import { LOWEST_LEVEL } from "../../../core/levels.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../../core/phases.ts";
 import { type Found, RowDamaged, changeIn, newerBy } from "../../../codec/row.ts";
 import type { Entry } from "../../../protocol/entry.ts";
+import type { RowBrief } from "../../../protocol/row-brief.ts";
 import type { Incarnation, RedriveNote, Row } from "../../../protocol/row.ts";
 import { UNCOUNTED } from "../../../protocol/uncounted.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
@@ -59,6 +60,7 @@ export function rowOf(item: Item): Found {
     ...read.level(),
     ...(read.has("claimedAt") ? { claimedAt: read.number("claimedAt") } : {}),
     ...(read.has("redrive") ? { redrive: read.redrive() } : {}),
+    ...(read.has("brief") ? { brief: read.brief() } : {}),
   };
   read.checkAlive(of.run);
   read.checkEntries(entryNamesOf(item));
@@ -181,6 +183,20 @@ class Reader {
     const [id, by, why] = this.#item[ATTRIBUTES.redrive]?.L ?? [];
     const textOf = (value: AttributeValue | undefined): string => this.#sound("redrive", value?.S, "");
     return { id: textOf(id), by: textOf(by), why: textOf(why) };
+  }
+
+  brief(): RowBrief {
+    const list = this.#item[ATTRIBUTES.brief]?.L ?? [];
+    const limits = METERS.flatMap((meter, index) =>
+      list[index]?.NULL === true ? [] : [[meter, this.#numberOf("brief", list[index])] as const],
+    );
+    const [names, isScheduled] = list.slice(METERS.length);
+    const cracks = this.#sound("brief", names?.S, "");
+    return {
+      limits: Object.fromEntries(limits),
+      cracks: cracks === "" ? [] : cracks.split(" "),
+      isScheduled: this.#sound("brief", isScheduled?.BOOL, false),
+    };
   }
 
   #numberOf(attribute: Attribute, value: AttributeValue | undefined): number {

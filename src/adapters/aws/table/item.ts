@@ -1,8 +1,9 @@
 /** A run row as an item of DynamoDB. `item-reader.ts` reads it back. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import type { Spent } from "../../../core/policy/budget.ts";
+import { METERS, type Spent } from "../../../core/policy/budget.ts";
 import { LOWEST_LEVEL, SHARDS_LEVEL, levelIn } from "../../../core/levels.ts";
 import { dueAt } from "../../../protocol/due.ts";
+import type { RowBrief } from "../../../protocol/row-brief.ts";
 import { type Row, type RedriveNote, hasEnded } from "../../../protocol/row.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import { flag, number, text } from "./expression.ts";
@@ -31,6 +32,15 @@ const spentValue = ({ tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs }:
 /** The note of a redrive as a list, in the order in which `redrive` reads it. */
 const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
   L: [text(id), text(by), text(why)],
+});
+
+/** The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled. */
+const briefValue = ({ limits, cracks, isScheduled }: RowBrief): AttributeValue => ({
+  L: [
+    ...METERS.map((meter) => numberOrNull(limits[meter]) ?? { NULL: true }),
+    text(cracks.join(" ")),
+    { BOOL: isScheduled },
+  ],
 });
 
 /** Which entries hold the journal of a row: the first `count` slots, if their bytes have this digest. */
@@ -126,6 +136,7 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
     due: hasEnded(row) && row.endNotified ? null : text(keys.dueOf(dueAt(row), row.run)),
     expiresAtSec: numberOrNull(row.expiresAtSec),
     redrive: row.redrive === undefined ? null : redriveValue(row.redrive),
+    brief: row.brief === undefined ? null : briefValue(row.brief),
   }) satisfies Partial<Record<Attribute, AttributeValue | null>>;
 
 export type RowAttribute = keyof ReturnType<typeof rowValues>;

@@ -106,12 +106,13 @@ const lengthened = (prefix: string, stored: string): string =>
   stored.startsWith("=") ? stored.slice(1) : `${prefix}${stored}`;
 
 const executions = ({ run, born }: Incarnation): string => `${run}-${born}`;
-const objects = ({ run, born }: Incarnation): string => `runs/${tenantOf(run)}/${run}/${born}`;
+/** The prefix of the keys of its objects, without a slash at the end. */
+export const objectsOf = ({ run, born }: Incarnation): string => `runs/${tenantOf(run)}/${run}/${born}`;
 
 export const shortExecution = (of: Incarnation, name: string): string => shortened(executions(of), name, "-");
 export const longExecution = (of: Incarnation, stored: string): string => lengthened(executions(of), stored);
-export const shortKey = (of: Incarnation, key: string): string => shortened(objects(of), key, "/");
-export const longKey = (of: Incarnation, stored: string): string => lengthened(objects(of), stored);
+export const shortKey = (of: Incarnation, key: string): string => shortened(objectsOf(of), key, "/");
+export const longKey = (of: Incarnation, stored: string): string => lengthened(objectsOf(of), stored);
 
 /** A deployment is named after its state machine, since a restored table has another name than its deployment. */
 export const deploymentOf = (machine: string): string => machine.split(":").at(-1) ?? "";

@@ -3,14 +3,18 @@
  * tenant, under a status that no run has.
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
-import { Unreadable } from "../../../codec/canonical.ts";
+import { undamagedRecord } from "../../../codec/record.ts";
 import type { Json } from "../../../core/json.ts";
 import {
+  type FoundRecord,
   type RecordKey,
   type RecordKind,
   type Records,
   type StoredRecord,
+  damagedRecord,
+  isDamagedRecord,
   isRecordExpired,
+  partedRecords,
 } from "../../../ports/records.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import type { Dynamo } from "./dynamo.ts";
@@ -27,7 +31,7 @@ export const dynamoRecords = (dynamo: Dynamo): Records => ({
     const outcome = await dynamo.put(newItem({ ...record, version: 1 }), is.keyIsFree(now));
     if (outcome.kind === "ambiguous") return outcome;
     if (outcome.kind === "written") return { kind: "added" };
-    return { kind: "exists", record: recordIn(outcome.item ?? {}, record.kind) };
+    return { kind: "exists", record: undamagedRecord(recordIn(outcome.item ?? {}, record.kind)) };
   },
   replace: async (record, now) => {
     const { version, body, expiresAtSec } = record;
@@ -41,10 +45,18 @@ export const dynamoRecords = (dynamo: Dynamo): Records => ({
     if (outcome.kind === "ambiguous") return outcome;
     return outcome.kind === "written" ? { kind: "replaced" } : { kind: "changed" };
   },
+  overwriteDamaged: async (record, now) => {
+    const item = await dynamo.get(keyOfRecord(record));
+    if (item === null || isItemExpired(item, now) || !isDamagedRecord(recordIn(item, record.kind)))
+      return { kind: "changed" };
+    const isAsRead = all(is.exists, is.same("body", item[ATTRIBUTES.body] ?? null));
+    const outcome = await dynamo.put(newItem({ ...record, version: 1 }), isAsRead);
+    if (outcome.kind === "ambiguous") return outcome;
+    return outcome.kind === "written" ? { kind: "replaced" } : { kind: "changed" };
+  },
   get: async (key, now) => {
     const item = await dynamo.get(keyOfRecord(key));
-    const found = item === null ? null : recordIn(item, key.kind);
-    return found === null || isRecordExpired(found, now) ? null : found;
+    return undamagedRecord(item === null || isItemExpired(item, now) ? null : recordIn(item, key.kind));
   },
   list: async (query) =>
     "tenant" in query.by ? listTenant(dynamo, query, query.by) : listAbout(dynamo, query, query.by),
@@ -65,7 +77,8 @@ async function listAbout(
     ":item": text(behind),
   });
   const found = await dynamo.query({ index: null, where, limit: limit + 1, newestFirst: true });
-  return pageOf(found, { kind, limit, now, placeOf: (item) => textIn(item, "item") });
+  const listed = found.map((item) => ({ place: textIn(item, "item"), item }));
+  return pageOf(listed, { kind, limit, now });
 }
 
 /** The index has only the keys, so the records are read afterwards. One that is gone by then is left out. */
@@ -86,28 +99,26 @@ async function listTenant(
     null,
   );
   const byKey = new Map(items.map((item) => [`${textIn(item, "run")} ${textIn(item, "item")}`, item]));
-  const inOrder = keys.map((key) => byKey.get(`${textIn(key, "run")} ${textIn(key, "item")}`) ?? key);
-  return pageOf(inOrder, { kind, limit, now, placeOf: (item) => textIn(item, "since") });
+  const listed = keys.map((key) => ({
+    place: textIn(key, "since"),
+    item: byKey.get(`${textIn(key, "run")} ${textIn(key, "item")}`) ?? null,
+  }));
+  return pageOf(listed, { kind, limit, now });
 }
 
+/** `item`: null if it is gone. */
 function pageOf(
-  found: readonly Item[],
-  of: {
-    readonly kind: RecordKind;
-    readonly limit: number;
-    readonly now: number;
-    readonly placeOf: (item: Item) => string;
-  },
+  listed: readonly { readonly place: string; readonly item: Item | null }[],
+  { kind, limit, now }: Pick<Query, "kind" | "limit" | "now">,
 ): Found {
-  const page = found.slice(0, of.limit);
+  const page = listed.slice(0, limit);
   const last = page.at(-1);
-  const next =
-    found.length > of.limit && last !== undefined ? Buffer.from(of.placeOf(last)).toString("base64url") : null;
-  const whole = page.filter((item) => item[ATTRIBUTES.body] !== undefined).map((item) => recordIn(item, of.kind));
-  return { records: whole.filter((record) => !isRecordExpired(record, of.now)), next };
+  const next = listed.length > limit && last !== undefined ? Buffer.from(last.place).toString("base64url") : null;
+  const found = page.flatMap(({ item }) => (item === null || isItemExpired(item, now) ? [] : [item]));
+  return { ...partedRecords(found.map((item) => recordIn(item, kind))), next };
 }
 
-const EMPTY: Found = { records: [], next: null };
+const EMPTY: Found = { records: [], damaged: [], next: null };
 
 /** Above every key of a record. */
 const LAST = "~";
@@ -139,16 +150,30 @@ function newItem(record: StoredRecord): Record<string, AttributeValue> {
   };
 }
 
-function recordIn(item: Item, kind: RecordKind): StoredRecord {
-  const [expires, body] = [item[ATTRIBUTES.expiresAtSec]?.N, item[ATTRIBUTES.body]?.S];
-  const id = textIn(item, "id");
-  if (body === undefined) throw new Unreadable(`the ${kind} record ${id} is damaged: it has no body`, "RecordDamaged");
+function recordIn(item: Item, kind: RecordKind): FoundRecord {
   const partition = textIn(item, "run");
+  const key = { kind, id: textIn(item, "id"), about: partition.slice(partition.indexOf("#") + 1) };
+  const body = bodyIn(item);
+  if (body === undefined) return damagedRecord(key, "its body is missing or no JSON");
   return {
-    ...{ kind, id, tenant: textIn(item, "recordTenant"), about: partition.slice(partition.indexOf("#") + 1) },
-    ...{ at: numberIn(item, "createdAt"), version: numberIn(item, "version"), body: JSON.parse(body) as Json },
-    expiresAtSec: expires === undefined ? null : Number(expires),
+    ...{ ...key, tenant: textIn(item, "recordTenant"), body, expiresAtSec: expiryIn(item) },
+    ...{ at: numberIn(item, "createdAt"), version: numberIn(item, "version") },
   };
+}
+
+function bodyIn(item: Item): Json | undefined {
+  try {
+    return JSON.parse(textIn(item, "body")) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+const isItemExpired = (item: Item, now: number): boolean => isRecordExpired({ expiresAtSec: expiryIn(item) }, now);
+
+function expiryIn(item: Item): number | null {
+  const expires = item[ATTRIBUTES.expiresAtSec]?.N;
+  return expires === undefined ? null : Number(expires);
 }
 
 const textIn = (item: Item, attribute: Attribute): string => item[ATTRIBUTES[attribute]]?.S ?? "";

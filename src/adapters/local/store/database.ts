@@ -136,6 +136,15 @@ export function reaching<T>(store: Store, access: () => T, durable: Durable = "n
   }
 }
 
+/** A read on which nothing depends. It does not look whether the store is still in its place. */
+export function glancing<T>({ dir }: Store, access: () => T): T {
+  try {
+    return access();
+  } catch (error) {
+    throw asStoreError(error, dir);
+  }
+}
+
 /** Several reads of one moment. Within a transaction they are that already. */
 export function inOneRead<T>(db: DatabaseSync, access: () => T): T {
   if (db.isTransaction) return access();
@@ -258,25 +267,4 @@ function notOurs(file: string, why: string): StoreInvalid {
 function closeBoth(db: DatabaseSync | null, place: InPlace | null): void {
   if (db?.isOpen === true) db.close();
   place?.close();
-}
-
-/** Free pages that a store keeps for the next writes. The rest is returned to the file system. */
-const FREE_PAGES_KEPT = 256;
-const PAGES_AT_ONCE = 1_024;
-
-/** Shrinks the file by what was deleted, a few megabytes at a time, so that no writer waits for long. */
-export function giveBackRoom({ dir, rows }: Store): void {
-  const countFree = rows.prepare("PRAGMA freelist_count");
-  const free = (): number => (countFree.get() as { freelist_count: number }).freelist_count;
-  try {
-    let before = Infinity;
-    for (let left = free(); left > FREE_PAGES_KEPT && left < before; left = free()) {
-      before = left;
-      rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
-    }
-    // The file itself shrinks when the log is written back to it. This never waits for other processes.
-    rows.exec("PRAGMA wal_checkpoint(PASSIVE)");
-  } catch (error) {
-    throw asStoreError(error, dir);
-  }
 }

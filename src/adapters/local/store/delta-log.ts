@@ -5,7 +5,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { DELTAS, type Delta, type DeltaLog } from "../../../ports/delta-log.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
-import { type Store, atomically, reaching } from "./database.ts";
+import { type Store, atomically, glancing, reaching } from "./database.ts";
 import { sumOf } from "./integrity.ts";
 
 interface Kept {
@@ -37,7 +37,7 @@ export function sqliteDeltaLog(store: Store): DeltaLog {
   return {
     attach: async ({ run, until }) => void reaching(store, () => attach.run(run, until), "later"),
     attachedUntil: async ({ run, now }) => {
-      const found = reaching(store, () => attachedUntil.get(run, now)) as { readonly until: number } | undefined;
+      const found = glancing(store, () => attachedUntil.get(run, now)) as { readonly until: number } | undefined;
       return found?.until ?? null;
     },
     append: async ({ run, born }, delta) => {

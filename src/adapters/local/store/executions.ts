@@ -2,11 +2,11 @@
  * The executions of the embedded chain in the store. Each change is one transaction around a pure step of
  * `protocol/execution.ts`. An attempt is sent only after its number is stored.
  */
-import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { decodePayload } from "../../../codec/row.ts";
 import type { Payload, Reply } from "../../../protocol/chain.ts";
 import { RETRY_GROUP } from "../../../protocol/entry.ts";
+import { randomHex } from "../random.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { sumOf } from "./integrity.ts";
 import {
@@ -85,7 +85,7 @@ export function executionsOf(store: Store): Executions {
       bookkeeping(() => {
         const found = table.byName(name);
         if (found === null || found.readyAt === null || found.readyAt > now) return null;
-        return table.update(beginAttempt(found, randomBytes(16).toString("hex")));
+        return table.update(beginAttempt(found, randomHex(16)));
       }),
     settle: (attempted, step) =>
       bookkeeping(() => {

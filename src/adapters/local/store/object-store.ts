@@ -5,7 +5,8 @@
 import type { FoundKey, ObjectStore } from "../../../ports/object-store.ts";
 import type { Clock } from "../../../ports/world.ts";
 import { systemClock } from "../clock.ts";
-import { type Store, atomically, giveBackRoom, reaching } from "./database.ts";
+import { type Store, atomically, reaching } from "./database.ts";
+import { giveBackRoom } from "./give-back-room.ts";
 
 export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = systemClock): ObjectStore {
   const insert = store.rows.prepare(
@@ -30,7 +31,7 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = syst
     },
     removeUnder: async (prefix) => {
       while (removeSome(prefix) === REMOVED_AT_ONCE);
-      giveBackRoom(store);
+      await giveBackRoom(store);
     },
     storeId: async () => store.id,
   };

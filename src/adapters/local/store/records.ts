@@ -1,15 +1,20 @@
 /** Records in the embedded store, each with a checksum of its own. */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
-import { Unreadable } from "../../../codec/canonical.ts";
+import { undamagedRecord } from "../../../codec/record.ts";
 import type { Json } from "../../../core/json.ts";
 import type { Durable } from "../../../core/policy/durability.ts";
 import {
   type AddOutcome,
+  type FoundRecord,
+  type NewRecord,
   type RecordKey,
   type Records,
   type ReplaceOutcome,
   type StoredRecord,
+  damagedRecord,
+  isDamagedRecord,
   isRecordExpired,
+  partedRecords,
 } from "../../../ports/records.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { sumOf } from "./integrity.ts";
@@ -35,10 +40,11 @@ export function sqliteRecords(store: Store): Records {
     );
   const ofTenant = page("tenant = :by", "(at, id) < (:at, :id)", "at DESC, id DESC");
   const about = page("about = :by", "id < :id AND :at >= 0", "id DESC");
-  const find = ({ kind, about: subject, id }: RecordKey, now: number): StoredRecord | null => {
+  const look = ({ kind, about: subject, id }: RecordKey, now: number): FoundRecord | null => {
     const found = select.get(kind, subject, id) as Kept | undefined;
     return found === undefined || isRecordExpired(found, now) ? null : recordOf(found);
   };
+  const find = (key: RecordKey, now: number): StoredRecord | null => undamagedRecord(look(key, now));
   const keep = (record: StoredRecord): void => {
     const columns = { ...record, body: JSON.stringify(record.body) };
     put.run({ ...columns, sum: sumOf(columns) });
@@ -63,16 +69,26 @@ export function sqliteRecords(store: Store): Records {
       };
       return atomically(store, access, durableOf(record));
     },
+    overwriteDamaged: async (record, now) => {
+      const access = (): ReplaceOutcome => {
+        const found = look(record, now);
+        if (found === null || !isDamagedRecord(found)) return { kind: "changed" };
+        keep({ ...fieldsOf(record), version: 1 });
+        return { kind: "replaced" };
+      };
+      return atomically(store, access, durableOf(record));
+    },
     get: async (key, now) => reaching(store, () => find(key, now)),
     list: async ({ kind, by, after, limit, now }) => {
       const behind = after === null ? LAST : placeIn(after);
       const [statement, subject] = "tenant" in by ? [ofTenant, by.tenant] : [about, by.about];
       // One record more than the limit shows whether another page follows.
       const found = reaching(store, () => statement.all({ kind, by: subject, ...behind, now, limit: limit + 1 }));
-      const records = (found as unknown as readonly Kept[]).slice(0, limit).map(recordOf);
-      const last = records.at(-1);
+      const rows = (found as unknown as readonly Kept[]).slice(0, limit);
+      const last = rows.at(-1);
       const isMore = found.length > limit && last !== undefined;
-      return { records, next: isMore ? cursorOf("tenant" in by ? last.at : 0, last.id) : null };
+      const next = isMore ? cursorOf("tenant" in by ? last.at : 0, last.id) : null;
+      return { ...partedRecords(rows.map(recordOf)), next };
     },
   };
 }
@@ -85,16 +101,13 @@ export function sqliteRecords(store: Store): Records {
 const durableOf = ({ kind }: RecordKey): Durable => (AT_ONCE.has(kind) ? "now" : "later");
 const AT_ONCE: ReadonlySet<RecordKey["kind"]> = new Set(["token", "callback", "source"]);
 
-const fieldsOf = ({ kind, about, id, tenant, at, body, expiresAtSec }: Omit<StoredRecord, "version">) => ({
+const fieldsOf = ({ kind, about, id, tenant, at, body, expiresAtSec }: NewRecord) => ({
   ...{ kind, about, id, tenant, at, body, expiresAtSec },
 });
 
-function recordOf({ sum, ...kept }: Kept): StoredRecord {
+function recordOf({ sum, ...kept }: Kept): FoundRecord {
   const columns = { ...kept };
-  if (sum !== sumOf(columns)) {
-    const what = `the ${kept.kind} record ${kept.id}`;
-    throw new Unreadable(`${what} is damaged: it has other content than its checksum says`, "RecordDamaged");
-  }
+  if (sum !== sumOf(columns)) return damagedRecord(kept, "it has other content than its checksum says");
   return { ...columns, body: JSON.parse(kept.body) as Json };
 }
 

@@ -193,7 +193,7 @@ describe("commands", () => {
     const sound = (await beginRun(world, scriptedAgent({}), {})).run;
     const poison = (await beginRun(world, scriptedAgent({}), {})).run;
     store(at, poison, stored(at, poison).slice(0, 40));
-    return { dir, sound, poison };
+    return { dir, at, sound, poison };
   }
 
   test("list names the damaged run on its own line and shows all others", async () => {
@@ -250,7 +250,9 @@ describe("commands", () => {
   });
 
   test("approvals shows all other waiting gates and names the run that it could not read", async () => {
-    const { dir, poison } = await damagedStore();
+    const { dir, at, poison } = await damagedStore();
+    // Its status stands beside the row, and says that it may wait.
+    at.rows.prepare("UPDATE runs SET status = 'waiting' WHERE run = ?").run(poison);
     const { exit, out, err } = await runCli(dir, "approvals");
     expect([exit, out]).toEqual([0, "no call waits for an approval or an answer\n"]);
     expect(err).toContain(`run ${poison} cannot be read`);

@@ -1,0 +1,39 @@
+/** Gives the room of deleted objects back to the file system. */
+import { setTimeout as elapse } from "node:timers/promises";
+import type { Store } from "./database.ts";
+import { asStoreError } from "./store-errors.ts";
+
+/** Free pages that a store keeps for the next writes. The rest is returned to the file system. */
+const FREE_PAGES_KEPT = 256;
+const PAGES_AT_ONCE = 1_024;
+
+/**
+ * Shrinks the file by what was deleted, a few megabytes at a time, so that no writer waits for long.
+ *
+ * The file itself shrinks when the whole log is written back to it. That stops at the oldest page that another process
+ * reads at this moment: reader begins, room is given back, the log is written back in part, reader ends. Nothing would
+ * write back the rest before the log is long, so it is tried again for a while (`shrinks once a reader is through`, in
+ * test/adapters/local/retention.test.ts). No attempt waits for another process.
+ */
+export async function giveBackRoom({ dir, rows }: Store): Promise<void> {
+  const countFree = rows.prepare("PRAGMA freelist_count");
+  const writeBack = rows.prepare("PRAGMA wal_checkpoint(PASSIVE)");
+  const free = (): number => (countFree.get() as { freelist_count: number }).freelist_count;
+  try {
+    let before = Infinity;
+    for (let left = free(); left > FREE_PAGES_KEPT && left < before; left = free()) {
+      before = left;
+      rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
+    }
+    for (const pauseMs of WRITE_BACK_PAUSES_MS) {
+      const { busy, log, checkpointed } = writeBack.get() as { busy: number; log: number; checkpointed: number };
+      if (busy === 0 && checkpointed === log) return;
+      await elapse(pauseMs);
+    }
+  } catch (error) {
+    throw asStoreError(error, dir);
+  }
+}
+
+/** Two seconds in all. A process reads for milliseconds, unless it is stopped meanwhile. */
+const WRITE_BACK_PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640, 640];
