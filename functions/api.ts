@@ -1,4 +1,5 @@
 /** The function that serves the HTTP API behind API Gateway. */
+import { placesIn } from "../src/adapters/aws/places.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import { authenticatorOf } from "../src/api/access/authenticator.ts";
 import { createApi } from "../src/api/app.ts";
@@ -11,7 +12,7 @@ import { secretsOf } from "./secrets.ts";
 import { access, settingsOf } from "./settings.ts";
 
 const options = access();
-const world = awsWorld({ ...settingsOf("api"), secrets: secretsOf(), sealKeys: sealKeysOf() });
+const world = awsWorld({ ...settingsOf("api"), secrets: secretsOf(), sealKeys: sealKeysOf(), places: placesIn });
 const api = createApi<FromGateway>({
   world,
   agentOf: definedAgent,

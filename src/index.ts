@@ -20,7 +20,9 @@ export type {
   UndoContext,
 } from "./ports/agent.ts";
 export type { MemoryOptions } from "./sdk/memory.ts";
+export { httpSource, type HttpSourceOptions } from "./sdk/http-source.ts";
 export type {
+  AskSource,
   FetchedSource,
   Memory,
   MemoryEntry,

@@ -15,6 +15,7 @@ import type { World } from "../ports/world.ts";
 import { alarm } from "../history/alarm.ts";
 import { openApiDocument } from "./document.ts";
 import type { AgentCatalogue } from "../operations/agents.ts";
+import { viewOfCaller } from "../operations/caller-view.ts";
 import type { FiringsOf } from "../operations/schedules.ts";
 import type { AnyOperation } from "../operations/operation.ts";
 import { ROWS } from "../operations/table.ts";
@@ -97,6 +98,7 @@ export function createApi<From extends object>(options: ApiOptions<From>): Api<F
     guarded(problems.answerOf(problems.methodNotAllowed(methods), null));
   app.use(methodsKnown({ app, onMethodNotAllowed }));
   requireScopes(app, rows);
+  app.openapi(routes.callerRoute, (c) => c.json(viewOfCaller(c.get("caller"), { here: rows, all: ROWS }), 200));
   app.openapi(routes.documentRoute, (c) => c.json(openApiDocument({ rows, hasChats }), 200));
   return addPlain(addRuns(app, options), { ...options, rows });
 }

@@ -22,7 +22,7 @@ import type { SentFile } from "../codec/file.ts";
 import type { FileInvalid } from "../operations/files.ts";
 import { OPERATIONS } from "../operations/table.ts";
 import type { AccessOptions } from "../sdk/access.ts";
-import { type Shown, summaryOf } from "../operations/views.ts";
+import { summaryOf } from "../operations/summary.ts";
 import {
   ApiProblem,
   type ToldOutcome,
@@ -34,6 +34,7 @@ import {
   tooLarge,
   wrongIn,
 } from "./problem.ts";
+import { fitting } from "./fitting.ts";
 import type { Caller } from "./access/caller.ts";
 import { countedIn, isLimitReached, limitReached } from "./access/limits.ts";
 import { spendCapped } from "./spend-cap.ts";
@@ -58,7 +59,7 @@ export const contextOf = (
   ...countedIn(limits, caller),
   ...(firingsOf !== undefined && { firingsOf }),
   ...(agents !== undefined && { agents: () => agents().catch(asInvalid) }),
-  ...{ world, by: caller.actor, tenant: caller.tenant },
+  ...{ world, by: caller.actor, tenant: row?.tenant ?? caller.tenant, isOperator: caller.isOperator === true },
   origin: { from: caller.address ?? null, token: caller.token ?? null },
   agentOf: async (name) => (isName(name) ? agentOf(name).catch(asInvalid) : null),
   ...(row !== null && { row }),
@@ -135,40 +136,10 @@ export async function runOf(asked: Asked, of: { readonly run: string; readonly i
   if (isUnchanged(of.ifNoneMatch, token)) return { kind: "unchanged", etag };
   const outcome = await performOperation(OPERATIONS.show, contextOf(asked, row), { run: row.run });
   if (outcome.kind === "missing") throw runUnknown();
-  return { kind: "shown", etag, document: fitting(outcome.shown) };
+  // Names of the account are for who runs the deployment, not for each tenant.
+  const isAdmin = asked.caller.scopes.includes("admin");
+  return { kind: "shown", etag, document: fitting(isAdmin ? outcome.shown : { ...outcome.shown, aws: null }) };
 }
-
-/**
- * Omits large parts until the document fits into a response. Without this, a client that polls for the end of a run
- * would get an error instead.
- */
-export function fitting(shown: Shown): z.output<typeof schemas.runDocument> {
-  const { unknown, gates, waits, children, files } = shown;
-  const document = {
-    ...shown,
-    unknown: [...unknown],
-    gates: [...gates],
-    waits: [...waits],
-    children: [...children],
-    files: [...files],
-  };
-  const omitted: string[] = [];
-  for (const [pointer, without] of Object.entries(LARGE)) {
-    if (Buffer.byteLength(JSON.stringify(document)) <= SIZES.httpBodyBytesMax) break;
-    Object.assign(document, without(shown));
-    omitted.push(pointer);
-  }
-  return omitted.length === 0 ? document : { ...document, omitted };
-}
-
-/** The parts that may be large; the least useful is omitted first. */
-const LARGE: Readonly<Record<string, (shown: Shown) => Partial<Shown>>> = {
-  "#/task": () => ({ task: null }),
-  "#/result": () => ({ result: null }),
-  "#/unknown/*/args": ({ unknown }) => ({ unknown: unknown.map((each) => ({ ...each, args: null })) }),
-  "#/gates/*/args": ({ gates }) => ({ gates: gates.map((each) => ({ ...each, args: null })) }),
-  "#/waits/*/args": ({ waits }) => ({ waits: waits.map((each) => ({ ...each, args: null })) }),
-};
 
 /** `POST /runs/{run}/messages`: sends a message to a run, once per ID. */
 export async function messageOf(
@@ -284,15 +255,16 @@ export async function outcomeOf(
   throw problemAs(operation, outcome.kind, { detail: `${says}${why}`, facts: { outcome } });
 }
 
-/** A row names leases, tokens and objects. The caller gets the summary of the run instead. */
+/** A row names leases, tokens and objects. The caller gets the ID and the summary of the run instead. */
 function told(outcome: ToldOutcome & { readonly row?: Row }, world: World): ToldOutcome {
   const { row, ...rest } = outcome;
-  return row === undefined ? rest : { ...rest, ...{ run: summaryOf(row, world.clock.now()) } };
+  return row === undefined ? rest : { ...rest, ...{ run: row.run, summary: summaryOf(row, world.clock.now()) } };
 }
 
-/** The row of a run, if it exists and belongs to the caller's tenant. */
+/** The row of a run, if it exists and belongs to the caller's tenant. The operator of the machine has every tenant. */
 export async function find({ world, caller }: Asked, run: string): Promise<Row> {
-  const isTheirs = isRunId(run) && run.slice(0, run.indexOf("-")) === caller.tenant;
+  const isOfTenant = run.slice(0, run.indexOf("-")) === caller.tenant || caller.isOperator === true;
+  const isTheirs = isRunId(run) && isOfTenant;
   const row = isTheirs ? await world.table.read(run, world.clock.now()) : null;
   if (row === null) throw runUnknown();
   return row;

@@ -8,7 +8,7 @@
  * only its epoch counts.
  */
 import type { Row } from "../protocol/row.ts";
-import { summaryOf } from "../operations/views.ts";
+import { summaryOf } from "../operations/summary.ts";
 
 /** The token of a run at the time `now`, epoch milliseconds. */
 export function resumeToken(row: Row, now: number): string {

@@ -10,6 +10,7 @@ import type { AnyOperation, Http } from "../operations/operation.ts";
 import { OPERATIONS, type OperationName } from "../operations/table.ts";
 import { fileHeaders, fileParams } from "./file-schemas.ts";
 import { boundedBody } from "./body.ts";
+import { callerDocument } from "./caller-document.ts";
 import * as headers from "./header-schemas.ts";
 import { type ProblemStatus, answer, body, etag, every, location, ofBody, problem, retryAfter } from "./route-parts.ts";
 import * as schemas from "./schemas.ts";
@@ -109,6 +110,18 @@ export const documentRoute = createRoute({
   },
 });
 
+export const callerRoute = createRoute({
+  method: "get",
+  path: "/caller",
+  operationId: "caller",
+  summary: "Who the caller is, and which operations this server performs for it",
+  responses: {
+    200: answer("The caller.", callerDocument),
+    401: problem(401),
+    429: { ...problem(429), headers: retryAfter },
+  },
+});
+
 export const healthRoute = createRoute({
   method: "get",
   path: "/healthz",
@@ -182,7 +195,7 @@ export const routesOf = (rows: Rows): readonly RouteConfig[] => [
     const route = DESIGNED[name as OperationName] ?? plainRoute(name, operation);
     return [{ ...route, security: [{ token: [operation.scope] }, { jwt: [operation.scope] }, { iam: [] }] }];
   }),
-  ...[documentRoute, healthRoute, callbackRoute],
+  ...[documentRoute, callerRoute, healthRoute, callbackRoute],
 ];
 
 /**
@@ -243,7 +256,7 @@ const literalFor =
   (field: z.ZodType) =>
   (text: unknown): unknown => {
     if (typeof text !== "string" || field.safeParse(text).success) return text;
-    if (/^\d{1,16}$/.test(text)) return Number(text);
+    if (/^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text);
     return text === "true" || (text === "false" ? false : text);
   };
 

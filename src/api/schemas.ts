@@ -12,6 +12,7 @@ import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { ARCHIVE_TIERS } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import { detachedCall } from "./detached-schemas.ts";
+import { placeFields, summaryFields } from "./summary-schemas.ts";
 import { files, shownFile } from "./file-schemas.ts";
 import type { EndedRun } from "./problem.ts";
 import { hasText } from "../core/message.ts";
@@ -153,9 +154,7 @@ const shown = {
     .object({ since: at, tries: count, nextTryAt: at })
     .nullable()
     .openapi({ description: "The provider of its model does not answer; the next attempt is at nextTryAt." }),
-  detachedCall,
-  status,
-  phase,
+  ...{ detachedCall, status, phase },
   inProgress: z.boolean().openapi({ description: "It has not ended." }),
   resumable: z
     .boolean()
@@ -173,6 +172,7 @@ const shown = {
     .nullable()
     .openapi({ description: "The store that did not answer when the run was last released, and since when." }),
   spent: z.object({ usd: z.number(), tokensIn: count, tokensOut: count }),
+  ...{ ...summaryFields, ...placeFields },
   label: z.string().openapi({ description: "What it waits for, as a sentence for people." }),
   task: json,
   startedAt: at.nullable(),

@@ -18,6 +18,13 @@ export const wholeNumber =
     throw new InvalidArgumentError(`It is a whole number from ${min} to ${max}.`);
   };
 
+/** A parser for an amount of dollars, for an option of commander. */
+export function dollarsAbove(text: string): number {
+  const number = Number(text);
+  if (text.trim() !== "" && Number.isFinite(number) && number >= 0) return number;
+  throw new InvalidArgumentError("It is an amount of dollars, such as 0.5.");
+}
+
 /** A parser for the reason of an action, for an option of commander. */
 export function reason(text: string): string {
   if (text.length <= SIZES.whyCharactersMax) return text;

@@ -1,14 +1,16 @@
 /** The command line: the commands, their options, and how they end. */
 import { Command, CommanderError, Option } from "commander";
+import { CRACK_NAMES } from "../core/crack.ts";
 import { DEFAULT_TENANT } from "../core/ids.ts";
 import { PHASE_NAMES, PHASES } from "../core/phases.ts";
 import { HELP } from "../operations/help.ts";
 import { CliError, EXIT, errorDocument, renderError } from "./errors.ts";
-import { BEAT, type Into, WHY, each, reason, wholeNumber } from "./arguments.ts";
+import { BEAT, type Into, WHY, dollarsAbove, each, reason, wholeNumber } from "./arguments.ts";
 import { addAccess } from "./program-access.ts";
 import { addBackups } from "./program-backups.ts";
 import { addChecking } from "./program-checking.ts";
 import { addDeciding } from "./program-deciding.ts";
+import { addMemory } from "./program-memory.ts";
 import { addProjects } from "./program-projects.ts";
 import { addRecorded } from "./program-recorded.ts";
 import { addRequests } from "./program-requesting.ts";
@@ -43,6 +45,7 @@ async function parse(shell: Shell, version: string): Promise<number> {
   addSteering(program, { shell, ends });
   addLooking(program, { shell, ends });
   addRecorded(program, { shell, ends });
+  addMemory(program, { shell, ends });
   addAccess(program, { shell, ends });
   addBackups(program, { shell, ends });
   addChecking(program, { shell, ends });
@@ -217,6 +220,10 @@ function addLooking(program: Command, { shell, ends }: Into): void {
     .option("--agent <name>", "only runs of this agent")
     .option("--agent-version <version>", "only runs of this version of their agent")
     .addOption(new Option("--phase <phase>", "only runs in this phase, such as AwaitingApproval").choices(PHASE_NAMES))
+    .option("--schedule <agent>", "only runs that the schedule of this agent started")
+    .addOption(new Option("--crack <name>", "only runs that gave this first signal of a failure").choices(CRACK_NAMES))
+    .option("--since <time>", "only runs that began since then: an age such as 2h or 7d, or a date")
+    .option("--above <dollars>", "only runs that spent more", dollarsAbove)
     .option("--tenant <name>", "the tenant of the runs", DEFAULT_TENANT)
     .option("--limit <n>", "at most this many", wholeNumber(1, 100_000), 20)
     .action(async (_, command: Command) =>

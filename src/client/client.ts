@@ -6,6 +6,7 @@ import type * as z from "zod";
 import type { messageDocument, runDocument, startedDocument } from "../api/schemas.ts";
 import type { Json } from "../core/json.ts";
 import type { Operation, SuccessOf } from "../operations/operation.ts";
+import type { AnswerTo } from "./outcomes.ts";
 import type { OPERATIONS, OperationName } from "../operations/table.ts";
 import type { EventPage } from "../operations/event-page.ts";
 import { cursorText } from "../operations/live-cursor.ts";
@@ -15,6 +16,7 @@ import type { LedgerEntry, TimelineEntry } from "../operations/views.ts";
 import type { Agent } from "../ports/agent.ts";
 import { type Asked, type Given, type Place, type Steering, performAt } from "./perform.ts";
 import { type ClientFile, sent } from "./files.ts";
+import { type MemoryClient, memoriesAt } from "./memory.ts";
 import type { Endpoint } from "./request.ts";
 
 /** Agents by their names, as a module exports them. */
@@ -51,12 +53,12 @@ export type LiveItem =
   | { readonly kind: "reset"; readonly reset: Reset; readonly cursor: string };
 
 type Rows = typeof OPERATIONS;
-type InputTo<N extends OperationName> =
+export type InputTo<N extends OperationName> =
   Rows[N] extends Operation<infer Input, infer _, infer _Checked> ? z.input<Input> : never;
 type Options<N extends OperationName, Named extends string> = Omit<InputTo<N>, Named> & Asked;
 
 /** Each method throws a `CairnError` with the code that the operation table gives the outcome. */
-export interface Client<Known extends object = Agents> {
+export interface Client<Known extends object = Agents> extends MemoryClient {
   /**
    * Starts a run. The same `key` gives the same run. Without one the client makes a key, so a request that it sends
    * again starts no second run.
@@ -128,14 +130,14 @@ export interface Client<Known extends object = Agents> {
    * Begins a new run with the state of this one at version `at`. The same `key` is one fork; without one the client makes a
    * key. Past effects that the two do not share it fails with `NotConfirmed`, unless `confirmed`.
    */
-  fork(run: string, options: Options<"fork", "run"> & Steering): Promise<SuccessOf<Rows["fork"]>>;
-  redrive(run: string, options?: Options<"redrive", "run"> & Steering): Promise<SuccessOf<Rows["redrive"]>>;
-  purge(run: string, options?: Options<"purge", "run"> & Steering): Promise<SuccessOf<Rows["purge"]>>;
+  fork(run: string, options: Options<"fork", "run"> & Steering): Promise<AnswerTo<"fork">>;
+  redrive(run: string, options?: Options<"redrive", "run"> & Steering): Promise<AnswerTo<"redrive">>;
+  purge(run: string, options?: Options<"purge", "run"> & Steering): Promise<AnswerTo<"purge">>;
   schedules(options?: Asked): Promise<SuccessOf<Rows["schedules"]>>;
   pauseSchedule(agent: string, options?: Asked): Promise<SuccessOf<Rows["pauseSchedule"]>>;
   resumeSchedule(agent: string, options?: Asked): Promise<SuccessOf<Rows["resumeSchedule"]>>;
   /** Starts a run of a scheduled agent now. The same `key` is one run; without one the client makes a key. */
-  runSchedule(agent: string, options?: Options<"runSchedule", "agent">): Promise<SuccessOf<Rows["runSchedule"]>>;
+  runSchedule(agent: string, options?: Options<"runSchedule", "agent">): Promise<AnswerTo<"runSchedule">>;
   /** Closes a store that the client opened. */
   close(): Promise<void>;
 }
@@ -154,8 +156,8 @@ export function createClient<Known extends object>(
   /** An operation on a run whose answer is its outcome. */
   const steer =
     <N extends Place>(name: N) =>
-    async (run: string, options: Given & Steering = {}): Promise<SuccessOf<Rows[N]>> =>
-      (await perform(name, { run, ...options })) as SuccessOf<Rows[N]>;
+    async (run: string, options: Given & Steering = {}): Promise<AnswerTo<N>> =>
+      (await perform(name, { run, ...options })) as AnswerTo<N>;
   const decide =
     (as: "approve" | "deny") =>
     (run: string, gate: string, options: Decision = {}) =>
@@ -206,10 +208,11 @@ export function createClient<Known extends object>(
       (await perform("cancelAll", { agent, ...options }, { repeatable: true })) as SuccessOf<Rows["cancelAll"]>,
     restart: steer("restart"),
     fork: async (run, { key = crypto.randomUUID(), ...options }) =>
-      (await perform("fork", { run, key, ...options }, { repeatable: true })) as SuccessOf<Rows["fork"]>,
+      (await perform("fork", { run, key, ...options }, { repeatable: true })) as AnswerTo<"fork">,
     redrive: steer("redrive"),
     purge: steer("purge"),
     ...schedulesOf(perform),
+    ...memoriesAt(perform),
     close,
   };
 }
@@ -227,9 +230,7 @@ function schedulesOf(perform: Perform): Pick<Client, "schedules" | "pauseSchedul
     pauseSchedule: pause("pauseSchedule"),
     resumeSchedule: pause("resumeSchedule"),
     runSchedule: async (agent, { key = crypto.randomUUID(), ...options } = {}) =>
-      (await perform("runSchedule", { agent, key, ...options }, { repeatable: true })) as SuccessOf<
-        Rows["runSchedule"]
-      >,
+      (await perform("runSchedule", { agent, key, ...options }, { repeatable: true })) as AnswerTo<"runSchedule">,
   };
 }
 

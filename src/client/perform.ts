@@ -48,6 +48,10 @@ export const PLACES = {
   pauseSchedule: ["post", "/schedules/{agent}/pause"],
   resumeSchedule: ["post", "/schedules/{agent}/resume"],
   runSchedule: ["post", "/schedules/{agent}/runs"],
+  memory: ["get", "/memory/{scope}"],
+  memoryEntry: ["get", "/memory/{scope}/{id}"],
+  forgetEntry: ["delete", "/memory/{scope}/{id}"],
+  forgetMemory: ["delete", "/memory/{scope}"],
 } as const satisfies { readonly [N in OperationName]?: readonly [Asking["method"], string] };
 
 export type Place = keyof typeof PLACES;

@@ -46,13 +46,18 @@ export const missingIn = (agent: Agent, of: Audited): readonly Missing[] =>
   });
 
 const LOOKS: { readonly [W in Seen]: Look } = {
-  decision: (_, { tools }) =>
-    about(
-      namesOf(tools, ({ decisionPoint }) => decisionPoint),
-      (names) =>
-        `no key, no probe, no undo: after a process death in ${names} an operator has to decide: resume or restart`,
-      'make it keyed or probed, give it an undo, or declare what follows: onUnknown: "tell" or "fail"',
-    ),
+  decision: (agent, { tools }) => {
+    const names = namesOf(tools, ({ decisionPoint }) => decisionPoint);
+    return about(
+      names,
+      (all) =>
+        `no key, no probe, no undo: after a process death in ${all} an operator has to decide: resume or restart`,
+      mendFor(agent, names, {
+        own: 'make it keyed or probed, give it an undo, or declare what follows: onUnknown: "tell" or "fail"',
+        listed: "if a call may be repeated, say so in effects of mcpServer",
+      }),
+    );
+  },
   effects: ({ topology }, { tools }) => {
     const early = tools.filter(({ idempotent }) => !idempotent);
     const found = early.flatMap(({ tool }) => {
@@ -63,12 +68,17 @@ const LOOKS: { readonly [W in Seen]: Look } = {
     if (found.length === 0) return null;
     return { why: found.join("; "), mend: "let effects come last: decide everything before the first of them" };
   },
-  approval: (_, { tools }) =>
-    about(
-      namesOf(tools, ({ effect, approval }) => !EFFECTS[effect].mayRepeat && approval === "never"),
-      (names) => `${names} must not happen twice, and starts without an approval`,
-      'write approval: "always", or a policy',
-    ),
+  approval: (agent, { tools }) => {
+    const names = namesOf(tools, ({ effect, approval }) => !EFFECTS[effect].mayRepeat && approval === "never");
+    return about(
+      names,
+      (all) => `${all} must not happen twice, and starts without an approval`,
+      mendFor(agent, names, {
+        own: 'write approval: "always", or a policy',
+        listed: 'write approval: { TOOL: "always" } in mcpServer',
+      }),
+    );
+  },
   // A server may be wrong about its own tools, so its hints declare nothing.
   hints: ({ tools }) => {
     const said = Object.values(tools).flatMap(({ suggests = [] }) => suggests);
@@ -142,6 +152,17 @@ const unlimited = ({ budget }: Pick<Agent, "budget">): typeof METERS =>
 
 const namesOf = (tools: readonly ToolAudit[], is: (tool: ToolAudit) => boolean): readonly string[] =>
   tools.filter(is).map(({ tool }) => tool);
+
+/** What to write depends on where the tools are declared: in the agent, or by a server that lists them. */
+function mendFor(
+  { tools }: Pick<Agent, "tools">,
+  names: readonly string[],
+  mends: { readonly own: string; readonly listed: string },
+): string {
+  const listed = names.filter((name) => tools[name]?.isListed === true);
+  if (listed.length === 0) return mends.own;
+  return listed.length === names.length ? mends.listed : `${mends.own}; for tools of servers: ${mends.listed}`;
+}
 
 const about = (names: readonly string[], why: (names: string) => string, mend: string) =>
   names.length === 0 ? null : { why: why(names.join(", ")), mend };

@@ -32,7 +32,7 @@ export const POINTS: readonly Point[] = [
   {
     id: "production-snapshots",
     says: "snapshots cannot be overwritten",
-    shownBy: ["test/conformance/conformance.test.ts", "test/codec/snapshot.test.ts"],
+    shownBy: ["test/conformance/conformance.long.test.ts", "test/codec/snapshot.test.ts"],
     restsOn: [
       ...["stores", "bucket-private", "bucket-encryption", "bucket-put-once", "bucket-put-once-enforced", "bucket-tls"],
       ...["bucket-lifecycle", "store", "store-whole"],
@@ -65,7 +65,7 @@ export const POINTS: readonly Point[] = [
   {
     id: "production-status",
     says: "every run shows its status and since when, and ends eventually",
-    shownBy: ["test/process/cli.test.ts", "test/schedules/sweeper.test.ts"],
+    shownBy: ["test/process/cli.long.test.ts", "test/schedules/sweeper.test.ts"],
     restsOn: [
       "table-indexes",
       "table-ttl",

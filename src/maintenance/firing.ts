@@ -164,7 +164,14 @@ async function wasStarted(world: World, run: string): Promise<boolean> {
 async function start(world: World, of: Deciding, at: number): Promise<FiringOutcome> {
   const { agent, tenant, schedule } = of;
   const idempotencyKey = firingKey(agent.name, at);
-  const asked = { agent, tenant, input: schedule.input, idempotencyKey, by: `schedule:${agent.name}` };
+  const asked = {
+    agent,
+    tenant,
+    input: schedule.input,
+    idempotencyKey,
+    by: `schedule:${agent.name}`,
+    isScheduled: true,
+  };
   const started = await startRun(world, asked).catch(asDamaged);
   // The row exists, so the run was started; the next firing must not wait until an operator repairs the row.
   if (started instanceof RowUnreadable) return { kind: "exists", run: started.run };

@@ -20,6 +20,8 @@ export interface DescribedAgent {
   readonly task: Json;
   readonly tools: readonly { readonly tool: string; readonly effect: Effect }[];
   readonly schedule: { readonly every: string; readonly timezone: string } | null;
+  /** The name of its memory, which its tools may use also where its runs recall and learn nothing. */
+  readonly memory: string;
 }
 
 export interface AgentList {
@@ -35,12 +37,13 @@ export function listAgents({ agents, broken }: AgentCatalogue): AgentList {
   return { kind: "listed", agents: inOrder.map(described), broken };
 }
 
-function described({ name, version, topology, task, tools, schedule }: Agent): DescribedAgent {
+function described({ name, version, topology, task, tools, schedule, memory }: Agent): DescribedAgent {
   return {
     ...{ name, version, topology: topology.kind },
     task: z.toJSONSchema(task, { unrepresentable: "any", io: "input" }) as Json,
     tools: Object.entries(tools).map(([tool, { effect }]) => ({ tool, effect })),
     schedule: schedule === null ? null : { every: schedule.every, timezone: schedule.timezone },
+    memory: memory?.scope ?? name,
   };
 }
 

@@ -32,43 +32,79 @@ export interface WaitingPage {
 const PAGE = 100;
 
 /**
- * The statuses in which a run may have an open gate. A gate may wait beside running or unknown calls, and in a paused
- * run.
+ * The statuses in which a run may have an open gate, in the order in which they are listed. A gate may wait beside
+ * running or unknown calls, and in a paused run. Runs of the other statuses are not looked at: a store may have
+ * thousands that have ended.
  */
-const MAY_WAIT: ReadonlySet<Status> = new Set(["running", "waiting", "blocked", "paused"]);
+const MAY_WAIT = ["blocked", "paused", "waiting", "running"] as const satisfies readonly Status[];
+
+/** Where a page begins: behind a cursor of the list of one status; null: at its first run. */
+interface Place {
+  readonly status: (typeof MAY_WAIT)[number];
+  readonly after: string | null;
+}
 
 /** Throws `RowNewer` and `StoreUnreachable`. */
 export async function listGates(
   world: World,
   of: {
     readonly tenant: string;
-    /** A cursor of an earlier page; null: from the newest run. */
+    /** A cursor of an earlier page; null: from the first run. */
     readonly after: string | null;
     /** The most bytes of a page, except that it may have the gates of one run; null: no limit. */
     readonly bytesMax: number | null;
   },
 ): Promise<WaitingPage> {
-  const { tenant, after, bytesMax } = of;
-  const page = await world.table.list({ tenant, status: null, limit: PAGE, after, now: world.clock.now() });
   const gates: WaitingGate[] = [];
   const questions: WaitingQuestion[] = [];
-  const unreadable = page.damaged.map(({ run, why }) => ({ run, why }));
-  let leftBytes = bytesMax ?? Infinity;
-  for (const [index, row] of page.rows.entries()) {
-    const found = MAY_WAIT.has(row.status) ? await waitingOf(world, row) : NOTHING;
-    if ("why" in found) {
-      unreadable.push(found);
-      continue;
+  const unreadable: { readonly run: string; readonly why: string }[] = [];
+  const pageUntil = (place: Place | null): WaitingPage => ({
+    ...{ kind: "listed", gates, questions, unreadable },
+    next: place === null ? null : cursorOf(place),
+  });
+  /** A run may move to another status meanwhile. */
+  const seen = new Set<string>();
+  let leftBytes = of.bytesMax ?? Infinity;
+  let place: Place | null = placeOf(of.after);
+  for (let leftRuns = PAGE; place !== null && leftRuns > 0;) {
+    const { status, after }: Place = place;
+    const now = world.clock.now();
+    const page = await world.table.list({ tenant: of.tenant, status, limit: leftRuns, after, now });
+    for (const { run, why } of page.damaged) if (!seen.has(run)) unreadable.push({ run, why });
+    for (const { run } of page.damaged) seen.add(run);
+    for (const [index, row] of page.rows.entries()) {
+      const found = seen.has(row.run) ? NOTHING : await waitingOf(world, row);
+      if ("why" in found) {
+        unreadable.push(found);
+        continue;
+      }
+      const bytes = Buffer.byteLength(JSON.stringify(found));
+      if (bytes > leftBytes && gates.length + questions.length > 0) {
+        return pageUntil({ status, after: index === 0 ? after : (page.behind[index - 1] ?? after) });
+      }
+      gates.push(...(bytes > leftBytes ? found.gates.map(withoutArgs) : found.gates));
+      questions.push(...(bytes > leftBytes ? found.questions.map(withoutArgs) : found.questions));
+      leftBytes -= bytes;
+      seen.add(row.run);
     }
-    const bytes = Buffer.byteLength(JSON.stringify(found));
-    if (bytes > leftBytes && gates.length + questions.length > 0) {
-      return { kind: "listed", gates, questions, unreadable, next: page.behind[index - 1] ?? null };
-    }
-    gates.push(...(bytes > leftBytes ? found.gates.map(withoutArgs) : found.gates));
-    questions.push(...(bytes > leftBytes ? found.questions.map(withoutArgs) : found.questions));
-    leftBytes -= bytes;
+    leftRuns -= page.rows.length + page.damaged.length;
+    place = page.next === null ? firstAfter(status) : { status, after: page.next };
   }
-  return { kind: "listed", gates, questions, unreadable, next: page.next };
+  return pageUntil(place);
+}
+
+const firstAfter = (status: Place["status"]): Place | null => {
+  const next = MAY_WAIT[MAY_WAIT.indexOf(status) + 1];
+  return next === undefined ? null : { status: next, after: null };
+};
+
+const cursorOf = ({ status, after }: Place): string => `${status}.${after ?? ""}`;
+
+/** A cursor without a status is from an earlier version, or from elsewhere: the list begins anew, and misses no run. */
+function placeOf(cursor: string | null): Place {
+  const [, named, after = ""] = /^([a-z]+)\.(.*)$/s.exec(cursor ?? "") ?? [];
+  const status = MAY_WAIT.find((each) => each === named);
+  return status === undefined ? { status: MAY_WAIT[0], after: null } : { status, after: after === "" ? null : after };
 }
 
 type Waiting = Pick<WaitingPage, "gates" | "questions">;

@@ -1,9 +1,10 @@
 /** Lists the runs of a tenant, newest first. */
+import type { Crack } from "../core/crack.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import type { Damaged } from "../ports/run-table.ts";
 import type { World } from "../ports/world.ts";
 import type { ListedRow } from "../protocol/row.ts";
-import { type Summary, summaryOf } from "./views.ts";
+import { type Summary, summaryOf } from "./summary.ts";
 
 /**
  * `more`: there are more runs than these, or rows that were not looked at. `next`: the cursor behind what was looked at;
@@ -24,6 +25,14 @@ export interface RunFilter {
   readonly agent: string | null;
   readonly agentVersion: string | null;
   readonly phase: Phase | null;
+  /** The agent whose schedule started it. */
+  readonly schedule: string | null;
+  /** A first signal that it gave. */
+  readonly crack: Crack | null;
+  /** It was created then or later, epoch milliseconds. */
+  readonly since: number | null;
+  /** It spent more, in dollars. */
+  readonly usdAbove: number | null;
 }
 
 /** A list that looks at each row reads larger pages. */
@@ -44,8 +53,8 @@ export async function listRuns(
     readonly after: string | null;
   },
 ): Promise<Listed> {
-  const { tenant, status, limit } = of;
-  const isFiltered = of.agent !== null || of.agentVersion !== null || of.phase !== null;
+  const { tenant, status, limit, since } = of;
+  const isFiltered = LOOKED_AT.some((name) => of[name] !== null);
   const pageSize = isFiltered ? Math.max(limit + 1, FILTERED_PAGE) : limit + 1;
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
@@ -64,6 +73,9 @@ export async function listRuns(
     }
     after = page.next;
     lookedAt += page.rows.length;
+    // A list begins with the latest change of status, and a run is not older than its status.
+    const oldest = page.rows.at(-1)?.statusSince ?? Infinity;
+    if (since !== null && oldest < since - SKEW_MS) break;
     if (isFiltered && after !== null && lookedAt >= LOOKED_AT_MAX) {
       return { kind: "listed", runs, damaged, more: true, next: after };
     }
@@ -71,7 +83,20 @@ export async function listRuns(
   return { kind: "listed", runs, damaged, more: false, next: null };
 }
 
-const matches = (row: ListedRow, { agent, agentVersion, phase }: RunFilter): boolean =>
-  (agent === null || row.agent === agent) &&
-  (agentVersion === null || row.agentVersion === agentVersion) &&
-  (phase === null || row.phase === phase);
+const LOOKED_AT = ["agent", "agentVersion", "phase", "schedule", "crack", "since", "usdAbove"] as const;
+
+/** The two times of a row may come from processes whose clocks differ, by far less than this. */
+const SKEW_MS = 3_600_000;
+
+function matches(row: ListedRow, of: RunFilter): boolean {
+  const { agent, agentVersion, phase, schedule, crack, since, usdAbove } = of;
+  return (
+    (agent === null || row.agent === agent) &&
+    (agentVersion === null || row.agentVersion === agentVersion) &&
+    (phase === null || row.phase === phase) &&
+    (schedule === null || (row.agent === schedule && row.brief?.isScheduled === true)) &&
+    (crack === null || row.brief?.cracks.includes(crack) === true) &&
+    (since === null || row.createdAt >= since) &&
+    (usdAbove === null || row.spent.microUsd > usdAbove * 1e6)
+  );
+}

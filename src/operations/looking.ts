@@ -1,5 +1,6 @@
 /** The operations that only read, as rows of the operation table. */
 import * as z from "zod";
+import { CRACK_NAMES } from "../core/crack.ts";
 import { type Status, PHASES, PHASE_NAMES } from "../core/phases.ts";
 import { type Exported, exportRun } from "../history/export.ts";
 import { type Verified, verify } from "../history/verify.ts";
@@ -41,11 +42,28 @@ export const READ_ROWS = {
       agent: z.string().nullable().default(null),
       agentVersion: z.string().nullable().default(null),
       phase: z.enum(PHASE_NAMES).nullable().default(null),
+      schedule: z.string().nullable().default(null),
+      crack: z.enum(CRACK_NAMES).nullable().default(null),
+      since: z.int().nonnegative().nullable().default(null),
+      usdAbove: z.number().nonnegative().nullable().default(null),
+      tenant: z.string().nullable().default(null),
       limit: z.int().min(1).max(100_000).default(20),
       after: z.string().nullable().default(null),
     }),
-    run: ({ world, tenant }, wanted): Promise<Listed> => listRuns(world, { tenant, ...wanted }),
-    outcomes: { listed: respond.done("The runs are listed.") },
+    run: async (
+      { world, tenant, isOperator = false },
+      { tenant: asked, ...wanted },
+    ): Promise<Listed | { readonly kind: "tenantForeign" }> => {
+      if (asked !== null && asked !== tenant && !isOperator) return { kind: "tenantForeign" };
+      return listRuns(world, { ...wanted, tenant: asked ?? tenant });
+    },
+    outcomes: {
+      listed: respond.done("The runs are listed."),
+      tenantForeign: {
+        ...{ exit: "notFound", status: 404, code: "TenantForeign" },
+        says: "There is no such tenant, or the caller belongs to another one.",
+      },
+    },
     http: { method: "get", path: "/runs", bounds: { limit: z.int().min(1).max(LISTED_MAX).default(20) } },
   }),
   show: operation({

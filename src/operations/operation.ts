@@ -37,6 +37,8 @@ export interface OperationContext {
   readonly origin?: Origin;
   /** The tenant whose runs are started and listed. The API lets a caller name no run of another tenant. */
   readonly tenant: string;
+  /** The caller is the operator of the machine, and may name each tenant of its store; default: no. */
+  readonly isOperator?: boolean;
   /** Loads the code of the agent with this name; null where it is not available. */
   readonly agentOf: (name: string) => Promise<Agent | null>;
   /** The agents that may be started; absent: none is known. */

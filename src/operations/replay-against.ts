@@ -4,7 +4,7 @@
  * (`engine/model/request-digests.ts`) and calls no model. The first difference shows where a new run may diverge.
  */
 import type { Agent } from "../ports/agent.ts";
-import { agentInRole } from "../engine/model/role.ts";
+import { agentInRole, requestFor } from "../engine/model/role.ts";
 import { nameDigest, requestDigests } from "../engine/model/request-digests.ts";
 import type { RequestDigests } from "../core/request-digests.ts";
 import { withMemoryDigest } from "../engine/model/recalled.ts";
@@ -33,6 +33,15 @@ export interface Comparison {
   readonly first: RequestDifference | null;
   /** The models that answered. */
   readonly models: readonly string[];
+  /** The tools that are not compared, because servers of the agent list them, and no server is asked. */
+  readonly listed: Listed | null;
+}
+
+/** `tools`: how many one request had at most. `called`: the names of those that the run called; no other name is recorded. */
+interface Listed {
+  readonly servers: readonly string[];
+  readonly tools: number;
+  readonly called: readonly string[];
 }
 
 /** Compares requests during a replay, as its `witness`. */
@@ -43,6 +52,8 @@ export class RequestComparison {
   #differing = 0;
   #first: RequestDifference | null = null;
   readonly #models = new Set<string>();
+  #listed = 0;
+  readonly #called = new Set<string>();
   /** How many messages had no difference in the last equal request. */
   #alike = 0;
 
@@ -52,7 +63,13 @@ export class RequestComparison {
 
   get result(): Comparison {
     const counted = { compared: this.#compared, unrecorded: this.#unrecorded, differing: this.#differing };
-    return { ...counted, first: this.#first, models: [...this.#models] };
+    return { ...counted, first: this.#first, models: [...this.#models], listed: this.#notCompared };
+  }
+
+  get #notCompared(): Listed | null {
+    const { sources = [] } = this.#agent;
+    if (sources.length === 0) return null;
+    return { servers: sources.map(({ label }) => label), tools: this.#listed, called: [...this.#called] };
   }
 
   readonly witness: Witness = (event, { before, version }) => {
@@ -75,13 +92,45 @@ export class RequestComparison {
     const inRole = agentInRole(state, this.#agent);
     const agent = state.phase === "ForceStop" ? withoutFormat(inRole) : inRole;
     const is = requestDigests(withMemoryDigest(state, agent), messages);
-    const instructions = is.instructions === was.instructions ? [] : ["the instructions are different"];
+    const isSame = is.instructions === was.instructions || this.#namesListed(state);
+    const instructions = isSame ? [] : ["the instructions are different"];
     const options = is.options === was.options ? [] : ["the model options or the form of the result are different"];
-    const tools = toolWhys({ was: was.tools, is: is.tools, agent, messages });
+    const tools = toolWhys({ was: this.#withoutListed(was.tools, { agent, messages }), is: is.tools, agent, messages });
     const words = is.messages === was.messages ? [] : [transcriptWhy(messages, this.#alike)];
     return [...instructions, ...options, ...tools, ...words];
   }
+
+  /** Whether the instructions of the role name all tools, and so those that are not known here. */
+  #namesListed(state: State): boolean {
+    const { sources = [] } = this.#agent;
+    return sources.length > 0 && requestFor(state, this.#agent).lists === true;
+  }
+
+  /**
+   * The recorded tools without those that a server may have listed. The servers list them anew for each run, so they are
+   * no part of today's code. A tool that was not called may be one of them, since only its digest is recorded.
+   */
+  #withoutListed(
+    was: readonly string[],
+    { agent, messages }: { readonly agent: Agent; readonly messages: readonly Message[] },
+  ): readonly string[] {
+    const { sources = [] } = agent;
+    if (sources.length === 0) return was;
+    const own = new Set(Object.keys(agent.tools).map(nameDigest));
+    const called = new Map(calledIn(messages).map((name) => [nameDigest(name), name]));
+    const isListed = (tool: string): boolean => {
+      const name = called.get(mine(tool));
+      return !own.has(mine(tool)) && (name === undefined || sources.some(({ prefix }) => name.startsWith(prefix)));
+    };
+    const listed = was.filter(isListed);
+    this.#listed = Math.max(this.#listed, listed.length);
+    for (const name of listed.map((tool) => called.get(mine(tool)))) if (name !== undefined) this.#called.add(name);
+    return was.filter((tool) => !isListed(tool));
+  }
 }
+
+/** The digest of the name, from the digest of a tool. */
+const mine = (tool: string): string => tool.slice(0, nameDigest("").length);
 
 function transcriptWhy(messages: readonly Message[], alike: number): string {
   const [first, last] = [messages[Math.min(alike, messages.length - 1)]?.id ?? "", messages.at(-1)?.id ?? ""];
@@ -98,7 +147,6 @@ function toolWhys(of: {
   const { was, is, agent, messages } = of;
   const names = Object.keys(agent.tools);
   const nameOf = (tool: string): string => names[is.indexOf(tool)] ?? "";
-  const mine = (tool: string): string => tool.slice(0, nameDigest("").length);
   const known = new Set(was.map(mine));
   const there = new Set(is.map(mine));
   const other = is.filter((tool) => !was.includes(tool));

@@ -44,6 +44,8 @@ interface RunToStart {
   readonly parent?: Incarnation;
   /** Who starts the run, as the API or CLI knows them. The first start with a key decides. */
   readonly by?: string;
+  /** The schedule of the agent starts it; default: it does not. */
+  readonly isScheduled?: boolean;
   /** The files of the task, checked. */
   readonly files?: readonly FileContent[];
   /** What limits the starts of the caller; absent: nothing. */
@@ -74,6 +76,7 @@ export async function startTask(world: World, of: RunToStart & { readonly task: 
     ...{ agent, tenant, run, task, files },
     parent: of.parent ?? null,
     by: of.by ?? null,
+    isScheduled: of.isScheduled,
   });
   return createOnce(world, creation);
 }

@@ -48,5 +48,5 @@ export async function runScheduleNow(
   const alive = overlap === "skip" ? await aliveRun(world, await lastFired(world, { agent, tenant })) : null;
   if (alive !== null) return { kind: "overlaps", run: alive };
   const idempotencyKey = of.key === null ? null : `schedule ${agent.name} by hand ${of.key}`;
-  return startRun(world, { agent, tenant, input, idempotencyKey, by, counted });
+  return startRun(world, { agent, tenant, input, idempotencyKey, by, counted, isScheduled: true });
 }

@@ -1,22 +1,20 @@
 /** The views of a run for the CLI, the API and the console. All of it is read from the store, uncached. */
 import type { LedgerEntry } from "../codec/archive.ts";
-import { newerBy } from "../codec/row.ts";
-import { usd } from "../core/policy/spending.ts";
 import type { Deadline } from "../core/deadline.ts";
-import type { Grant, Spent } from "../core/policy/budget.ts";
+import type { Grant } from "../core/policy/budget.ts";
 import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/policy/extension.ts";
-import { decisionId, reconcileId } from "../protocol/ids.ts";
+import { decisionId, executionName, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { callOf } from "../core/calls/ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import type { Message } from "../core/message.ts";
-import type { Phase, Status } from "../core/phases.ts";
 import { redriveRefusal } from "../core/policy/redrive.ts";
 import type { BudgetGate, State, TopologyState } from "../core/state.ts";
 import { upgradesOf } from "../core/policy/upgrades.ts";
-import { type ListedRow, type Row, type StoreOutage, hasEnded } from "../protocol/row.ts";
+import { type Row, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
+import type { RunPlaces } from "../ports/run-places.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
 import { stateAfterRedrive } from "../history/after-redrive.ts";
 import { type ModelWaits, labelOf, labelOfRow, modelWaits, topologyIn } from "./labels.ts";
@@ -26,41 +24,14 @@ import { type ShownChild, shownChildren } from "./child-views.ts";
 import { type WaitsFor, waitsFor } from "./code-views.ts";
 import { type OpenWait, openWaits } from "./wait-views.ts";
 import { type ShownFile, shownFiles } from "./file-views.ts";
+import { type Summary, summaryOf } from "./summary.ts";
 import { ledgerOf } from "../history/call-ledger.ts";
 import { unlessGone } from "../history/damage.ts";
 import { type Loaded, SegmentCache, jsonOf } from "../history/load.ts";
 import { commitsAfter, commitsReadable } from "../history/reader.ts";
 import { loadVouched } from "../history/vouch.ts";
 
-export type { LedgerEntry, WaitsFor };
-
-/** One run in a list, from its row alone. */
-export interface Summary {
-  readonly run: string;
-  readonly agent: string;
-  readonly agentVersion: string;
-  /** The run that dispatched it; null if no run did. */
-  readonly parent: string | null;
-  readonly status: Status;
-  readonly phase: Phase;
-  /** The run has not ended. Every view derives this anew, so it cannot be stale (seed 0). */
-  readonly inProgress: boolean;
-  /** The run has not ended, and no invocation holds a live lease. The next invocation may continue it (seed 3). */
-  readonly resumable: boolean;
-  readonly version: number;
-  readonly epoch: number;
-  readonly beats: number;
-  readonly takeovers: number;
-  readonly createdAt: number;
-  readonly statusSince: number;
-  readonly lastCheckpointAt: number;
-  readonly wakeAt: number | null;
-  /** The store that failed when the run was last released; null after the next checkpoint. */
-  readonly storeOutage: StoreOutage | null;
-  /** Only a newer version of cairn can continue the run. */
-  readonly needsNewer?: true;
-  readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
-}
+export type { LedgerEntry, Summary, WaitsFor };
 
 /** A call whose outcome a human has to reconcile, with its arguments. */
 export interface UnknownCall {
@@ -100,6 +71,10 @@ export interface OpenGate {
 /** One run in full. Times are epoch milliseconds. */
 export interface Shown extends Summary, ModelWaits {
   readonly label: string;
+  /** The name of the execution that may drive it now, or drove it last. */
+  readonly execution: string;
+  /** Where it is in the services of AWS; null in the other worlds, and over HTTP for a caller without the scope `admin`. */
+  readonly aws: RunPlaces | null;
   readonly task: Json;
   readonly startedAt: number | null;
   /** The identity that started the run; null if none was recorded. */
@@ -142,23 +117,6 @@ export interface Shown extends Summary, ModelWaits {
 
 /** One event with the commit that made it durable. */
 export type TimelineEntry = { readonly version: number; readonly epoch: number } & Event;
-
-/** `now`: epoch milliseconds, to judge the lease. */
-export function summaryOf(row: ListedRow, now: number): Summary {
-  const { run, agent, agentVersion, status, phase, version, epoch, takeovers } = row;
-  const { createdAt, statusSince, lastCheckpointAt } = row;
-  const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
-  const held = row.owner !== null && now < (row.leaseUntil ?? 0);
-  const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
-  const inProgress = !hasEnded(row);
-  return {
-    ...{ run, agent, agentVersion, status, phase, inProgress, resumable: inProgress && !held },
-    ...{ version, epoch, beats, takeovers },
-    parent: row.parent?.run ?? null,
-    ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },
-    ...(newerBy(run, row) === null ? {} : { needsNewer: true }),
-  };
-}
 
 /** Inbox messages that a view reads. An answer behind more messages than that shows as not yet given. */
 const SENT_SHOWN_MAX = 100;
@@ -224,6 +182,8 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
   return {
     ...summaryOf(row, now),
     label: labelOf(row, state),
+    execution: executionName(row.run, row.born, row.chain),
+    aws: world.placesOf?.(row) ?? null,
     attempt: state.attempt,
     task: await json(state.task),
     startedAt: state.startedAt,

@@ -12,7 +12,7 @@ export async function importFile(file: string): Promise<Imported> {
   try {
     return { kind: "imported", exported: await import(pathToFileURL(file).href) };
   } catch (cause) {
-    return { kind: "broken", why: `${sentenceOf(cause)}${placeIn(dirname(file), cause)}`, cause };
+    return { kind: "broken", why: `${sentenceOf(cause)}${placeIn(dirname(file), cause)}${mendFor(cause)}`, cause };
   }
 }
 
@@ -22,3 +22,9 @@ function placeIn(dir: string, cause: unknown): string {
   const place = stack.match(/\/[^\s()]+:\d+/g)?.find((line) => line.replace("//", "").startsWith(dir));
   return place === undefined ? "" : ` (${place.replace("//", "")})`;
 }
+
+/** `npm init` writes `"type": "commonjs"`, and then Node reads a file as no module. */
+const mendFor = (cause: unknown): string =>
+  cause instanceof SyntaxError && /^(Unexpected token 'export'|Cannot use import statement)/.test(cause.message)
+    ? '; Node does not read it as a module: write "type": "module" into package.json (npm pkg set type=module)'
+    : "";

@@ -10,6 +10,7 @@ import type { EventOf } from "../core/event.ts";
 import type { FileRef } from "../core/file.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
+import { summarisedCall } from "../core/policy/result-summaries.ts";
 import { fold } from "../core/transition.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { type ScriptedReply, scriptedModel } from "./scripted.ts";
@@ -29,27 +30,37 @@ export function recordedModel(exported: Uint8Array): LanguageModelV4 {
   const name = `recorded-${archive.run.run}`;
   return scriptedModel({
     name,
-    reply: ({ messages: { length } }) => {
-      const reply = replies.get(length);
+    reply: ({ messages }) => {
+      const { length } = messages;
+      const call = summarisedCall(messages.at(-1)?.text ?? "");
+      const reply = replies.get(call ?? length);
       if (reply === undefined) throw new Error(`${name} has no reply to a conversation of ${length} messages`);
       return reply;
     },
   });
 }
 
-/** The recorded replies by the length of the conversation before them, in messages of the prompt. */
-function repliesIn(archive: Archive): ReadonlyMap<number, ScriptedReply> {
+/**
+ * The recorded replies by the length of the conversation before them, in messages of the prompt. Summaries of results by
+ * the ID of their call.
+ */
+function repliesIn(archive: Archive): ReadonlyMap<number | string, ScriptedReply> {
   const { begun, commits, run } = archive;
   if (begun === undefined)
     throw new Unreadable(
       `the archive of run ${run.run} is not an export and cannot be replayed: write one with cairn export`,
       "NotExported",
     );
-  const replies = new Map<number, ScriptedReply>();
+  const replies = new Map<number | string, ScriptedReply>();
   let { state } = begun;
   for (const event of commits.flatMap(({ events }) => events)) {
     if (event.kind === "ModelCallCompleted") {
       replies.set(promptOf("", state.messages).length, scriptedReply(event, archive));
+    }
+    if (event.kind === "ResultSummarised") {
+      const { call, summary, failed, tokens } = event;
+      // The line before the summary is made anew, and an empty reply makes no summary.
+      replies.set(call, { text: failed === true ? "" : summary.slice(summary.indexOf("\n") + 1), tokensOut: tokens });
     }
     state = fold(state, event);
   }

@@ -47,11 +47,12 @@ test("a HEAD request needs the scope of its GET", async () => {
   expect((await harness.ask({ method: "HEAD", path: `/runs/${run}` }, { caller })).status).toBe(403);
 });
 
-test("only the document, /healthz and callbacks need no scope", () => {
+test("only the document, the caller, /healthz and callbacks need no scope", () => {
   const inTable = new Set(Object.values(ROWS).flatMap(({ http }) => (http ? [`${http.method} ${http.path}`] : [])));
   const others = routesOf(ROWS).map(({ method, path }) => `${method} ${path}`);
   expect(others.filter((each) => !inTable.has(each))).toEqual([
     "get /openapi.json",
+    "get /caller",
     "get /healthz",
     "post /callbacks/{token}",
   ]);

@@ -1,6 +1,7 @@
 /** What a tenant may send, start and spend over HTTP. */
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
+import type { StoredRecord } from "../../src/ports/records.ts";
 import type { TenantLimits } from "../../src/sdk/access.ts";
 import { ROWS } from "../../src/operations/table.ts";
 import { type RequestContext, createApiHarness } from "../support/harness/api-harness.ts";
@@ -32,6 +33,15 @@ describe("requests", () => {
     const harness = limited({ "*": { requestsPerMinute: 1 }, other: {} });
     const ask = async (from?: RequestContext) => (await harness.ask({ path: "/runs" }, from)).status;
     expect([await ask(), await ask(), await ask(BOB), await ask(BOB)]).toEqual([200, 429, 200, 200]);
+  });
+
+  test("are counted anew if their count is damaged", async () => {
+    const harness = limited({ local: { requestsPerMinute: 1 } });
+    expect((await harness.ask({ path: "/runs" })).status).toBe(200);
+    const { records } = harness.world.store;
+    for (const [key, { body: _, ...rest }] of records) records.set(key, rest as StoredRecord);
+    expect((await harness.ask({ path: "/runs" })).status).toBe(200);
+    expect((await harness.ask({ path: "/runs" })).status).toBe(429);
   });
 
   test("are counted before anything is read or started", async () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
 import type { Shown } from "../../src/operations/views.ts";
 import { show } from "../../src/operations/views.ts";
-import { fitting } from "../../src/api/operations.ts";
+import { fitting } from "../../src/api/fitting.ts";
 import { send } from "../../src/operations/steer.ts";
 import { ANN, type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
 import { attemptBeat, drive, runnerOf } from "../support/harness/drive.ts";

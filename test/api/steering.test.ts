@@ -168,7 +168,7 @@ describe("a run that waits for approval", () => {
     await play(harness, run);
     expect((await harness.ask({ path: `/runs/${run}` })).body["status"]).toBe("cancelled");
     const purged = await harness.ask({ method: "DELETE", path: `/runs/${run}?forgetKey=true` });
-    expect(purged.body).toMatchObject({ kind: "purged", run: { run, status: "cancelled" } });
+    expect(purged.body).toMatchObject({ kind: "purged", run, summary: { run, status: "cancelled" } });
     expect(purged.text).not.toContain("leaseUntil");
     expect((await harness.ask({ path: `/runs/${run}` })).status).toBe(404);
   });

@@ -2,8 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { tokenAuthenticator } from "../../src/api/access/bearer.ts";
 import { createApi } from "../../src/api/app.ts";
+import { hadTokens } from "../../src/operations/access/check-token.ts";
 import { createToken, listTokens, revokeToken } from "../../src/operations/access/tokens.ts";
 import { type Scope, SCOPES } from "../../src/operations/operation.ts";
+import type { StoredRecord } from "../../src/ports/records.ts";
 import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
 import { ALL_ROUTES } from "../support/harness/plain-routes.ts";
 
@@ -108,6 +110,30 @@ describe("an access token", () => {
     const { tokens } = await listTokens(world, { tenant: "local", after: null });
     expect(tokens).toEqual([{ ...token, scopes: ["runs:read"] }]);
     expect((await listTokens(world, { tenant: "other", after: null })).tokens).toEqual([]);
+  });
+
+  test.each([undefined, { digest: 7 }])(
+    "is refused if its body is %j, named in the list, and no other is",
+    async (body) => {
+      const { harness, ask, made, world } = served();
+      const [broken, sound] = [await made(), await made()];
+      const { records } = harness.world.store;
+      for (const [key, record] of records)
+        if (record.id === broken.token.token) records.set(key, { ...record, body: body as StoredRecord["body"] });
+      expect((await ask({ path: "/runs" }, `Bearer ${broken.secret}`)).status).toBeGreaterThanOrEqual(400);
+      expect((await ask({ path: "/runs" }, `Bearer ${sound.secret}`)).status).toBe(200);
+      const { tokens, damaged } = await listTokens(world, { tenant: "local", after: null });
+      expect([tokens, damaged]).toEqual([[sound.token], [broken.token.token]]);
+    },
+  );
+
+  test("was there if its mark is damaged, so that the store stays closed", async () => {
+    const { harness, made, world } = served();
+    expect(await hadTokens(world)).toBe(false);
+    await made();
+    const { records } = harness.world.store;
+    for (const [key, { body: _, ...rest }] of records) records.set(key, rest as StoredRecord);
+    expect(await hadTokens(world)).toBe(true);
   });
 
   test("is valid until its last millisecond", async () => {

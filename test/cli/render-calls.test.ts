@@ -1,6 +1,7 @@
 /** Calls as people read them: whose a key is, what follows without an answer, and what the other side said by itself. */
 import { expect, test } from "vitest";
-import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
+import { UNTOLD } from "../../src/cli/render/story.ts";
+import { tell } from "../../src/cli/render/timeline.ts";
 import { renderRun } from "../../src/cli/render/run.ts";
 import { renderLedger } from "../../src/cli/render/ledger.ts";
 import { commandLine } from "../../src/cli/render/words.ts";
@@ -32,6 +33,7 @@ const blocked: Shown = {
   ...{
     createdAt: NOW,
     startedAt: NOW,
+    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], isScheduled: false },
     forkedFrom: null,
     startedBy: null,
 

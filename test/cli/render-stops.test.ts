@@ -1,6 +1,7 @@
 /** What the timeline tells of a run that has to stop, and of one whose context gets too long. */
 import { expect, test } from "vitest";
-import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
+import { UNTOLD } from "../../src/cli/render/story.ts";
+import { tell } from "../../src/cli/render/timeline.ts";
 import type { TimelineEntry } from "../../src/operations/views.ts";
 import {
   AT,

@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { renderRun } from "../../src/cli/render/run.ts";
-import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
+import { UNTOLD } from "../../src/cli/render/story.ts";
+import { tell } from "../../src/cli/render/timeline.ts";
 import { commandLine } from "../../src/cli/render/words.ts";
 import { inline } from "../../src/core/message.ts";
 import type { Shown, TimelineEntry } from "../../src/operations/views.ts";
@@ -27,6 +28,7 @@ const waiting: Shown = {
   ...{
     createdAt: AT,
     startedAt: AT,
+    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], isScheduled: false },
     forkedFrom: null,
     startedBy: null,
 

@@ -11,7 +11,8 @@ import { type Paint, pairs, plain, table } from "../../src/cli/terminal/paint.ts
 import { renderList, renderRun } from "../../src/cli/render/run.ts";
 import { renderLedger } from "../../src/cli/render/ledger.ts";
 import { renderSupervision } from "../../src/cli/render/supervision.ts";
-import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
+import { UNTOLD } from "../../src/cli/render/story.ts";
+import { tell } from "../../src/cli/render/timeline.ts";
 import { commandLine } from "../../src/cli/render/words.ts";
 
 /** Eight in the evening, wherever the reader is. */
@@ -29,6 +30,7 @@ const blocked: Shown = {
   ...{
     createdAt: NOW - 125_000,
     startedAt: NOW - 124_000,
+    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], isScheduled: false },
     forkedFrom: null,
     startedBy: "ann@loom",
 

@@ -1,7 +1,8 @@
 /** The timeline of a run that comes to nothing: what failed is told to its end, and what is undone by its own name. */
 import { expect, test } from "vitest";
 import { plain } from "../../src/cli/terminal/paint.ts";
-import { UNTOLD, tell } from "../../src/cli/render/timeline.ts";
+import { UNTOLD } from "../../src/cli/render/story.ts";
+import { tell } from "../../src/cli/render/timeline.ts";
 import type { TimelineEntry } from "../../src/operations/views.ts";
 
 const committed = (...events: readonly object[]): TimelineEntry[] =>

@@ -14,12 +14,29 @@ import { retyped, wrongJson } from "../../src/cli/input.ts";
 import { plain } from "../../src/cli/terminal/paint.ts";
 import { resolveRun } from "../../src/cli/commands/runs.ts";
 import type { Shell } from "../../src/cli/shell.ts";
-import { commandLine, duration, relative, short, shortRun, shortValue, timeOfDay } from "../../src/cli/render/words.ts";
+import {
+  commandLine,
+  duration,
+  relative,
+  short,
+  shortRun,
+  shortValue,
+  timeOfDay,
+  visible,
+} from "../../src/cli/render/words.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { AT, BORN, SHA } from "../support/states/states-and-events.ts";
 
 describe("formatted text", () => {
+  it.each([
+    ["\u001b[31mred\u001b[0m\r\n", "\\u001b[31mred\\u001b[0m\\u000d\\u000a"],
+    ["\u009b2J \u202eevil\u2066", "\\u009b2J \\u202eevil\\u2066"],
+    ["a\ttab, é and 🙂", "a\ttab, é and 🙂"],
+  ])("shows control characters of %j as escapes", (text, shown) => {
+    expect(visible(text)).toBe(shown);
+  });
+
   it.each([
     [0, "0ms"],
     [999, "999ms"],

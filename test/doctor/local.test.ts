@@ -19,8 +19,10 @@ const GIB = 1024 ** 3;
 
 const WELL: StoreSeen = {
   ...{ dir: "/store", id: "one", journalMode: "wal", refuses: null, faults: [], damaged: [], freeBytes: 9 * GIB },
-  ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5, clock: null },
+  ...{ supervisor: 7, runs: { live: 2, overdue: 0 }, latestAt: NOW - 5, clock: null, memories: [] },
 };
+
+const FULL = { tenant: "acme", scope: "notes", entries: 500 };
 
 const DAY_MS = 24 * 3_600_000;
 
@@ -52,6 +54,7 @@ describe("the embedded world", () => {
     ["rows", "unknown", /too damaged/, { damaged: null }],
     ["disk", "warn", /0\.5 GiB/, { freeBytes: GIB / 2 }],
     ["disk", "fail", /0\.0 GiB/, { freeBytes: 1_000 }],
+    ["memory", "warn", /^notes of tenant acme has 500 entries; 500 are allowed/, { memories: [FULL] }],
     ["clock", "warn", /600 ms behind/, { latestAt: NOW + 600 }],
     ["clock", "fail", /2000 ms behind/, { latestAt: NOW + 2_000 }],
     ["clock", "fail", /put ahead by 40 days; cairn continues with the time before/, doubting("ahead", 40 * DAY_MS)],

@@ -5,6 +5,7 @@ import { SCOPES } from "../../src/operations/operation.ts";
 import { performAny, performOperation } from "../../src/operations/perform.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
+import type { StoredRecord } from "../../src/ports/records.ts";
 import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { createApiHarness } from "../support/harness/api-harness.ts";
 import { createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
@@ -144,6 +145,16 @@ describe("a record", () => {
 });
 
 describe("the log", () => {
+  test("has what one process did within a millisecond in its order", async () => {
+    const { world, run } = await begun();
+    const events = Array.from({ length: 20 }, (_, index) => `e${index}`);
+    for (const event of events)
+      await performOperation(OPERATIONS.signal, context(world, { by: "ann" }), { run, event, id: event });
+    const log = await logOf(world, { actor: "ann" });
+    expect(new Set(log.map(({ at }) => at)).size).toBe(1);
+    expect(log.map(({ details }) => details)).toMatchObject(events.toReversed().map((event) => ({ event })));
+  });
+
   test("is read page by page, newest first, by actor and from a time on", async () => {
     const { world, run, clock } = await begun();
     const start = world.clock.now();
@@ -170,6 +181,25 @@ describe("the log", () => {
     expect(seen).toEqual(Array.from({ length: 250 }, (_, index) => 249 - index));
     expect((await logOf(world, { actor: "bob" })).map(({ at }) => at - start)).toEqual([125, 0]);
     expect((await logOf(world, { run, since: start + 247 })).map(({ at }) => at - start)).toEqual([249, 248, 247]);
+  });
+
+  test("has an entry for each damaged record, at its place, for every actor", async () => {
+    const { world, run, clock } = await begun();
+    const start = world.clock.now();
+    const { records } = world.store;
+    for (let each = 0; each < 3; each += 1) {
+      clock.moveTo(start + each);
+      await performOperation(OPERATIONS.signal, context(world), { run, event: `e${each}`, id: `i${each}` });
+      const [key = "", { body: _, ...rest } = {} as StoredRecord] = [...records].at(-1) ?? [];
+      if (each === 1) records.set(key, rest as StoredRecord);
+    }
+    const shown = { at: start + 1, run, tenant: "local", operation: "unknown", outcome: "unreadable" };
+    for (const filter of [{}, { run }, { actor: "ann" }]) {
+      const entries = await logOf(world, { ...filter, since: start });
+      expect(entries).toMatchObject([{ actor: "ann" }, shown, { actor: "ann" }]);
+    }
+    expect(await logOf(world, { actor: "bob" })).toMatchObject([shown]);
+    expect(await logOf(world, { since: start + 2 })).toHaveLength(1);
   });
 
   test("shows nothing of another tenant, and needs the scope admin", async () => {

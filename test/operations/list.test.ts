@@ -5,7 +5,10 @@ import { startRun } from "../../src/operations/start.ts";
 import type { World } from "../../src/ports/world.ts";
 import { createHarness, scriptedAgent } from "../support/harness/harness.ts";
 
-const ALL = { status: null, agent: null, agentVersion: null, phase: null } as const;
+const ALL = {
+  ...{ status: null, agent: null, agentVersion: null, phase: null },
+  ...{ schedule: null, crack: null, since: null, usdAbove: null },
+} as const;
 
 const listed = (world: World, of: Partial<RunFilter> & { readonly limit?: number; readonly after?: string | null }) =>
   listRuns(world, { ...ALL, tenant: "local", limit: 20, after: null, ...of });
@@ -33,6 +36,40 @@ describe("a list", () => {
     const run = await begin(world, "1");
     expect(await runsOf(listed(world, { phase: "Preparing" }))).toEqual([run]);
     expect(await runsOf(listed(world, { phase: "AwaitingApproval" }))).toEqual([]);
+  });
+
+  test("has the runs of one schedule, those that began since a time, and those that spent more", async () => {
+    const { world, clock } = createHarness();
+    const agent = scriptedAgent({});
+    const ask = { agent, input: {}, tenant: "local", idempotencyKey: null };
+    const byHand = await begin(world, "1");
+    clock.moveTo(clock.now() + 10 * 3_600_000);
+    const nightly = await startRun(world, { ...ask, isScheduled: true });
+    if (nightly.kind !== "started") throw new Error(nightly.kind);
+    const { run } = nightly.row;
+    expect(await runsOf(listed(world, { schedule: agent.name }))).toEqual([run]);
+    expect(await runsOf(listed(world, { schedule: "other" }))).toEqual([]);
+    expect(await runsOf(listed(world, { since: clock.now() - 3_600_000 }))).toEqual([run]);
+    expect(await runsOf(listed(world, { since: 0 }))).toEqual([run, byHand]);
+    expect(await runsOf(listed(world, { usdAbove: 0 }))).toEqual([]);
+  });
+
+  test("reads no further than the first page whose runs are older than the time it asks for", async () => {
+    const { world } = createHarness();
+    await begin(world, "1");
+    const [row] = (await world.table.list({ tenant: "local", status: null, limit: 1, after: null, now: 0 })).rows;
+    if (row === undefined) throw new Error("no row");
+    let reads = 0;
+    const hours = (n: number): number => n * 3_600_000;
+    const list: World["table"]["list"] = async () => {
+      reads += 1;
+      const since = hours(100 - reads);
+      const rows = [{ ...row, run: `run ${reads}`, statusSince: since, createdAt: since }];
+      return { rows, behind: [String(reads)], damaged: [], next: String(reads) };
+    };
+    const found = await listed({ ...world, table: { ...world.table, list } }, { since: hours(97) });
+    expect(found).toMatchObject({ runs: [{ run: "run 1" }, { run: "run 2" }, { run: "run 3" }], more: false });
+    expect(reads).toBe(5);
   });
 
   test("looks at some 10,000 rows for one answer, and goes on behind them by its cursor", async () => {

@@ -3,8 +3,10 @@ import type { Scope } from "../../operations/operation.ts";
 
 /** The identified caller of a request. */
 export interface Caller {
-  /** The caller sees and steers the runs of this tenant only. */
+  /** The caller sees and steers the runs of this tenant only, unless it is the operator of the machine. */
   readonly tenant: string;
+  /** The operator of the machine with the store, who can read all of it anyway. No token and no login gives this. */
+  readonly isOperator?: true;
   /** Who sends or starts, for the run's history and the audit log. */
   readonly actor: string;
   /** What the caller may do. */

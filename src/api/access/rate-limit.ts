@@ -4,7 +4,9 @@
  * write, so a process contends with others only, and never with itself.
  */
 import * as z from "zod";
+import { Unreadable } from "../../codec/canonical.ts";
 import type { Json } from "../../core/json.ts";
+import { findRecord } from "../../history/damage.ts";
 import { swapRecord } from "../../history/record-swap.ts";
 import { patient } from "../../history/resolve-ambiguous-write.ts";
 import type { RecordKey, StoredRecord } from "../../ports/records.ts";
@@ -64,13 +66,13 @@ async function count(
   world: Stores,
   of: { readonly tenant: string; readonly count: number; readonly limits: RequestLimits },
 ): Promise<{ readonly accepted: number; readonly retryAt: number }> {
-  const { clock, records } = world;
+  const { clock } = world;
   const pause = patient({ ...world, until: clock.now() + PATIENCE_MS });
   let tries = 0;
   do {
     tries += 1;
     const now = clock.now();
-    const found = await records.get(keyOf(of.tenant), now);
+    const found = await findRecord(world, keyOf(of.tenant), now);
     const decided = decideRequests(found === null ? null : usedIn(found), { ...of, now });
     if (decided.accepted === 0) return decided;
     const { tenant } = of;
@@ -92,7 +94,7 @@ const window = z.object({ from: z.number(), used: z.number().nonnegative() });
 const stored: z.ZodType<UsedRequests> = z.object({ second: window, minute: window });
 
 /** A count that cannot be read begins anew: it protects the service, and guards no money. */
-function usedIn({ body }: StoredRecord): UsedRequests | null {
-  const read = stored.safeParse(body);
-  return read.success ? read.data : null;
+function usedIn(found: StoredRecord | Unreadable): UsedRequests | null {
+  const read = found instanceof Unreadable ? null : stored.safeParse(found.body);
+  return read?.data ?? null;
 }

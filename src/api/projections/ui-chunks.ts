@@ -6,7 +6,7 @@ import type { Value } from "../../core/message.ts";
 import type { ProposedCall } from "../../core/calls/proposed-calls.ts";
 import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 
-/** One chunk, as `uiMessageChunkSchema` of the package `ai` describes it (`test/api/ui-stream.test.ts` checks each). */
+/** One chunk, as `uiMessageChunkSchema` of the package `ai` describes it (`test/server/ui-chat.test.ts` checks each). */
 export type UiChunk = { readonly type: string } & Readonly<Record<string, Json>>;
 
 /**

@@ -44,7 +44,7 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
     agentOf: (name) => agentToStart(shell, opened, name),
     agents: () => catalogueOf(settings),
     firingsOf: nextFirings,
-    caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES },
+    caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES, isOperator: true },
   });
   const listening = await listen(server, { ...flags, clock: world.clock }).catch((cause: unknown) => {
     throw portTaken(shell, { flags, cause });

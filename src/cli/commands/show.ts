@@ -1,6 +1,8 @@
 /** Commands that read the store and change nothing: `list`, `show`, `timeline`, `ledger`, `watch`. */
+import type { Crack } from "../../core/crack.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Phase, Status } from "../../core/phases.ts";
+import { ensure } from "../../core/ensure.ts";
 import type { Listed } from "../../operations/list.ts";
 import type { OperationContext } from "../../operations/operation.ts";
 import type { Summary } from "../../operations/views.ts";
@@ -17,7 +19,9 @@ import { renderDamaged, renderList, renderRun } from "../render/run.ts";
 import { renderLedger } from "../render/ledger.ts";
 import { receiptOfRun } from "../../history/run-receipt.ts";
 import { receiptLine, renderReceipt } from "../render/receipt.ts";
-import { UNTOLD, tell } from "../render/timeline.ts";
+import { UNTOLD } from "../render/story.ts";
+import { tell } from "../render/timeline.ts";
+import { sinceOf } from "./audit-log.ts";
 import { resolveRun, runGone } from "./runs.ts";
 import { type Shell, type StoreFlags, printDocument, printLines } from "../shell.ts";
 
@@ -26,6 +30,10 @@ export interface ListFlags extends StoreFlags {
   readonly agent?: string;
   readonly agentVersion?: string;
   readonly phase?: Phase;
+  readonly schedule?: string;
+  readonly crack?: Crack;
+  readonly since?: string;
+  readonly above?: number;
   readonly tenant?: string;
   readonly limit: number;
 }
@@ -38,10 +46,9 @@ export interface RunOf {
 /** `cairn list`: prints the runs of the store, also those whose row is damaged. */
 export async function list(shell: Shell, flags: ListFlags): Promise<number> {
   const opened = await openToRead(shell, flags);
-  const { runs, damaged, more } = await listed(
-    contextOf(shell, opened, { tenant: flags.tenant ?? DEFAULT_TENANT }),
-    flags,
-  );
+  const context = contextOf(shell, opened, { tenant: flags.tenant ?? DEFAULT_TENANT });
+  const since = sinceOf(shell, flags.since, context.world.clock.now());
+  const { runs, damaged, more } = await listed(context, { ...flags, since });
   const { command } = opened.settings;
   const style = styleOf(shell, opened);
   if (shell.json) printLines(shell, [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))]);
@@ -53,13 +60,24 @@ export async function list(shell: Shell, flags: ListFlags): Promise<number> {
 }
 
 /** The runs, in as many lists as it takes to find `limit` of them. */
-async function listed(context: OperationContext, flags: ListFlags): Promise<Omit<Listed, "kind" | "next">> {
-  const { status = null, agent = null, agentVersion = null, phase = null, limit } = flags;
+async function listed(
+  context: OperationContext,
+  of: Omit<ListFlags, "since"> & { readonly since: number | null },
+): Promise<Omit<Listed, "kind" | "next">> {
+  const { status = null, agent = null, agentVersion = null, phase = null, limit, since } = of;
+  const { schedule = null, crack = null, above: usdAbove = null } = of;
   const runs: Summary[] = [];
   const damaged: Damaged[] = [];
   for (let after: string | null = null; ;) {
-    const wanted = { status, agent, agentVersion, phase, after, limit: limit - runs.length };
-    const part: Listed = await performOperation(OPERATIONS.list, context, wanted);
+    const wanted = { status, agent, agentVersion, phase, schedule, crack, since, usdAbove };
+    const limitLeft = limit - runs.length;
+    const part: Awaited<ReturnType<typeof OPERATIONS.list.run>> = await performOperation(OPERATIONS.list, context, {
+      ...wanted,
+      after,
+      limit: limitLeft,
+    });
+    // The context names the tenant, so the list asks for no other.
+    ensure(part.kind === "listed", "a list of the own tenant is refused");
     runs.push(...part.runs);
     damaged.push(...part.damaged);
     if (runs.length === limit || part.next === null) return { runs, damaged, more: part.more };

@@ -54,6 +54,7 @@ export async function listAccess(shell: Shell, flags: TokenFlags): Promise<numbe
   const opened = await openExisting(shell, flags);
   const context = contextOf(shell, opened, { tenant: flags.tenant });
   const tokens: ShownToken[] = [];
+  const damaged: string[] = [];
   for (let after: string | null = null, isMore = true; isMore;) {
     const page: Awaited<ReturnType<(typeof OPERATIONS)["tokenList"]["run"]>> = await performOperation(
       OPERATIONS.tokenList,
@@ -61,11 +62,19 @@ export async function listAccess(shell: Shell, flags: TokenFlags): Promise<numbe
       { after },
     );
     tokens.push(...page.tokens);
+    damaged.push(...page.damaged);
     after = page.next;
     isMore = after !== null;
   }
-  if (shell.json) printLines(shell, tokens);
-  else shell.terminal.out(tokens.length === 0 ? "there is no token" : tableOf(shell, tokens, opened.world.clock.now()));
+  if (shell.json) {
+    printLines(shell, [...tokens, ...damaged.map((token) => ({ token, damaged: "it cannot be read" }))]);
+    return EXIT.done;
+  }
+  if (tokens.length > 0) shell.terminal.out(tableOf(shell, tokens, opened.world.clock.now()));
+  else if (damaged.length === 0) shell.terminal.out("there is no token");
+  const another = opened.settings.command("token", "create", "--tenant", flags.tenant, "--scopes", "SCOPES");
+  for (const token of damaged)
+    shell.terminal.out(`${token} cannot be read, so it lets no request in; make another one: ${another}`);
   return EXIT.done;
 }
 

@@ -2,13 +2,14 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Status } from "../../core/phases.ts";
 import type { SuccessOf } from "../../operations/operation.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
+import type { Status } from "../../core/phases.ts";
 import { OPERATIONS, type OperationName } from "../../operations/table.ts";
-import type { RunDocument } from "../../client/client.ts";
+import type { InputTo, RunDocument } from "../../client/client.ts";
 import { alreadyThere, unwritable } from "../commands/export.ts";
 import { sinceOf } from "../commands/audit-log.ts";
+import type { ListFlags } from "../commands/show.ts";
 import { CliError, EXIT, type ExitCode } from "../errors.ts";
 import { readFiles } from "../files.ts";
 import { readJson } from "../input.ts";
@@ -16,9 +17,11 @@ import type { Shell } from "../shell.ts";
 import { renderLedger } from "../render/ledger.ts";
 import { renderReceipt } from "../render/receipt.ts";
 import { renderRun } from "../render/run.ts";
-import { UNTOLD, tell } from "../render/timeline.ts";
+import { UNTOLD } from "../render/story.ts";
+import { tell } from "../render/timeline.ts";
 import { type Answer, type Remote, type RemoteCommand, textIn } from "./command.ts";
 import { decide } from "./decide.ts";
+import { MEMORY_COMMANDS } from "./memory.ts";
 
 const HERE = "it works on this machine";
 const STORE = "it needs the store itself, or the settings of the deployment";
@@ -31,6 +34,7 @@ export const REMOTE: Readonly<Record<string, RemoteCommand>> = {
   send,
   fork,
   schedules,
+  ...MEMORY_COMMANDS,
   show: async ({ client, words: [run = ""], command, style }) => {
     const document = (await client.get(run)) as RunDocument;
     return { document, text: renderRun(document, { ...style, command }) };
@@ -186,10 +190,9 @@ type RunsPage = Awaited<ReturnType<Remote["client"]["list"]>>;
 /** The most runs of one response. */
 const PAGE_RUNS_MAX = 500;
 
-async function list({ client, flags }: Remote): Promise<Answer> {
-  const [status, agent] = [textIn(flags, "status"), textIn(flags, "agent")];
+async function list({ client, shell, flags, style }: Remote): Promise<Answer> {
   const limit = flags["limit"] as number;
-  const query = { ...(status !== undefined && { status: status as Status }), ...(agent !== undefined && { agent }) };
+  const query = listQuery(flags, sinceOf(shell, textIn(flags, "since"), style.now));
   const [runs, damaged]: [RunsPage["runs"][number][], RunsPage["damaged"][number][]] = [[], []];
   let after: string | null = null;
   do {
@@ -202,6 +205,21 @@ async function list({ client, flags }: Remote): Promise<Answer> {
   const lines = [...runs, ...damaged.map(({ run, why }) => ({ run, damaged: why }))];
   const rows = runs.map(({ run, agent: name, status: is }) => `${run}  ${is.padEnd(9)}  ${name}`);
   return { lines, text: rows.length === 0 ? "no run matches" : rows.join("\n") };
+}
+
+/** The filters that were typed. */
+function listQuery(flags: Remote["flags"], since: number | null): InputTo<"list"> {
+  const { status, agent, agentVersion, phase, schedule, crack, above } = flags as Partial<ListFlags>;
+  return {
+    ...(status !== undefined && { status }),
+    ...(agent !== undefined && { agent }),
+    ...(agentVersion !== undefined && { agentVersion }),
+    ...(phase !== undefined && { phase }),
+    ...(schedule !== undefined && { schedule }),
+    ...(crack !== undefined && { crack }),
+    ...(since !== null && { since }),
+    ...(above !== undefined && { usdAbove: above }),
+  };
 }
 
 /** What has happened until now. The client's own method would wait for what happens next. */

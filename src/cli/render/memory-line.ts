@@ -9,5 +9,5 @@ export function memoryLine({ kind, refs }: { readonly [K in keyof MemoryEvents]:
 } {
   const names = refs.slice(0, SHOWN_MAX).map(({ id }) => id);
   const rest = refs.length > names.length ? ` and ${refs.length - names.length} more` : "";
-  return { says: `${kind === "Recalled" ? "recalled" : "learned"} ${names.join(", ")}${rest}` };
+  return { says: `${kind === "Recalled" ? "recalled from memory" : "added to memory"}: ${names.join(", ")}${rest}` };
 }

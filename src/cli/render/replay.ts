@@ -49,20 +49,28 @@ function verdict({ differs }: ReplayTold, paint: Paint): string {
 }
 
 function against(of: NonNullable<ReplayTold["against"]>, paint: Paint): readonly string[] {
-  const { first, compared, unrecorded, differing } = of;
+  const { first, compared, unrecorded, differing, listed } = of;
   const then = of.models.join(", ");
   const model = of.models.includes(of.model) ? [] : [`recorded with model ${then}, and the agent now uses ${of.model}`];
   const unknown =
     unrecorded === 0 ? [] : [`${count(unrecorded, "more reply has", "more replies have")} no recorded request`];
   const heading = `against ${of.agent}, version ${of.agentVersion}: ${count(compared, "request")} rebuilt`;
-  if (first === null) {
-    return ["", paint("dim", [heading, ...unknown, ...model].join("; ")), paint("green", "every request is the same")];
-  }
+  const about = ["", paint("dim", [heading, ...unknown, ...model].join("; ")), ...notCompared(listed, paint)];
+  if (first === null) return [...about, paint("green", "every request is the same")];
   return [
-    "",
-    paint("dim", [heading, ...unknown, ...model].join("; ")),
+    ...about,
     `${paint("red", "✖")} the request for reply ${first.reply} (version ${first.version}) is the first that differs, ` +
       `of ${count(differing, "one", "such")}:`,
     ...first.whys.map((why) => `  ${why}`),
+  ];
+}
+
+/** The tools of servers, which are never asked for a comparison. */
+function notCompared(listed: NonNullable<ReplayTold["against"]>["listed"], paint: Paint): readonly string[] {
+  if (listed === null || listed.tools === 0) return [];
+  const { servers, tools, called } = listed;
+  const names = called.length === 0 ? "" : ` (called: ${called.join(", ")})`;
+  return [
+    paint("dim", `not compared: up to ${count(tools, "tool")} of ${servers.join(", ")}${names}; no server was asked`),
   ];
 }

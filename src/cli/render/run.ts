@@ -11,6 +11,8 @@ import { labelWords, noteWords } from "./outage.ts";
 import { renderChildren } from "./children.ts";
 import { renderWait } from "./input-waits.ts";
 import { fileLines } from "./files.ts";
+import { budgetWords } from "./meters.ts";
+import { placeLines } from "./places.ts";
 import { waits } from "./waits.ts";
 import {
   type Command,
@@ -116,6 +118,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ["checkpoint", relative(run.lastCheckpointAt, now)],
         ["done", [...done, ...deaths].join(", ")],
         ["spent", `${spentOf(run)}, ${tokens}`],
+        ...(run.budget.length === 0 ? [] : [["budget", budgetWords(run.budget)] as const]),
         ...topologyOf(run, now),
         ...(run.granted === null ? [] : [["granted", `${grantWords(run.granted)}, beyond its budget`] as const]),
         ...(run.ignoredDecision === null ? [] : [["decision", ignoredWords(run.ignoredDecision)] as const]),
@@ -124,6 +127,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
         ...fileLines(run),
         ...(wakes > now ? [["continues", relative(wakes, now)] as const] : []),
         ...keptOf(run, now),
+        ...placeLines(run),
       ],
       paint,
     ),

@@ -12,30 +12,12 @@ import { filesMadeWords, filesWords } from "./files.ts";
 import { waitLine } from "./input-waits.ts";
 import { detachedCallLine } from "./detached-calls.ts";
 import { memoryLine } from "./memory-line.ts";
-import { countAfter, proposedBy } from "../../core/calls/proposed-calls.ts";
-import { EFFECTS } from "../../core/calls/effects.ts";
+import { summaryLine } from "./summary-lines.ts";
+import { proposedBy } from "../../core/calls/proposed-calls.ts";
 import { decisionWords, messageWords } from "./message.ts";
-import { type KnownCalls, callName, recoveryWords } from "./recovery.ts";
+import { callName, recoveryWords } from "./recovery.ts";
+import { type Story, after, copyOf } from "./story.ts";
 import { dueBy, routeWords, count, crackWords, dollars, duration, short, shortValue } from "./words.ts";
-
-/** The state of the fold: what the rendered lines have said so far. */
-export interface Story extends KnownCalls {
-  readonly startedAt: number | null;
-  readonly beats: number;
-  readonly microUsd: number;
-  /** The run is about to be stopped: the next reply of its model is the closing call. */
-  readonly stops: boolean;
-  /** How many calls were proposed, in a fork also before it. */
-  readonly asked: number;
-  /** The first and the last release of each call. */
-  readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
-}
-
-/** The state of the fold before the first event. */
-export const UNTOLD: Story = {
-  ...{ startedAt: null, beats: 0, microUsd: 0, stops: false, tools: new Map(), asked: 0 },
-  ...{ releases: new Map(), unprobed: new Set() },
-};
 
 /** Whether to colour, and the number of columns of a line. */
 export type Page = Pick<Style, "paint" | "width">;
@@ -49,16 +31,15 @@ export interface Told {
 /** Renders `entries`, which are whole commits in order, and returns the story so far. */
 export function tell(story: Story, entries: readonly TimelineEntry[], page: Page): Told {
   const told = tellEach(story, entries, page);
-  const lines = told.lines.map(({ entry, says, shows, story: then }) =>
-    fitted(`${stamp(then, entry, page)}${says}`, { shows, page }),
+  const lines = told.lines.map(({ entry, says, shows }) =>
+    fitted(`${stamp(told.story, entry, page)}${says}`, { shows, page }),
   );
   return { story: told.story, lines };
 }
 
-/** What is said of one entry, with the story up to it. */
+/** What is said of one entry. */
 interface Saying extends Line {
   readonly entry: TimelineEntry;
-  readonly story: Story;
 }
 
 /** The same with the entry of each line, for a page that lays out time and cost itself. */
@@ -68,38 +49,13 @@ export function tellEach(
   page: Page,
 ): { readonly story: Story; readonly lines: readonly Saying[] } {
   const lines: Saying[] = [];
-  let now = story;
+  let now = copyOf(story);
   for (const [index, entry] of entries.entries()) {
     now = after(now, entry);
     const line = lineOf({ story: now, entry, next: entries[index + 1], page });
-    if (line !== null) lines.push({ ...line, entry, story: now });
+    if (line !== null) lines.push({ ...line, entry });
   }
   return { story: now, lines };
-}
-
-function after(story: Story, entry: TimelineEntry): Story {
-  const { startedAt, beats, tools, asked, releases, unprobed } = story;
-  if (startedAt === null) return after({ ...story, startedAt: entry.at }, entry);
-  switch (entry.kind) {
-    case "RunStarted":
-      return { ...story, asked: countAfter(entry, asked) };
-    case "ModelCallCompleted": {
-      const proposed = proposedBy(entry, asked).map(({ call, tool }) => [call, tool] as const);
-      return { ...story, beats: beats + 1, asked: countAfter(entry, asked), tools: new Map([...tools, ...proposed]) };
-    }
-    case "RecoveryDecided":
-      return entry.action.kind === "stop" ? { ...story, stops: true } : story;
-    case "BudgetDebited":
-      return { ...story, microUsd: story.microUsd + (entry.debit.microUsd ?? 0) };
-    case "ToolIntended":
-      return EFFECTS[entry.effect].hasProbe ? story : { ...story, unprobed: new Set(unprobed).add(entry.call) };
-    case "ToolInvoked": {
-      const first = releases.get(entry.call)?.first ?? entry.at;
-      return { ...story, releases: new Map(releases).set(entry.call, { first, last: entry.at }) };
-    }
-    default:
-      return story;
-  }
 }
 
 /** The time since the run's first event, the epoch, and the version, which `fork`, `replay` and `snapshot` take. */
@@ -162,10 +118,9 @@ function lineOf(context: Context): Line | null {
     case "DetachedCallSubmitted":
     case "DetachedCallEnded":
       return detachedCallLine(entry, paint);
-    case "Compacted": {
-      const says = `${paint("yellow", "≡")} its context was compacted${costIn(story, next)}: ${summaryWords(entry)}`;
-      return { says: `${says}${routeWords(entry)}` };
-    }
+    case "Compacted":
+    case "ResultSummarised":
+      return summaryLine(entry, { paint, cost: costIn(story, next) });
     case "BudgetDebited":
     case "ToolIntended":
       return null;
@@ -203,11 +158,6 @@ function lineOf(context: Context): Line | null {
     default:
       return callLine({ ...context, entry });
   }
-}
-
-function summaryWords({ replaced: { from, to, messages }, model, tokens }: Entry<"Compacted">): string {
-  const by = model === undefined ? "" : ` by ${model}`;
-  return `summary${by} stands for messages ${from}–${to} (${messages}), ${count(tokens, "token")}`;
 }
 
 function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallCompleted">>): Line {

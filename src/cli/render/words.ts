@@ -47,6 +47,13 @@ export function short(text: string, max: number): string {
   return line.length <= max ? line : `${line.slice(0, max - 1).toWellFormed()}…`;
 }
 
+/** The text with its control characters but tabs, and those that reverse the direction of writing, as escapes such as `\u001b`. */
+export const visible = (text: string): string =>
+  text.replaceAll(
+    /(?!\t)[\p{Cc}\u202a-\u202e\u2066-\u2069]/gu,
+    (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+
 /** JSON on one line; a string without its quotes. */
 export const shortJson = (json: Json, max: number): string =>
   short(typeof json === "string" ? json : JSON.stringify(json), max);

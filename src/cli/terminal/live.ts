@@ -6,7 +6,8 @@ import type { Live as LivePart, Reset } from "../../operations/live-page.ts";
 import type { Delta } from "../../ports/delta-log.ts";
 import type { Opened } from "../open.ts";
 import { renderRun } from "../render/run.ts";
-import { type Story, UNTOLD, tell } from "../render/timeline.ts";
+import { type Story, UNTOLD } from "../render/story.ts";
+import { tell } from "../render/timeline.ts";
 import type { Shell } from "../shell.ts";
 
 /** The callbacks with which `follow` draws a run. */

@@ -43,6 +43,10 @@ export async function deliverNotifications(world: World, invocation: Invocation)
       const page = await records.list(query);
       // An entry that fails holds back no later page.
       reached(page.next);
+      for (const { id, why } of page.damaged) {
+        const what = `a notification is not delivered: the entry ${id} of the outbox is damaged: ${why}`;
+        alarm(world, runIn(id), { what: "Unreadable", why: what });
+      }
       await Promise.all(page.records.map((record) => guarded(world, record, () => deliver(world, webhooks, record))));
       return page.next;
     },
@@ -56,9 +60,12 @@ async function guarded(world: World, { id }: StoredRecord, work: () => Promise<v
   } catch (error) {
     if (error instanceof StoreUnreachable) throw error;
     const what = error instanceof Unreadable ? "Unreadable" : "WebhookFailed";
-    alarm(world, id.slice(0, id.indexOf(".")), { what, why: `a notification is not delivered: ${sentenceOf(error)}` });
+    alarm(world, runIn(id), { what, why: `a notification is not delivered: ${sentenceOf(error)}` });
   }
 }
+
+/** The run that the ID of an entry names. */
+const runIn = (id: string): string => id.slice(0, id.indexOf("."));
 
 async function deliver(world: World, webhooks: Webhooks, record: StoredRecord): Promise<void> {
   const entry = outboxEntryIn(record);

@@ -14,7 +14,7 @@ import type { Json } from "../../core/json.ts";
 import { redactionIn, learnSecrets } from "../../history/secrets.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import { alarm } from "../../history/alarm.ts";
-import type { NewRecord, StoredRecord } from "../../ports/records.ts";
+import type { DamagedRecord, NewRecord, StoredRecord } from "../../ports/records.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
 import type { OperationContext, Typed } from "../operation.ts";
 
@@ -34,7 +34,10 @@ export interface AuditEntry {
   /** What it was about, within the run: a gate, a call, an operator. No text that a human or a model wrote. */
   readonly details: Json;
   readonly why: string | null;
-  /** What came of it; null: it is under way, or its process died, so the run shows whether it happened. */
+  /**
+   * What came of it; null: it is under way, or its process died, so the run shows whether it happened. `unreadable`: the
+   * record is damaged.
+   */
   readonly outcome: string | null;
 }
 
@@ -52,7 +55,7 @@ export interface AuditedChange {
 
 /** Fields of inputs that name something. Fields with content, such as a text or arguments, stay out of the log. */
 const NAMES = [
-  ...["agent", "gate", "call", "event", "as", "to", "id", "name", "scopes", "lifeMs", "at"],
+  ...["agent", "gate", "call", "event", "as", "to", "id", "name", "scope", "scopes", "lifeMs", "at"],
   ...["compensate", "confirmed", "keepArchive", "forgetKey", "all"],
 ] as const;
 
@@ -116,7 +119,7 @@ async function recordOf(context: OperationContext, { typed, input, run }: Audite
   const tenant = run === null ? context.tenant : run.slice(0, run.indexOf("-"));
   return {
     ...{ kind: "audit", about: run ?? tenant, tenant, at },
-    id: `${String(at).padStart(TIME_DIGITS, "0")}-${world.random.hex().slice(0, 16)}`,
+    id: `${String(at).padStart(TIME_DIGITS, "0")}-${nextOf(world)}${world.random.hex().slice(0, 12)}`,
     expiresAtSec: Math.ceil((at + world.limits.auditMs) / 1_000),
     body: {
       ...{ operation: commandOf(typed, given), actor: clean(by, DETAIL_CHARACTERS_MAX), run, details, outcome: null },
@@ -126,8 +129,17 @@ async function recordOf(context: OperationContext, { typed, input, run }: Audite
   };
 }
 
-/** IDs sort by time. */
+/** IDs sort by time, and those of one process within a millisecond by their order. */
 const TIME_DIGITS = 15;
+const ORDER_DIGITS = 4;
+
+const made = new WeakMap<World, number>();
+
+function nextOf(world: World): string {
+  const count = ((made.get(world) ?? -1) + 1) % 16 ** ORDER_DIGITS;
+  made.set(world, count);
+  return count.toString(16).padStart(ORDER_DIGITS, "0");
+}
 
 /** `approve` and `deny` are two commands of one operation, and an option may select another operation. */
 function commandOf(typed: readonly Typed[], given: Readonly<Record<string, unknown>>): string {
@@ -163,16 +175,21 @@ export async function readAudit(
   const entries: AuditEntry[] = [];
   let { after } = of;
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
-    const { records, next } = await world.records.list({
+    const { records, damaged, next } = await world.records.list({
       kind: "audit",
       by,
       after,
       limit: PAGE,
       now: world.clock.now(),
     });
-    const read = records.map(entryOf);
+    const mine = records.map(entryOf);
+    const unread = damaged.map((each) => damagedEntry(each, of.tenant));
+    // IDs sort by time. Who made the change of a damaged record is not known, so each actor's log has it.
+    const read = [...mine, ...unread].toSorted((one, other) => (one.id < other.id ? 1 : -1));
     const since = of.since ?? 0;
-    entries.push(...read.filter(({ at, actor }) => at >= since && (of.actor === null || actor === of.actor)));
+    const isMeant = (each: AuditEntry): boolean =>
+      of.actor === null || each.actor === of.actor || unread.includes(each);
+    entries.push(...read.filter((each) => each.at >= since && isMeant(each)));
     after = read.some(({ at }) => at < since) ? null : next;
     if (after === null || entries.length >= PAGE) break;
   }
@@ -190,5 +207,11 @@ function entryOf(record: StoredRecord): AuditEntry {
     details: record.body,
   };
 }
+
+/** The entry of a damaged record: its key says when it was made, and of which run. */
+const damagedEntry = ({ about, id, why }: DamagedRecord, tenant: string): AuditEntry => ({
+  ...{ at: Number.parseInt(id.slice(0, TIME_DIGITS), 10) || 0, id, tenant, run: isRunId(about) ? about : null },
+  ...{ operation: "unknown", actor: "unknown", ...UNREADABLE, details: { damaged: why }, outcome: "unreadable" },
+});
 
 const UNREADABLE = { token: null, from: null, why: null, outcome: null };

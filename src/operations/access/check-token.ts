@@ -4,6 +4,7 @@
  */
 import * as z from "zod";
 import { Unreadable } from "../../codec/canonical.ts";
+import { findRecord } from "../../history/damage.ts";
 import { isSameDigest, secretDigest } from "../../codec/secret-digest.ts";
 import type { StoredRecord } from "../../ports/records.ts";
 import type { World } from "../../ports/world.ts";
@@ -63,9 +64,12 @@ export async function checkToken(world: Pick<World, "records" | "clock">, text: 
 /** Stored before the first token, for ever. A store whose tokens have all expired is not open again. */
 export const TOKEN_MARK = tokenKey("any");
 
-/** Whether the store ever had a token. */
-export const hadTokens = async ({ records, clock }: Pick<World, "records" | "clock">): Promise<boolean> =>
-  (await records.get(TOKEN_MARK, clock.now())) !== null;
+/** Whether the store ever had a token. A damaged mark says so too. */
+export const hadTokens = async (world: Pick<World, "records" | "clock">): Promise<boolean> =>
+  (await findRecord(world, TOKEN_MARK, world.clock.now())) !== null;
+
+/** Whether the record is a token that this version of cairn can read. */
+export const isToken = ({ body: stored }: StoredRecord): boolean => body.safeParse(stored).success;
 
 export function tokenBody({ body: stored, id }: StoredRecord): z.output<typeof body> {
   const read = body.safeParse(stored);

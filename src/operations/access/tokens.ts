@@ -7,7 +7,7 @@ import type { NewRecord } from "../../ports/records.ts";
 import type { World } from "../../ports/world.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
 import type { Scope } from "../operation.ts";
-import { type ShownToken, TOKEN_ID, TOKEN_MARK, shownToken, tokenBody, tokenKey } from "./check-token.ts";
+import { type ShownToken, TOKEN_ID, TOKEN_MARK, isToken, shownToken, tokenBody, tokenKey } from "./check-token.ts";
 
 /** How long an expired or revoked token is still listed. */
 const LISTED_MS = 30 * 24 * 3_600_000;
@@ -50,14 +50,24 @@ export async function createToken(
   return { kind: "created", secret: `cairn_${id}_${secret}`, token: shownToken({ ...record, version: 1 }) };
 }
 
+export interface TokensListed {
+  readonly kind: "listed";
+  readonly tokens: readonly ShownToken[];
+  /** The IDs of the tokens of this page whose records cannot be read. They let no request in. */
+  readonly damaged: readonly string[];
+  readonly next: string | null;
+}
+
 export async function listTokens(
   world: World,
   of: { readonly tenant: string; readonly after: string | null },
-): Promise<{ readonly kind: "listed"; readonly tokens: readonly ShownToken[]; readonly next: string | null }> {
+): Promise<TokensListed> {
   const { tenant, after } = of;
   const query = { kind: "token", by: { tenant }, after, limit: LISTED_MAX, now: world.clock.now() } as const;
-  const { records, next } = await world.records.list(query);
-  return { kind: "listed", tokens: records.map(shownToken), next };
+  const page = await world.records.list(query);
+  const sound = page.records.filter(isToken);
+  const damaged = [...page.damaged, ...page.records.filter((record) => !isToken(record))].map(({ id }) => id);
+  return { kind: "listed", tokens: sound.map(shownToken), damaged, next: page.next };
 }
 
 /** `already`: it was revoked before. `unknown`: the tenant has no such token. */

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { Webhook as Receiving } from "standardwebhooks";
 import { readAudit } from "../../../src/operations/access/audit.ts";
 import { RETRY_MS } from "../../../src/maintenance/webhooks/deliver.ts";
+import type { StoredRecord } from "../../../src/ports/records.ts";
 import type { Secrets } from "../../../src/ports/secrets.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
@@ -164,4 +165,22 @@ test("one entry that cannot be read stops no other", async () => {
   await sweep(harness);
   expect(received).toHaveLength(1);
   expect(harness.alarms.map(({ what }) => what)).toEqual(["Unreadable"]);
+});
+
+test("damaged entries hold back no other, on their page or behind it, and each pass names them", async () => {
+  const { harness, received } = withReceiver(createSupervisedHarness());
+  const { records } = harness.world.store;
+  const key = { kind: "webhook", about: "outbox" } as const;
+  // More than a page, before the entry of the run.
+  const ids = Array.from({ length: 17 }, (_, n) => `zulu-${n}.born.1.1`);
+  for (const id of ids)
+    records.set(id, { ...key, id, tenant: "local", at: 0, expiresAtSec: null, version: 1 } as unknown as StoredRecord);
+  await ended(harness);
+  for (const passes of [1, 2]) {
+    await sweep(harness);
+    expect(received).toHaveLength(1);
+    expect(harness.alarms).toHaveLength(17 * passes);
+  }
+  expect(harness.alarms.map(({ run }) => run)).toContain("zulu-16");
+  expect(harness.alarms[0]?.detail["why"]).toMatch(/^a notification is not delivered: the entry zulu-\d+\.born/);
 });

@@ -29,6 +29,23 @@ const coded = (code: string, message: RegExp) =>
 
 const priced = (price: string): string => `export const config = { agents: [], prices: { m: { ${price} } } };`;
 
+test("a file that Node does not read as a module says what to write into package.json", async () => {
+  await file("commonjs/package.json", '{ "type": "commonjs" }');
+  const program = `import { importFile } from ${JSON.stringify(join(ROOT, "src/sdk/import-file.ts"))};
+    for (const each of process.argv.slice(1)) console.log((await importFile(each)).why);`;
+  const exported = await file("commonjs/exports.ts", "export const agents = [];");
+  const imported = await file("commonjs/imports.ts", 'import { z } from "zod";');
+  const args = ["--input-type=module", "-e", program, exported, imported];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const mend = 'write "type": "module" into package.json (npm pkg set type=module)';
+  expect(
+    stdout
+      .trim()
+      .split("\n")
+      .map((line) => line.includes(mend)),
+  ).toEqual([true, true]);
+});
+
 describe("the config", () => {
   const configOf = async (name: string, content: string) => {
     await file(`${name}/cairn.config.ts`, content);

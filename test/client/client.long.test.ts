@@ -9,6 +9,7 @@ import { connect as connectInBrowser } from "../../src/client/browser.ts";
 import { CairnError, type LiveItem, connect } from "../../src/client/index.ts";
 import { PLACES } from "../../src/client/perform.ts";
 import { defineAgent, defineChaos, scriptedModel, tool } from "../../src/index.ts";
+import { memoryOf } from "../../src/history/memory.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -119,6 +120,20 @@ describe.each<[string, () => Promise<Place>]>([
     const rest: LiveItem[] = [];
     for await (const item of client.follow(run, { cursor })) rest.push(item);
     expect(rest).toEqual(items.filter((item) => item.kind === "event" && item.event.version > Number(cursor)));
+  });
+
+  test("lists, searches, shows and forgets what an agent keeps", async () => {
+    const { client, world } = await open();
+    const memory = memoryOf(world, { tenant: "local", scope: "clerk" });
+    await memory.put({ id: "a/b", text: "Ada prefers mail." });
+    await memory.put({ id: "c", text: "Ben prefers calls." });
+    expect(await client.memory("clerk", { limit: 1 })).toMatchObject({ count: 2, entries: [{}] });
+    expect(await client.memory("clerk", { query: "ada" })).toMatchObject({ entries: [{ id: "a/b" }], next: null });
+    expect(await client.memoryEntry("clerk", "a/b")).toMatchObject({ text: "Ada prefers mail." });
+    expect(await client.forgetEntry("clerk", "a/b", { why: "moved" })).toMatchObject({ kind: "forgotten" });
+    await expect(client.memoryEntry("clerk", "a/b")).rejects.toMatchObject({ code: "MemoryEntryUnknown" });
+    await expect(client.forgetMemory("clerk")).rejects.toMatchObject({ code: "NotConfirmed" });
+    expect(await client.forgetMemory("clerk", { confirmed: true })).toMatchObject({ entries: 1, sources: 0 });
   });
 
   test("throws the code of the operation table, and its facts", async () => {

@@ -95,6 +95,7 @@ const requestsOf = ({
     404: [{ path: `/runs/${ABSENT}/export` }],
     422: [{ path: `/runs/${run}/export?redirect=never` }],
   },
+  "GET /caller": { 200: [{ path: "/caller" }], 401: [{ path: "/caller" }, ANONYMOUS] },
   "GET /openapi.json": { 200: [{ path: "/openapi.json" }], 401: [{ path: "/openapi.json" }, ANONYMOUS] },
   "GET /healthz": { 200: [{ path: "/healthz" }, ANONYMOUS] },
   "POST /callbacks/{token}": {
@@ -238,6 +239,7 @@ describe("every documented answer", () => {
     await limited.ask({ path: link, json: {} }, ANONYMOUS);
     for (const { request } of ALL_ROUTES) await limited.ask(request(walk.run));
     await limited.ask({ path: "/openapi.json" });
+    await limited.ask({ path: "/caller" });
     for (const each of limited.seen) if (each.endsWith(" 429")) seen.add(each);
     const linking = createApiHarness({}, (world) => ({
       ...world,

@@ -1,0 +1,42 @@
+/** The schemas of what a run says about its budget, its first signals, and its places in AWS. */
+import { z } from "@hono/zod-openapi";
+import { CRACK_NAMES } from "../core/crack.ts";
+import type { RunPlaces } from "../ports/run-places.ts";
+import type { BudgetMeter } from "../operations/budget-meter.ts";
+
+const meter: z.ZodType<BudgetMeter> = z.object({
+  meter: z.enum(["beats", "usd", "tokens", "seconds", "toolCalls"]),
+  used: z.number().nonnegative(),
+  limit: z
+    .number()
+    .nonnegative()
+    .openapi({ description: "With what operators granted, and never above what the run's parent reserved for it." }),
+});
+
+const places: z.ZodType<RunPlaces> = z.object({
+  executionArn: z.string(),
+  executionUrl: z.url().nullable().openapi({ description: "The page of the execution in the console of AWS." }),
+  objects: z.string().openapi({ description: "The prefix of all of its objects." }),
+  table: z.string(),
+  rowKey: z.string().openapi({ description: "The key of its row, as `aws dynamodb get-item --key` takes it." }),
+  logsQuery: z.string().openapi({ description: "What was logged about it: a query of CloudWatch Logs Insights." }),
+  logGroups: z.array(z.string()).openapi({ description: "The groups of logs for that query." }),
+});
+
+/** Fields of every summary of a run. */
+export const summaryFields = {
+  budget: z.array(meter).openapi({
+    description:
+      "What it may spend and has spent, for each meter with a limit, as its last checkpoint knew them; empty if an older version wrote its row.",
+  }),
+  signals: z.array(z.enum(CRACK_NAMES)).openapi({ description: "The first signals of failures that it gave." }),
+  isScheduled: z.boolean().openapi({ description: "The schedule of its agent started it." }),
+};
+
+/** Fields of the document of one run. */
+export const placeFields = {
+  execution: z.string().openapi({ description: "The name of the execution that may drive it now, or drove it last." }),
+  aws: places.nullable().openapi({
+    description: "Where it is in the services of AWS; null in the other worlds, and without the scope `admin`.",
+  }),
+};

@@ -1,0 +1,66 @@
+/** One run in a list, from its row alone. Every view of a run begins with it. */
+import { newerBy } from "../codec/row.ts";
+import { CRACK_NAMES, type Crack } from "../core/crack.ts";
+import type { Spent } from "../core/policy/budget.ts";
+import { usd } from "../core/policy/spending.ts";
+import type { Phase, Status } from "../core/phases.ts";
+import { type ListedRow, type StoreOutage, hasEnded } from "../protocol/row.ts";
+import { type BudgetMeter, budgetMeters } from "./budget-meter.ts";
+
+export interface Summary {
+  readonly run: string;
+  readonly agent: string;
+  readonly agentVersion: string;
+  /** The run that dispatched it; null if no run did. */
+  readonly parent: string | null;
+  readonly status: Status;
+  readonly phase: Phase;
+  /** The run has not ended. Every view derives this anew, so it cannot be stale (seed 0). */
+  readonly inProgress: boolean;
+  /** The run has not ended, and no invocation holds a live lease. The next invocation may continue it (seed 3). */
+  readonly resumable: boolean;
+  readonly version: number;
+  readonly epoch: number;
+  readonly beats: number;
+  readonly takeovers: number;
+  readonly createdAt: number;
+  readonly statusSince: number;
+  readonly lastCheckpointAt: number;
+  readonly wakeAt: number | null;
+  /** The store that failed when the run was last released; null after the next checkpoint. */
+  readonly storeOutage: StoreOutage | null;
+  /** Only a newer version of cairn can continue the run. */
+  readonly needsNewer?: true;
+  readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
+  /**
+   * What it may spend and has spent, for each meter with a limit, as its last checkpoint knew them. Empty if an older
+   * version wrote its row.
+   */
+  readonly budget: readonly BudgetMeter[];
+  /** The first signals of failures that it gave. */
+  readonly signals: readonly Crack[];
+  /** The schedule of its agent started it. */
+  readonly isScheduled: boolean;
+}
+
+/** `now`: epoch milliseconds, to judge the lease. */
+export function summaryOf(row: ListedRow, now: number): Summary {
+  const { run, agent, agentVersion, status, phase, version, epoch, takeovers } = row;
+  const { createdAt, statusSince, lastCheckpointAt } = row;
+  const { microUsd, tokensIn, tokensOut, beats }: Spent = row.spent;
+  const held = row.owner !== null && now < (row.leaseUntil ?? 0);
+  const spent = { usd: Number(usd(microUsd)), tokensIn, tokensOut };
+  const inProgress = !hasEnded(row);
+  return {
+    ...{ run, agent, agentVersion, status, phase, inProgress, resumable: inProgress && !held },
+    ...{ version, epoch, beats, takeovers },
+    parent: row.parent?.run ?? null,
+    ...{ createdAt, statusSince, lastCheckpointAt, wakeAt: row.wakeAt, storeOutage: row.storeOutage, spent },
+    ...{
+      budget: budgetMeters(row.brief?.limits ?? {}, row.spent),
+      signals: CRACK_NAMES.filter((name) => row.brief?.cracks.includes(name)),
+    },
+    isScheduled: row.brief?.isScheduled ?? false,
+    ...(newerBy(run, row) === null ? {} : { needsNewer: true }),
+  };
+}

@@ -1,0 +1,94 @@
+/** `cairn list` by schedule, first signal, time and cost, over a store and over HTTP; and the budget in `cairn show`. */
+import { serve } from "@hono/node-server";
+import { expect, onTestFinished, test } from "vitest";
+import { createApi } from "../../src/api/app.ts";
+import { runCommand } from "../../src/cli/program.ts";
+import { placeLines } from "../../src/cli/render/places.ts";
+import { SCOPES } from "../../src/operations/operation.ts";
+import { startRun } from "../../src/operations/start.ts";
+import { createLocalHarness } from "../support/harness/drive.ts";
+import { scriptedAgent } from "../support/harness/harness.ts";
+import { createShell, runCli } from "../support/processes/cli-in-process.ts";
+
+async function filled() {
+  const { dir, world } = createLocalHarness();
+  const agent = scriptedAgent({});
+  const begin = async (tenant: string, isScheduled: boolean): Promise<string> => {
+    const started = await startRun(world, { agent, input: {}, tenant, idempotencyKey: null, isScheduled });
+    if (started.kind !== "started") throw new Error(started.kind);
+    return started.row.run;
+  };
+  const runs = {
+    byHand: await begin("local", false),
+    nightly: await begin("local", true),
+    other: await begin("x", false),
+  };
+  return { dir, world, agent, ...runs };
+}
+
+/** The command line that speaks to an API of this store, as the operator of its machine. */
+async function overHttp({ dir, world }: Pick<Awaited<ReturnType<typeof filled>>, "dir" | "world">) {
+  const caller = { tenant: "local", actor: "ann", scopes: SCOPES, isOperator: true } as const;
+  const api = createApi<object>({ world, baseOf: () => "", callerOf: () => caller, agentOf: async () => null });
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const server = serve({ fetch: (request) => api.fetch(request, {}), port: 0, hostname: "127.0.0.1" }, ({ port }) =>
+    resolve(port),
+  );
+  onTestFinished(() => void server.close());
+  const url = `http://127.0.0.1:${await promise}`;
+  return async (_: string, ...words: readonly string[]) => {
+    const { shell, said } = createShell({ dir, person: null }, [...words, "--api", url]);
+    return { exit: await runCommand(shell, "0"), ...said };
+  };
+}
+
+const runsIn = (out: string): readonly string[] =>
+  out.split("\n").flatMap((line) => (line === "" ? [] : [(JSON.parse(line) as { readonly run: string }).run]));
+
+test.each(["a store", "HTTP"])("finds the same runs over %s", async (over) => {
+  const { byHand, nightly, other, ...store } = await filled();
+  const type = over === "HTTP" ? await overHttp(store) : runCli;
+  const list = async (...words: readonly string[]): Promise<readonly string[]> =>
+    runsIn((await type(store.dir, "list", "--json", ...words)).out).toSorted();
+  expect(await list()).toEqual([byHand, nightly].toSorted());
+  expect(await list("--schedule", store.agent.name)).toEqual([nightly]);
+  expect(await list("--schedule", "another")).toEqual([]);
+  expect(await list("--since", "1h", "--agent-version", store.agent.version)).toEqual([byHand, nightly].toSorted());
+  expect(await list("--since", "2099-01-01")).toEqual([]);
+  expect(await list("--above", "0.5")).toEqual([]);
+  expect(await list("--crack", "runaway", "--phase", "Preparing")).toEqual([]);
+  // Over HTTP the token says whose runs are meant.
+  if (over === "a store") expect(await list("--tenant", "x")).toEqual([other]);
+  else expect((await type(store.dir, "list", "--tenant", "x")).err).toContain("--tenant cannot be used with --api");
+});
+
+test("a wrong filter is refused with what fits", async () => {
+  const { dir } = await filled();
+  for (const [words, what] of [
+    [["--above", "much"], "It is an amount of dollars, such as 0.5."],
+    [["--above", "-1"], "It is an amount of dollars, such as 0.5."],
+    [["--crack", "crash"], "Allowed choices are runaway"],
+    [["--since", "lately"], "it is an age such as 2h or 7d"],
+  ] as const) {
+    const { exit, err } = await runCli(dir, "list", ...words);
+    expect([exit, err]).toEqual([2, expect.stringContaining(what)]);
+  }
+});
+
+test("shows the budget of a run in words", async () => {
+  const { dir, byHand } = await filled();
+  expect((await runCli(dir, "show", byHand)).out).toMatch(/budget +0 of \d+ beats/);
+});
+
+test("shows where a run is in AWS, and nothing of that elsewhere", () => {
+  expect(placeLines({ aws: null })).toEqual([]);
+  const aws = {
+    ...{ executionArn: "arn:x", executionUrl: null, objects: "s3://b/p/", table: "t", rowKey: "{}" },
+    ...{ logsQuery: "fields x", logGroups: [] },
+  };
+  expect(placeLines({ aws })).toEqual([
+    ["execution", "arn:x"],
+    ["objects", "s3://b/p/"],
+    ["row", "t {}"],
+  ]);
+});
