@@ -10,8 +10,8 @@ export default defineConfig({
     globalSetup: ["test/browser/setup.ts"],
     pool: "forks",
     allowOnly: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // A browser is many processes, and each test starts a server beside it.
     maxWorkers: 1,
   },

@@ -32,8 +32,15 @@ await build({
     reportCompressedSize: false,
   },
 });
-rmSync(OUT, { recursive: true, force: true });
+const old = `${folder}-old`;
+try {
+  renameSync(OUT, old);
+} catch (error) {
+  // There is none the first time, or while another build puts its own there.
+  if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+}
 renameSync(folder, OUT);
+rmSync(old, { recursive: true, force: true });
 
 const files = readdirSync(OUT, { recursive: true, encoding: "utf8" }).filter((file) =>
   statSync(join(OUT, file)).isFile(),

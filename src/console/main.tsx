@@ -9,6 +9,7 @@ import { RunPage } from "./run/page.tsx";
 import { Runs } from "./pages/runs.tsx";
 import { Schedules } from "./pages/schedules.tsx";
 import { Settings } from "./pages/settings.tsx";
+import { readCaller } from "./store/caller.ts";
 import { followNeeds } from "./store/needs.ts";
 import { hrefOf, route } from "./store/route.ts";
 import { followRuns } from "./store/runs.ts";
@@ -16,6 +17,7 @@ import { followRuns } from "./store/runs.ts";
 function App() {
   useEffect(() => {
     const stop = new AbortController();
+    void readCaller();
     void followRuns(stop.signal);
     void followNeeds(stop.signal);
     return () => stop.abort();

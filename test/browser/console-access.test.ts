@@ -1,18 +1,13 @@
 /** The console for everyone: the rules of axe at both sizes and themes, offline and back, and thousands of runs. */
-import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { expect, test } from "vitest";
 import { createCliFolder, startQueuedRun } from "../support/processes/cli-process.ts";
+import { smallTargets, violationsOf } from "./axe.ts";
 import { openPage, startServer } from "./harness.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-interface Violations {
-  readonly violations: readonly { readonly id: string; readonly nodes: readonly { readonly html: string }[] }[];
-}
 
 test.each([
   [1280, "light"],
+  [1280, "dark"],
+  [390, "light"],
   [390, "dark"],
 ] as const)("breaks no rule of axe at %i px, %s", async (width, colorScheme) => {
   const at = createCliFolder();
@@ -35,9 +30,8 @@ test.each([
     await page.goto(`${url}/#/${place}`);
     await expect.poll(() => page.locator("main h1, main h2").first().isVisible()).toBe(true);
     await expect.poll(() => page.locator("[aria-busy]").count()).toBe(0);
-    await page.evaluate(AXE);
-    const { violations } = await page.evaluate<Violations>("axe.run(document, { resultTypes: ['violations'] })");
-    found.push(...violations.map(({ id, nodes }) => `${place}: ${id} ${nodes[0]?.html.slice(0, 120) ?? ""}`));
+    found.push(...(await violationsOf(page)).map((each) => `${place}: ${each}`));
+    if (width === 390) found.push(...(await smallTargets(page, "body")).map((each) => `${place}: small: ${each}`));
     const overflow = await page.evaluate<number>("document.documentElement.scrollWidth - innerWidth");
     if (overflow > 0) found.push(`${place}: ${overflow} px wider than the window`);
   }
@@ -59,6 +53,17 @@ test("says that the server is away, keeps what it shows, and heals", async () =>
   await expect.poll(() => page.locator(".live").innerText()).toBe("live");
 });
 
+test("takes an answer that breaks off for a failed request", async () => {
+  const { url } = await startServer(createCliFolder());
+  const { page } = await openPage();
+  await page.route(/\/agents$/, (route) => route.fulfill({ contentType: "application/json", body: '{"agents":[' }));
+  await page.goto(`${url}/#/agents`);
+  await expect.poll(() => page.locator("main").innerText()).toContain("The answer of the server broke off");
+  await page.unrouteAll();
+  await page.reload();
+  await expect.poll(() => page.locator("main").innerText()).toContain("clerk");
+});
+
 test("holds thousands of runs, and draws only the rows in sight", async () => {
   const { url } = await startServer(createCliFolder());
   const { page } = await openPage();
@@ -73,6 +78,7 @@ test("holds thousands of runs, and draws only the rows in sight", async () => {
     },
     ...{ resumable: false, version: 3, epoch: 1, beats: 2, takeovers: 0, createdAt: 1e12 - index, statusSince: 1e12 },
     ...{ lastCheckpointAt: 1e12, wakeAt: null, storeOutage: null, spent: { usd: 0.01, tokensIn: 1, tokensOut: 1 } },
+    ...{ budget: [], signals: [], isScheduled: false },
   }));
   await page.route(/\/runs\?limit=/, (route) => {
     const from = Number(new URL(route.request().url()).searchParams.get("after") ?? 0);

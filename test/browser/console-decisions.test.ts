@@ -72,7 +72,7 @@ test("shows a process death as it happens, and the call that it leaves open is r
 test("cancels the runs that match, leaves out the one that was unchecked, and offers no second click", async () => {
   const at = createCliFolder();
   const spared = await startQueuedRun(at, "pay");
-  await Promise.all([startQueuedRun(at, "pay", "pay"), startQueuedRun(at, "pay", "note")]);
+  const others = await Promise.all([startQueuedRun(at, "pay", "pay"), startQueuedRun(at, "pay", "note")]);
   const { url } = await startServer(at);
   const { page, troubles } = await openPage();
   await page.goto(`${url}/#/runs?group=needs`);
@@ -81,11 +81,20 @@ test("cancels the runs that match, leaves out the one that was unchecked, and of
   const dialog = page.getByRole("dialog", { name: "Act on runs" });
   await dialog.getByLabel("Action").selectOption("cancel");
   await dialog.getByRole("checkbox", { name: spared }).uncheck();
+  await dialog.getByLabel("Why (for the record)").fill("the shop is closed");
   await dialog.getByRole("button", { name: "Cancel 2" }).click();
   await expect.poll(() => dialog.getByRole("status").innerText()).toBe("2 of 2 answered, 0 refused");
   expect(await dialog.getByRole("button").allInnerTexts()).toEqual(["Close"]);
   await dialog.getByRole("button", { name: "Close" }).click();
   await expect.poll(() => page.getByRole("button", { name: "Cancelled" }).innerText()).toContain("2");
   expect(await page.getByRole("listitem").getByRole("link").getAttribute("href")).toContain(spared);
+  for (const run of others) {
+    await page.goto(`${url}/#/run/${run}?tab=audit`);
+    const row = page.getByRole("row").filter({ hasText: "cancel" });
+    await expect.poll(() => row.allInnerTexts()).toEqual([expect.stringMatching(/the shop is closed\s+requested/)]);
+  }
+  await page.goto(`${url}/#/run/${spared}?tab=audit`);
+  await expect.poll(() => page.locator("main").innerText()).toContain("Audit log");
+  expect(await page.locator("main").innerText()).not.toContain("the shop is closed");
   expect(troubles).toEqual([]);
 });

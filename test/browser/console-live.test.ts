@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createCliFolder, runCairn, runCairnJson } from "../support/processes/cli-process.ts";
+import { violationsOf } from "./axe.ts";
 import { openPage, startServer } from "./harness.ts";
 
 /** Waits for an approval, so that a page can be open before it speaks for some seconds. */
@@ -28,7 +29,9 @@ test("shows the reply that streams, marks it as lost when its process dies, and 
   writeFileSync(join(at.dir, "talker.ts"), TALKER);
   writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./talker.ts"] };\n');
   const { url, running } = await startServer(at);
-  const { page, troubles } = await openPage({ viewport: { width: 390, height: 780 }, colorScheme: "dark" });
+  const { page, troubles } = await openPage({
+    ...{ viewport: { width: 390, height: 780 }, colorScheme: "dark", bypassCSP: true },
+  });
   const { run } = await runCairnJson(at, ["start", "talker", "--input", "{}"]);
   await page.goto(`${url}/#/run/${String(run)}`);
   await expect.poll(() => page.locator(".verdict").innerText()).toContain("Waits for your approval of pay");
@@ -36,8 +39,10 @@ test("shows the reply that streams, marks it as lost when its process dies, and 
   const live = page.getByRole("region", { name: "What the model says now" });
   await expect.poll(() => live.innerText()).toMatch(/not final.*word1\b/s);
   expect(await live.innerText()).not.toContain("end");
+  expect(await violationsOf(page, ".live-text")).toEqual([]);
   process.kill(Number([...running.out().matchAll(/→ worker pid (\d+)/g)].at(-1)?.[1]), "SIGKILL");
   await expect.poll(() => live.innerText()).toContain("Lost with its process");
+  expect(await violationsOf(page, ".live-text")).toEqual([]);
   await expect.poll(() => page.locator(".verdict").innerText()).toContain("Completed");
   expect(await live.count()).toBe(0);
   expect(await runCairnJson(at, ["show", String(run)])).toMatchObject({

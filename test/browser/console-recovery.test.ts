@@ -76,7 +76,11 @@ test("forks a run past an effect only after naming it, and opens the fork, which
   const noted = events.find(({ kind, call }) => kind === "ToolResultRecorded" && call === "c1")?.["version"];
   await page.getByRole("button", { name: "Fork" }).click();
   const dialog = page.getByRole("dialog", { name: "Fork" });
-  await dialog.getByLabel("Version").fill(String(noted));
+  // Its last version is its end, which the API refuses; it names the versions that it takes.
+  await dialog.getByRole("button", { name: "Fork" }).click();
+  await dialog.getByRole("group", { name: "It can be forked at" }).getByText(String(noted), { exact: true }).click();
+  expect(await dialog.getByLabel("Version").inputValue()).toBe(String(noted));
+  expect(await dialog.getByRole("alert").count()).toBe(0);
   await dialog.getByRole("button", { name: "Fork" }).click();
   await expect.poll(() => dialog.innerText()).toContain("mail");
   expect(parseJsonLines((await runCairn(at, ["list", "--json"])).out)).toHaveLength(1);
@@ -86,4 +90,43 @@ test("forks a run past an effect only after naming it, and opens the fork, which
   await expect.poll(async () => (await runCairnJson(at, ["show", fork]))["status"]).toBe("completed");
   expect(await runCairnJson(at, ["show", fork])).toMatchObject({ forkedFrom: { run, version: noted } });
   expect(countMails(at)).toBe(2);
+});
+
+test("confirms a fork only at the version whose effects the answer named, also if the version changes meanwhile", async () => {
+  const at = createCliFolder();
+  const run = await startQueuedRun(at, "pay");
+  const { url } = await startServer(at);
+  const { page } = await openPage();
+  const bodies: unknown[] = [];
+  const changed = Promise.withResolvers<void>();
+  await page.route(/\/fork$/, async (route) => {
+    bodies.push(route.request().postDataJSON());
+    if (bodies.length === 2) await changed.promise;
+    const effects = { later: ["mail (c2)"], undone: [] };
+    const outcome = { kind: "notConfirmed", effects };
+    await route.fulfill({ status: 409, json: { code: "NotConfirmed", detail: "it names the effects", outcome } });
+  });
+  await page.goto(`${url}/#/run/${run}`);
+  await page.getByRole("button", { name: "Fork" }).click();
+  const dialog = page.getByRole("dialog", { name: "Fork" });
+  const version = dialog.getByLabel("Version");
+  const isAsked = () => dialog.getByText("it names the effects").count();
+  const button = dialog.locator("button[type=submit]");
+  await version.fill("9");
+  await button.click();
+  await expect.poll(() => button.innerText()).toBe("Fork all the same");
+  await version.fill("2");
+  await expect.poll(() => button.innerText()).toBe("Fork");
+  expect(await isAsked()).toBe(0);
+  await button.click();
+  await expect.poll(() => bodies.length).toBe(2);
+  await version.fill("3");
+  changed.resolve();
+  await expect.poll(() => button.innerText()).toBe("Fork");
+  expect(await isAsked()).toBe(0);
+  await button.click();
+  await expect.poll(() => button.innerText()).toBe("Fork all the same");
+  await button.click();
+  await expect.poll(() => bodies.length).toBe(4);
+  expect(bodies).toEqual([{ at: 9 }, { at: 2 }, { at: 3 }, { at: 3, confirmed: true }]);
 });

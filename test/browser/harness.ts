@@ -1,6 +1,6 @@
 /** A real Chromium for a test, and a real server for its pages. Both end with the test. */
 import { type BrowserContextOptions, type Page, chromium } from "playwright-core";
-import { onTestFinished } from "vitest";
+import { expect, onTestFinished, vi } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import {
   type CliFolder,
@@ -12,7 +12,7 @@ import {
 
 export interface OpenedPage {
   readonly page: Page;
-  /** What the page printed as an error or threw, and the requests that failed; in order. */
+  /** What the page printed as an error, with its address, or threw, and the requests that failed; in order. */
   readonly troubles: readonly string[];
 }
 
@@ -26,7 +26,9 @@ export async function openPage(context: BrowserContextOptions = {}): Promise<Ope
   onTestFinished(() => browser.close());
   const page = await (await browser.newContext(context)).newPage();
   const troubles: string[] = [];
-  page.on("console", (line) => line.type() === "error" && troubles.push(line.text()));
+  page.on("console", (line) => {
+    if (line.type() === "error") troubles.push(`${line.text()} ${line.location().url}`.trim());
+  });
   page.on("pageerror", (error) => troubles.push(String(error)));
   return { page, troubles };
 }
@@ -46,3 +48,10 @@ export async function startServer(at: CliFolder, command: "serve" | "dev" = "ser
   await waitForOutput(running, url);
   return { at, running, url };
 }
+
+/** Waits until the document of the run has these fields. It works outside of a test too. */
+export const waitForRun = (url: string, run: string, fields: object, timeout = 100_000): Promise<void> =>
+  vi.waitFor(async () => expect(await (await fetch(`${url}/runs/${run}`)).json()).toMatchObject(fields), {
+    timeout,
+    interval: 100,
+  });

@@ -1,13 +1,11 @@
 /** What the console makes of the answers of the API, without a browser. */
 import { describe, expect, test } from "vitest";
-import type { Listed } from "../../src/operations/list.ts";
 import type { Summary } from "../../src/operations/views.ts";
 import { BULK_ACTIONS, sendEach, whyNot } from "../../src/console/model/bulk.ts";
 import { cliOf, curlOf } from "../../src/console/model/commands.ts";
 import { NO_FILTERS, filtersFrom, matches, queryOf } from "../../src/console/model/filters.ts";
 import { find } from "../../src/console/model/find.ts";
 import { countsOf, groupOf, phaseWords } from "../../src/console/model/groups.ts";
-import { EMPTY_LIST, withPage } from "../../src/console/model/run-list.ts";
 
 const run = (name: string, of: Partial<Summary> = {}): Summary => ({
   ...{
@@ -21,11 +19,8 @@ const run = (name: string, of: Partial<Summary> = {}): Summary => ({
   },
   ...{ version: 3, epoch: 1, beats: 2, takeovers: 0, createdAt: 1_000, statusSince: 1_000, lastCheckpointAt: 2_000 },
   ...{ wakeAt: null, parent: null, storeOutage: null, spent: { usd: 0.1, tokensIn: 10, tokensOut: 5 } },
+  ...{ budget: [], signals: [], isScheduled: false },
   ...of,
-});
-
-const page = (runs: readonly Summary[], more = false): Listed => ({
-  ...{ kind: "listed", runs, damaged: [], more, next: more ? "next" : null },
 });
 
 describe("groups", () => {
@@ -67,6 +62,7 @@ describe("filters", () => {
       agent: "clerk",
       version: "2",
       phase: "AwaitingApproval",
+      ...({ schedule: "clerk", crack: "runaway", tenant: "acme" } as const),
       text: "a&b=c",
       hours: 24,
       usdAbove: 0.5,
@@ -74,7 +70,7 @@ describe("filters", () => {
     } as const;
     expect(filtersFrom(new URLSearchParams(queryOf(filters).toString()))).toEqual(filters);
     expect(queryOf(NO_FILTERS).toString()).toBe("");
-    expect(filtersFrom(new URLSearchParams("group=all&hours=-3&above=x&phase=Asleep"))).toEqual(NO_FILTERS);
+    expect(filtersFrom(new URLSearchParams("group=all&hours=-3&above=x&phase=Asleep&crack=x"))).toEqual(NO_FILTERS);
   });
 
   test("each filter leaves out what it says", () => {
@@ -87,32 +83,12 @@ describe("filters", () => {
     expect([
       ...[holds({ text: "xyz" }), holds({ group: "failed" }), holds({ agent: "other" })],
       ...[holds({ version: "2" }), holds({ phase: "Paused" })],
+      ...[holds({ schedule: "clerk" }), holds({ crack: "runaway" })],
       ...[holds({ hours: 0.5 }), holds({ usdAbove: 0.1 })],
-    ]).toEqual(Array(7).fill(false));
-  });
-});
-
-describe("the list of runs", () => {
-  const old = run("old", { createdAt: 100 });
-  const middle = run("middle", { createdAt: 200 });
-  const young = run("young", { createdAt: 300 });
-
-  test("a newer page replaces its range: changed runs change, purged ones go, older ones stay", () => {
-    const first = withPage(withPage(EMPTY_LIST, page([young, middle], true), true), page([old]), false);
-    expect(first.runs.map((each) => each.run)).toEqual(["young", "middle", "old"]);
-    const newest = run("newest", { createdAt: 400 });
-    const again = withPage(first, page([newest, { ...young, beats: 9 }], true), true);
-    expect(again.runs.map((each) => each.run)).toEqual(["newest", "young", "middle", "old"]);
-    expect(again.runs[1]?.beats).toBe(9);
-    const purged = withPage(again, page([newest, middle], true), true);
-    expect(purged.runs.map((each) => each.run)).toEqual(["newest", "middle", "old"]);
-    expect(withPage(purged, page([]), true).runs).toEqual([]);
-  });
-
-  test("runs of the same millisecond at the end of a page stay", () => {
-    const twin = run("twin", { createdAt: 200 });
-    const both = withPage(withPage(EMPTY_LIST, page([young, middle], true), true), page([twin, old]), false);
-    expect(withPage(both, page([young, middle], true), true).runs.map((each) => each.run)).toContain("twin");
+    ]).toEqual(Array(9).fill(false));
+    const nightly = run("local-abc", { isScheduled: true, signals: ["runaway"] });
+    const asked = [{ schedule: "clerk" }, { crack: "runaway" }, { schedule: "other" }, { crack: "deadlock" }] as const;
+    expect(asked.map((part) => matches(nightly, { ...NO_FILTERS, ...part }, now))).toEqual([true, true, false, false]);
   });
 });
 

@@ -49,15 +49,21 @@ export async function send(path: string, { method = "GET", body, headers, signal
   }
 }
 
-/** The document of a success. Throws an `ApiError` for a problem. */
+/** The document of a success. Throws an `ApiError` for a problem, and for a success whose document did not arrive whole. */
 export async function ask<Document>(path: string, asking?: Asking): Promise<Document> {
   return documentOf<Document>(await send(path, asking));
 }
 
 export async function documentOf<Document>(response: Response): Promise<Document> {
+  if (response.ok) return (await response.json().catch(brokenOff)) as Document;
   const document: unknown = await response.json().catch(() => null);
-  if (response.ok) return document as Document;
   const trouble = troubleIn(response.status, document);
   if (response.status === 401) signInNeeded.value = trouble.detail;
   throw new ApiError(trouble);
+}
+
+/** Fails as a request without an answer does, since what the server did is as unknown. An aborted request stays one. */
+function brokenOff(error: unknown): never {
+  if (error instanceof DOMException && error.name === "AbortError") throw error;
+  throw new ApiError({ ...UNREACHABLE, detail: "The answer of the server broke off or is no JSON." });
 }

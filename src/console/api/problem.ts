@@ -26,6 +26,8 @@ export const UNREACHABLE: Trouble = {
   ...{ status: null, outcome: null },
 };
 
+const UNEXPLAINED = "Unexplained";
+
 /** The problem in the body of a refused request (RFC 9457). */
 export function troubleIn(status: number, document: unknown): Trouble {
   const facts = (document ?? {}) as Readonly<Record<string, unknown>>;
@@ -33,7 +35,7 @@ export function troubleIn(status: number, document: unknown): Trouble {
   const outcomeOf = typeof outcome === "object" ? (outcome as Trouble["outcome"]) : null;
   if (typeof code !== "string" || typeof detail !== "string") {
     return {
-      code: "Unexplained",
+      code: UNEXPLAINED,
       detail: `The server answered ${status} without saying why.`,
       status,
       outcome: outcomeOf,
@@ -41,6 +43,20 @@ export function troubleIn(status: number, document: unknown): Trouble {
   }
   const wrong = Array.isArray(errors) ? errors.map((each) => placed(each as Wrong)).join("; ") : "";
   return { code, detail: wrong === "" ? detail : `${detail}: ${wrong}`, status, outcome: outcomeOf };
+}
+
+/** It is not known whether the request was applied. Only a success and a refusal say so. */
+export const isUnsure = ({ status }: Trouble): boolean => status === null || status < 400 || status >= 500;
+
+/** Problems that do not say whether the request was applied. The words of the others do. */
+const UNSAID: ReadonlySet<string> = new Set([UNREACHABLE.code, UNEXPLAINED, "StoreUnreachable"]);
+
+/** The trouble of an action, in words for who clicked. `isKeyed`: the same request again has no second effect. */
+export function unsureOf(trouble: Trouble, isKeyed: boolean): Trouble {
+  if (!UNSAID.has(trouble.code)) return trouble;
+  const why = trouble.status === null ? "No answer came" : `The server answered ${trouble.status}`;
+  const then = isKeyed ? "Sending it again is safe: it counts once." : "Look whether it did before you send it again.";
+  return { ...trouble, detail: `${why}, and it may have happened. ${then}` };
 }
 
 interface Wrong {

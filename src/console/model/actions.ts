@@ -1,4 +1,5 @@
 /** What an operator can do to a run: the request, the command that does the same, and what will happen. */
+import type { Forkable } from "../../operations/fork.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
@@ -34,7 +35,10 @@ export interface Described {
 }
 
 /** The actions that the status of the run allows, the usual ones first. */
-export function actionsOf({ inProgress, status, redrivable, waitsFor }: Shown): readonly ActionName[] {
+export function actionsOf(
+  run: Pick<Shown, "inProgress" | "status" | "redrivable" | "waitsFor">,
+): readonly ActionName[] {
+  const { inProgress, status, redrivable, waitsFor } = run;
   if (!inProgress) return [...(redrivable ? (["redrive"] as const) : []), "fork", "purge"];
   return [
     ...(waitsFor?.kind === "upgrade" && !waitsFor.accepted ? (["upgrade"] as const) : []),
@@ -51,7 +55,7 @@ export function actionsOf({ inProgress, status, redrivable, waitsFor }: Shown): 
 /** What the words and the request of an action need of a run. */
 type Target = Pick<Shown, "run" | "version"> & Partial<Pick<Shown, "assigned">>;
 
-type Post = (words: readonly string[], path: string, body?: object) => Action;
+type Post = (words: readonly string[], path: string, body?: object, isKeyed?: boolean) => Action;
 
 /** The reason, which stands in the audit log. */
 const WHY = { label: "Why (for the record)", lines: 1, charactersMax: SIZES.whyCharactersMax } as const;
@@ -66,7 +70,7 @@ const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Desc
   message: (_, post) => ({
     ...{ title: "Message", says: "The model reads it with its next beat.", isDangerous: false },
     field: { label: "Text for the model", lines: 3, must: true },
-    request: (text) => post(["send", text], "messages", { text }),
+    request: (text) => post(["send", text], "messages", { text }, true),
   }),
   pause: (_, post) => ({
     ...REASONED,
@@ -124,10 +128,12 @@ const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Desc
     },
     field: { label: "Version", lines: 1, must: true, value: String(run.version) },
     request: (at, confirmed) =>
-      post(["fork", "--at", at, ...(confirmed ? ["--yes"] : [])], "fork", {
-        at: Number(at),
-        ...(confirmed && { confirmed }),
-      }),
+      post(
+        ["fork", "--at", at, ...(confirmed ? ["--yes"] : [])],
+        "fork",
+        { at: Number(at), ...(confirmed && { confirmed }) },
+        true,
+      ),
   }),
   assign: (run, post) => ({
     ...{ title: "Assign", says: "Names the operator who is responsible for the run.", isDangerous: false },
@@ -146,17 +152,30 @@ const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Desc
 };
 
 export const describe = (name: ActionName, run: Target): Described =>
-  DESCRIBED[name](run, (words, path, body) => ({
+  DESCRIBED[name](run, (words, path, body, isKeyed = false) => ({
     words: [words[0] ?? "", run.run, ...words.slice(1)],
-    ...{ method: "POST", path: `${runPath(run.run)}/${path}` },
+    ...{ method: "POST", path: `${runPath(run.run)}/${path}`, isKeyed },
     ...(body === undefined ? {} : { body }),
   }));
+
+/** What an operator does to the schedule of an agent. */
+export const scheduleAction = (agent: string, word: "pause" | "resume" | "run"): Action => ({
+  words: ["schedules", word, agent],
+  ...{ method: "POST", path: `/schedules/${encodeURIComponent(agent)}/${word === "run" ? "runs" : word}` },
+  isKeyed: word === "run",
+});
 
 /** Whether the text allows the action: a purge needs the ID, a fork a version. */
 export function isReady(name: ActionName, text: string, run: Shown): boolean {
   if (name === "purge") return text.trim() === run.run;
   if (name === "fork") return /^\d+$/.test(text.trim());
   return text.trim() !== "";
+}
+
+/** The versions that a refused fork names, in order: the nearest ones at which the run can be forked. */
+export function forkableIn(outcome: Readonly<Record<string, unknown>> | null): readonly string[] {
+  const { versions } = (outcome?.["forkable"] ?? {}) as Partial<Forkable>;
+  return (versions ?? []).map(String);
 }
 
 /** The effects that stand, newest first, and whether each can be undone. */

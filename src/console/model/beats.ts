@@ -3,7 +3,8 @@
  * pauses, the start, the end). The words are those of `cairn timeline`.
  */
 import type { Effect } from "../../core/calls/effects.ts";
-import { UNTOLD, tellEach } from "../../cli/render/timeline.ts";
+import { UNTOLD } from "../../cli/render/story.ts";
+import { tellEach } from "../../cli/render/timeline.ts";
 import { proposedBy } from "../../core/calls/proposed-calls.ts";
 import { shortValue } from "../../cli/render/words.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
@@ -54,14 +55,30 @@ export interface Mark {
 export type Row = Beat | Mark;
 
 /** The rows of these events, which must be all events of the run in order. */
-export function rowsOf(entries: readonly TimelineEntry[]): readonly Row[] {
-  const told = new Map<TimelineEntry, string>();
-  for (const { entry, says, shows } of tellEach(UNTOLD, entries, PLAIN).lines) {
-    told.set(entry, shows === undefined ? says : `${says} ${shortValue(shows, SHOWN_CHARACTERS)}`);
-  }
-  const layout = new Layout();
-  for (const [index, entry] of entries.entries()) layout.add(entry, told.get(entry) ?? null, entries[index + 1]);
-  return layout.rows();
+export const rowsOf = (entries: readonly TimelineEntry[]): readonly Row[] => rowReader()(entries);
+
+/**
+ * Returns a function that lays out all events of a run so far, again and again. It lays out only those that came since the
+ * last time, and a row that they do not change stays the same object. Other events than before begin anew.
+ */
+export function rowReader(): (entries: readonly TimelineEntry[]) => readonly Row[] {
+  let [layout, story] = [new Layout(), UNTOLD];
+  let read: readonly TimelineEntry[] = [];
+  return (entries) => {
+    const isMore = entries[0] === read[0] && entries[read.length - 1] === read.at(-1);
+    if (!isMore) [layout, story, read] = [new Layout(), UNTOLD, []];
+    const added = entries.slice(read.length);
+    const told = tellEach(story, added, PLAIN);
+    const says = new Map(
+      told.lines.map(({ entry, says: words, shows }) => [
+        entry,
+        shows === undefined ? words : `${words} ${shortValue(shows, SHOWN_CHARACTERS)}`,
+      ]),
+    );
+    for (const [index, entry] of added.entries()) layout.add(entry, says.get(entry) ?? null, added[index + 1]);
+    [story, read] = [told.story, entries];
+    return layout.rows();
+  };
 }
 
 const SHOWN_CHARACTERS = 160;
@@ -70,21 +87,26 @@ const PLAIN = { paint: (_: string, text: string): string => text, width: Infinit
 interface OpenRow {
   readonly row: Row;
   readonly lines: Told[];
-  readonly calls: string[];
+  readonly calls: readonly string[];
+  /** The row as it was shown; null: it has changed since. */
+  shown: Row | null;
 }
 
 class Layout {
   readonly #rows: OpenRow[] = [];
-  readonly #lanes = new Map<string, Lane>();
+  readonly #lanes = new Map<string, { readonly lane: Lane; readonly in: OpenRow }>();
+  /** The calls that are under way. */
+  readonly #running = new Set<string>();
   #asked = 0;
   #beats = 0;
 
   rows(): readonly Row[] {
-    return this.#rows.map(({ row, lines, calls }) => {
-      if (row.kind === "mark") return { ...row, lines };
-      const lanes = calls.flatMap((call) => this.#lanes.get(call) ?? []);
-      return { ...row, lines, lanes };
-    });
+    return this.#rows.map((open) => (open.shown ??= this.#shown(open)));
+  }
+
+  #shown({ row, lines, calls }: OpenRow): Row {
+    if (row.kind === "mark") return { ...row, lines: [...lines] };
+    return { ...row, lines: [...lines], lanes: calls.flatMap((call) => this.#lanes.get(call)?.lane ?? []) };
   }
 
   add(entry: TimelineEntry, says: string | null, next: TimelineEntry | undefined): void {
@@ -94,7 +116,10 @@ class Layout {
     if (entry.kind === "RunStarted") this.#asked = entry.forked?.calls ?? 0;
     this.#follow(entry);
     const { version, at, kind } = entry;
-    if (says !== null) this.#rows.at(-1)?.lines.push({ version, at, kind, says });
+    const open = this.#rows.at(-1);
+    if (says === null || open === undefined) return;
+    open.lines.push({ version, at, kind, says });
+    open.shown = null;
   }
 
   #begin(
@@ -104,37 +129,50 @@ class Layout {
     this.#beats += 1;
     const calls = proposedBy(entry, this.#asked);
     this.#asked += calls.length;
-    for (const { call, tool } of calls) this.#lanes.set(call, { call, tool, effect: null, spans: [], outcome: "open" });
     const { version, epoch, at, tookMs, tokensIn, tokensOut } = entry;
     const microUsd = next?.kind === "BudgetDebited" ? (next.debit.microUsd ?? 0) : 0;
     const span: Span = { kind: "model", from: at - tookMs, to: at };
     const model = { name: entry.model, span, tokens: tokensIn + tokensOut, microUsd };
     const row: Beat = { kind: "beat", number: this.#beats, version, epoch, at, model, lanes: [], lines: [] };
-    this.#rows.push({ row, lines: [], calls: calls.map(({ call }) => call) });
+    const open: OpenRow = { row, lines: [], calls: calls.map(({ call }) => call), shown: null };
+    this.#rows.push(open);
+    for (const { call, tool } of calls) {
+      this.#lanes.set(call, { lane: { call, tool, effect: null, spans: [], outcome: "open" }, in: open });
+    }
   }
 
   #mark({ version, epoch, at }: TimelineEntry, tone: Mark["tone"]): void {
     if (tone === "break") this.#cut(at);
-    this.#rows.push({ row: { kind: "mark", tone, version, epoch, at, lines: [] }, lines: [], calls: [] });
+    const row: Mark = { kind: "mark", tone, version, epoch, at, lines: [] };
+    this.#rows.push({ row, lines: [], calls: [], shown: null });
   }
 
   /** A process died: what it had begun was not recorded by it. */
   #cut(at: number): void {
-    for (const [call, lane] of this.#lanes) {
-      const isRunning = lane.spans.some(({ kind, to }) => kind === "run" && to === null);
-      if (!isRunning) continue;
-      const spans = lane.spans.map((span) =>
-        span.kind === "run" && span.to === null ? { ...span, kind: "lost" as const, to: at } : span,
-      );
-      this.#lanes.set(call, { ...lane, spans });
+    for (const call of this.#running) {
+      this.#change(call, (lane) => ({
+        ...lane,
+        spans: lane.spans.map((span) =>
+          span.kind === "run" && span.to === null ? { ...span, kind: "lost" as const, to: at } : span,
+        ),
+      }));
     }
+  }
+
+  #change(call: string, change: (lane: Lane) => Lane): void {
+    const found = this.#lanes.get(call);
+    if (found === undefined) return;
+    const lane = change(found.lane);
+    this.#lanes.set(call, { lane, in: found.in });
+    found.in.shown = null;
+    if (lane.spans.some(({ kind, to }) => kind === "run" && to === null)) this.#running.add(call);
+    else this.#running.delete(call);
   }
 
   #follow(entry: TimelineEntry): void {
     if (!("call" in entry)) return;
     const undone = entry.kind === "ToolCompensated" ? entry.call.replace("undo-", "") : entry.call;
-    const lane = this.#lanes.get(undone);
-    if (lane !== undefined) this.#lanes.set(undone, followed(lane, entry));
+    this.#change(undone, (lane) => followed(lane, entry));
   }
 }
 

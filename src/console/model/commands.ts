@@ -8,6 +8,8 @@ export interface Action {
   /** The path below the API. */
   readonly path: string;
   readonly body?: object;
+  /** The API takes an idempotency key for it, so the console may send it again after an answer was lost. */
+  readonly isKeyed?: boolean;
 }
 
 export const cliOf = ({ words }: Action): string => commandLine(words);

@@ -1,4 +1,5 @@
 /** The filters of the list of runs. They stand in the address, so that a link or a reload restores them. */
+import { CRACK_NAMES, type Crack } from "../../core/crack.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import type { Summary } from "../../operations/views.ts";
 import { GROUPS, type Group, groupOf } from "./groups.ts";
@@ -10,6 +11,12 @@ export interface Filters {
   readonly version: string | null;
   /** What the run does or waits for. */
   readonly phase: Phase | null;
+  /** The agent whose schedule started it. */
+  readonly schedule: string | null;
+  /** A first signal of a failure that it gave. */
+  readonly crack: Crack | null;
+  /** The tenant whose runs are listed; null: that of the caller. The server filters by it. */
+  readonly tenant: string | null;
   /** A part of the ID or of the agent's name; empty: any. */
   readonly text: string;
   /** Runs that were created within this time, in hours; null: any. */
@@ -21,7 +28,8 @@ export interface Filters {
 }
 
 export const NO_FILTERS: Filters = {
-  ...{ group: null, agent: null, version: null, phase: null, text: "", hours: null, usdAbove: null, takenOver: false },
+  ...{ group: null, agent: null, version: null, phase: null, schedule: null, crack: null, tenant: null },
+  ...{ text: "", hours: null, usdAbove: null, takenOver: false },
 };
 
 export function filtersFrom(query: URLSearchParams): Filters {
@@ -31,6 +39,9 @@ export function filtersFrom(query: URLSearchParams): Filters {
     agent: query.get("agent"),
     version: query.get("version"),
     phase: PHASE_NAMES.find((each) => each === query.get("phase")) ?? null,
+    schedule: query.get("schedule"),
+    crack: CRACK_NAMES.find((each) => each === query.get("crack")) ?? null,
+    tenant: query.get("tenant"),
     text: query.get("text") ?? "",
     hours: positive(query.get("hours")),
     usdAbove: positive(query.get("above")),
@@ -39,12 +50,9 @@ export function filtersFrom(query: URLSearchParams): Filters {
 }
 
 /** Only what differs from no filter, so that addresses stay short. */
-export function queryOf({ group, agent, version, phase, text, hours, usdAbove, takenOver }: Filters): URLSearchParams {
+export function queryOf({ text, hours, usdAbove, takenOver, ...named }: Filters): URLSearchParams {
   const query = new URLSearchParams();
-  if (group !== null) query.set("group", group);
-  if (agent !== null) query.set("agent", agent);
-  if (version !== null) query.set("version", version);
-  if (phase !== null) query.set("phase", phase);
+  for (const [name, value] of Object.entries(named)) if (value !== null) query.set(name, value);
   if (text !== "") query.set("text", text);
   if (hours !== null) query.set("hours", String(hours));
   if (usdAbove !== null) query.set("above", String(usdAbove));
@@ -56,13 +64,15 @@ export const changeFilters = (query: URLSearchParams, part: Partial<Filters>): U
   queryOf({ ...filtersFrom(query), ...part });
 
 export function matches(run: Summary, filters: Filters, now: number): boolean {
-  const { group, agent, version, phase, hours, usdAbove, takenOver } = filters;
+  const { group, agent, version, phase, schedule, crack, hours, usdAbove, takenOver } = filters;
   const text = filters.text.trim().toLowerCase();
   return (
     (group === null || groupOf(run) === group) &&
     (agent === null || run.agent === agent) &&
     (version === null || run.agentVersion === version) &&
     (phase === null || run.phase === phase) &&
+    (schedule === null || (run.isScheduled && run.agent === schedule)) &&
+    (crack === null || run.signals.includes(crack)) &&
     (text === "" || run.run.toLowerCase().includes(text) || run.agent.toLowerCase().includes(text)) &&
     (hours === null || run.createdAt >= now - hours * 3_600_000) &&
     (usdAbove === null || run.spent.usd > usdAbove) &&

@@ -1,8 +1,11 @@
 /** What the palette finds for a text. */
+import type { ActionName } from "./actions.ts";
 
 export interface Found {
   readonly title: string;
   readonly says: string;
+  /** An action of the run that the page shows. */
+  readonly action?: ActionName;
   readonly path: readonly string[];
   readonly query?: Readonly<Record<string, string>>;
 }

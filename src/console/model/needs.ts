@@ -1,6 +1,6 @@
 /** What waits for a human, in one list: what expires first comes first. */
 import type { WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
-import type { Shown, UnknownCall } from "../../operations/views.ts";
+import type { Shown, UnknownCall, WaitsFor } from "../../operations/views.ts";
 
 export interface AllNeeds {
   readonly gates: readonly WaitingGate[];
@@ -45,22 +45,31 @@ export function needsOf({ gates, questions, blocked }: AllNeeds): readonly Need[
             kind: "unknown",
             shown,
             call,
-            id: `${shown.run} ${call.call} unknown`,
+            id: unknownId(shown.run, call),
             run: shown.run,
             until: null,
             title,
           };
         }),
     ),
-    ...blocked
-      .filter(({ waitsFor }) => waitsFor?.kind === "upgrade" && !waitsFor.accepted)
-      .map((shown): Need => {
-        const { run, agent } = shown;
-        return { kind: "upgrade", shown, id: `${run} upgrade`, run, until: null, title: `New version of ${agent}` };
-      }),
+    ...blocked.flatMap((shown): readonly Need[] => {
+      const { run, agent, waitsFor } = shown;
+      if (waitsFor?.kind !== "upgrade" || waitsFor.accepted) return [];
+      const title = `New version of ${agent}`;
+      return [{ kind: "upgrade", shown, id: upgradeId(run, waitsFor), run, until: null, title }];
+    }),
   ];
   return inOrder(all);
 }
+
+/** The outcome of a call can become unknown again. Then it is another question, which has another time. */
+export const unknownId = (run: string, { call, askFrom }: Pick<UnknownCall, "call" | "askFrom">): string =>
+  `${run} ${call} unknown ${askFrom}`;
+
+/** A run can wait for another version later, which an earlier acceptance does not answer. */
+export const upgradeId = (run: string, { from, to }: Upgrade): string => `${run} upgrade ${from} ${to}`;
+
+type Upgrade = Pick<Extract<WaitsFor, { readonly kind: "upgrade" }>, "from" | "to">;
 
 /** What expires first comes first. */
 export const inOrder = (all: readonly Need[]): readonly Need[] =>
@@ -69,16 +78,36 @@ export const inOrder = (all: readonly Need[]): readonly Need[] =>
 /** Whether the run has not taken the answer yet. `shown`: its document, or null if it is gone. */
 export function isOpenIn(need: Need, shown: Shown | null): boolean {
   if (shown === null || !shown.inProgress) return false;
+  const { run, waitsFor } = shown;
   switch (need.kind) {
     case "gate":
       return shown.gates.some(({ gate }) => gate === need.gate.gate);
     case "question":
       return shown.waits.some(({ call, asked }) => call === need.question.call && asked === need.question.asked);
     case "unknown":
-      return shown.unknown.some(({ call }) => call === need.call.call);
+      return shown.unknown.some((call) => unknownId(run, call) === need.id);
     case "upgrade":
-      return shown.waitsFor?.kind === "upgrade";
+      return waitsFor?.kind === "upgrade" && upgradeId(run, waitsFor) === need.id;
   }
+}
+
+/** The document of a run as the API answers it. */
+export type RunDocument = Shown & {
+  /** Pointers to the parts that were too long for the answer, which are null. */
+  readonly omitted?: readonly string[];
+};
+
+/** The arguments of a gate or a question in the document of its run; null if that leaves them out too. */
+export function argsIn(
+  of: WaitingGate | WaitingQuestion,
+  { gates, waits, omitted = [] }: RunDocument,
+): { readonly args: unknown } | null {
+  const isGate = "gate" in of;
+  if (omitted.includes(isGate ? "#/gates/*/args" : "#/waits/*/args")) return null;
+  const found = isGate
+    ? gates.find(({ gate }) => gate === of.gate)
+    : waits.find(({ call, asked }) => call === of.call && asked === of.asked);
+  return found === undefined ? null : { args: found.args };
 }
 
 /** Why a text is no JSON document, or the document. */

@@ -1,8 +1,9 @@
 /** Agents: what each may do to the world, and a form that starts a run. */
 import { useEffect } from "preact/hooks";
-import { Empty, Json, Loading, Problem } from "../parts/basics.tsx";
+import { Empty, Json, Loading, NotAllowed, Problem } from "../parts/basics.tsx";
 import { StartForm } from "../parts/start-form.tsx";
 import { agents, agentsTrouble, readAgents } from "../store/agents.ts";
+import { mayDo } from "../store/caller.ts";
 import { hrefOf, route } from "../store/route.ts";
 import type { DescribedAgent } from "../../operations/agents.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
@@ -73,7 +74,7 @@ const Agent = ({ of }: { readonly of: DescribedAgent }) => (
     </p>
     <section class="sheet card">
       <h2>Start a run</h2>
-      <StartForm key={of.name} agent={of} />
+      {mayDo("start") ? <StartForm key={of.name} agent={of} /> : <NotAllowed titles={["Start"]} />}
     </section>
     <section class="sheet card">
       <h2>What follows if a process dies in a tool</h2>

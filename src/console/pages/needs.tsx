@@ -1,11 +1,12 @@
 /** Needs me: each approval, question and unknown outcome, with what is known and what each answer does. */
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { count } from "../../cli/render/words.ts";
 import type { Need } from "../model/needs.ts";
 import { Empty, Loading, Problem } from "../parts/basics.tsx";
 import { useKeys } from "../parts/keys.ts";
+import { useSome } from "../parts/some.tsx";
 import { route } from "../store/route.ts";
-import { allNeeds, needs, needsTrouble } from "../store/needs.ts";
+import { allNeeds, needs, needsCut, needsTrouble } from "../store/needs.ts";
 import { ApprovalCard } from "../parts/approval-card.tsx";
 import { QuestionCard } from "../parts/question-card.tsx";
 import { UnknownCard } from "../parts/unknown-card.tsx";
@@ -15,29 +16,9 @@ export function Needs() {
   const only = route.value.query.get("run");
   const found = allNeeds.value ?? [];
   const shown = only === null ? found : found.filter(({ run }) => run === only);
-  const at = useSignal(0);
-  const focus = (index: number): boolean => {
-    at.value = Math.max(0, Math.min(shown.length - 1, index));
-    document.querySelectorAll<HTMLElement>("[data-need]")[at.peek()]?.focus();
-    return true;
-  };
-  /** Presses the button of the card that has the focus, or of the first. */
-  const press = (action: string): boolean => {
-    const cards = [...document.querySelectorAll<HTMLElement>("[data-need]")];
-    const card = cards.find((each) => each.contains(document.activeElement)) ?? cards[0];
-    card?.querySelector<HTMLButtonElement>(`[data-key="${action}"]`)?.click();
-    return true;
-  };
-  useKeys((key) => {
-    if (key === "j") return focus(at.peek() + 1);
-    if (key === "k") return focus(at.peek() - 1);
-    return (key === "a" || key === "d") && press(key);
-  });
-  useEffect(() => {
-    at.value = 0;
-  }, [only]);
+  const keepPlace = useDecisionKeys(shown);
   return (
-    <section class="page scrolls" aria-label="Needs me">
+    <section class="page scrolls" aria-label="Needs me" onFocusIn={keepPlace}>
       <div class="inner">
         <div class="line">
           <h1 class="grow">Needs me</h1>
@@ -48,6 +29,7 @@ export function Needs() {
           )}
         </div>
         {needs.value === null ? <NotYet /> : <Cards shown={shown} />}
+        <Cut />
         {needs.value?.unreadable.map(({ run, why }) => (
           <p key={run} class="toast bad">
             Whether <code>{run}</code> waits for you is not known: {why}
@@ -58,6 +40,52 @@ export function Needs() {
   );
 }
 
+/** A second press within this time is meant for the same item, not for the one that has the focus by then. */
+const TWICE_MS = 400;
+
+const cards = (): readonly HTMLElement[] => [...document.querySelectorAll<HTMLElement>("[data-need]")];
+
+const focused = (): number => cards().findIndex((card) => card.contains(document.activeElement));
+
+/** `a` and `d` decide only the item that has the focus, so an operator always sees what a key is about. */
+function useDecisionKeys(shown: readonly Need[]): () => void {
+  /** The place of the item that had the focus last. */
+  const at = useRef(0);
+  /** When the focus went to another item without a key that asks for it. */
+  const movedAt = useRef(-Infinity);
+  const isFirst = useRef(true);
+  const focus = (index: number): boolean => {
+    at.current = Math.max(0, Math.min(cards().length - 1, index));
+    cards()[at.current]?.focus();
+    return true;
+  };
+  useKeys(({ key, repeat, timeStamp }) => {
+    const index = focused();
+    if (key === "j") return focus(index < 0 ? at.current : index + 1);
+    if (key === "k") return focus(index < 0 ? at.current : index - 1);
+    if (key !== "a" && key !== "d") return false;
+    if (repeat || timeStamp - movedAt.current < TWICE_MS) return true;
+    if (index < 0) return focus(at.current);
+    const button = cards()[index]?.querySelector<HTMLButtonElement>(`[data-key="${key}"]`);
+    if (button === null || button === undefined) return true;
+    movedAt.current = timeStamp;
+    button.click();
+    return focus(index + 1 < cards().length ? index + 1 : index);
+  });
+  // The first item gets the focus when the page opens, and the next one when the run of the focused one takes its answer.
+  // Before the first paint: what is drawn hears its keys.
+  useLayoutEffect(() => {
+    if (shown.length === 0 || document.activeElement !== document.body) return;
+    focus(at.current);
+    if (!isFirst.current) movedAt.current = performance.now();
+    isFirst.current = false;
+  }, [shown.map(({ id }) => id).join(" ")]);
+  return () => {
+    const index = focused();
+    if (index >= 0) at.current = index;
+  };
+}
+
 const NotYet = () =>
   needsTrouble.value === null ? (
     <Loading rows={4} />
@@ -65,20 +93,44 @@ const NotYet = () =>
     <Problem trouble={needsTrouble.value} title="What waits for you cannot be read" />
   );
 
-const Cards = ({ shown }: { readonly shown: readonly Need[] }) =>
-  shown.length === 0 ? (
-    <Empty title="Nothing waits for you" command="npx cairn approvals">
+/** What this page leaves out. */
+function Cut() {
+  const { isWaitingCut, blockedCut } = needsCut.value;
+  return (
+    <>
+      {isWaitingCut ? (
+        <p class="toast">
+          More runs may wait for you than this page reads. <code>npx cairn approvals</code> lists all.
+        </p>
+      ) : null}
+      {blockedCut > 0 ? (
+        <p class="toast">
+          {count(blockedCut, "more blocked run")} may need you. <code>npx cairn list --status blocked</code> lists all.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+function Cards({ shown }: { readonly shown: readonly Need[] }) {
+  const { some, more } = useSome(shown);
+  const { isWaitingCut, blockedCut } = needsCut.value;
+  const title = isWaitingCut || blockedCut > 0 ? "Nothing found that waits for you" : "Nothing waits for you";
+  return shown.length === 0 ? (
+    <Empty title={title} command="npx cairn approvals">
       Calls that need approval, questions, unknown outcomes and upgrades appear here, the oldest deadline first.
     </Empty>
   ) : (
     <>
-      {shown.map((need) => (
+      {some.map((need) => (
         <article key={need.id} class="sheet card need" tabIndex={-1} data-need aria-label={need.title}>
           <CardOf need={need} />
         </article>
       ))}
+      {more}
     </>
   );
+}
 
 function CardOf({ need }: { readonly need: Need }) {
   switch (need.kind) {

@@ -4,9 +4,11 @@ import { BulkDialog } from "../parts/bulk-dialog.tsx";
 import { Empty, Loading, Problem } from "../parts/basics.tsx";
 import { RunFilters, change } from "../parts/run-filters.tsx";
 import { RunRows } from "../parts/run-rows.tsx";
+import { BULK_ACTIONS } from "../model/bulk.ts";
 import { NO_FILTERS, filtersFrom, matches, queryOf } from "../model/filters.ts";
 import { GROUPS, GROUP_WORDS, countsOf } from "../model/groups.ts";
 import type { Summary } from "../../operations/views.ts";
+import { mayDo } from "../store/caller.ts";
 import { now } from "../store/clock.ts";
 import { route, setQuery } from "../store/route.ts";
 import { runs, runsTrouble } from "../store/runs.ts";
@@ -69,6 +71,7 @@ function Bulk() {
     const filters = filtersFrom(route.peek().query);
     chosen.value = (runs.peek()?.runs ?? []).filter((run) => matches(run, filters, now.peek()));
   };
+  if (!BULK_ACTIONS.some(mayDo)) return null;
   return (
     <>
       <button type="button" disabled={(runs.value?.runs.length ?? 0) === 0} onClick={choose}>

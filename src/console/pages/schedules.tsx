@@ -3,10 +3,13 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import type { Trouble } from "../api/problem.ts";
+import { scheduleAction } from "../model/actions.ts";
+import type { Offerable } from "../model/allowed.ts";
 import type { Action } from "../model/commands.ts";
 import { AsCommand, Refused } from "../parts/action-dialog.tsx";
-import { Empty, Loading, Problem, When } from "../parts/basics.tsx";
+import { Empty, Loading, NotAllowed, Problem, When } from "../parts/basics.tsx";
 import { type Sent, runIn, sendAction } from "../store/act.ts";
+import { mayDo } from "../store/caller.ts";
 import { poll } from "../store/poll.ts";
 import { hrefOf } from "../store/route.ts";
 import type { ScheduleList, Scheduled } from "../../operations/schedules.ts";
@@ -49,12 +52,14 @@ export function Schedules() {
 function Schedule({ of, onDone }: { readonly of: Scheduled; readonly onDone: () => void }) {
   const { agent, every, timezone, paused } = of;
   const sent = useSignal<Sent>({ kind: "no" });
-  const post = (word: "pause" | "resume" | "run", path: string): Action => ({
-    words: ["schedules", `--${word}`, agent],
-    ...{ method: "POST", path: `/schedules/${encodeURIComponent(agent)}/${path}` },
-  });
-  const steering = paused === null ? post("pause", "pause") : post("resume", "resume");
-  const runNow = post("run", "runs");
+  const runNow = scheduleAction(agent, "run");
+  const buttons: readonly { readonly title: string; readonly needs: Offerable; readonly action: Action }[] = [
+    { title: "Run now", needs: "runSchedule", action: runNow },
+    paused === null
+      ? { title: "Pause", needs: "pauseSchedule", action: scheduleAction(agent, "pause") }
+      : { title: "Resume", needs: "resumeSchedule", action: scheduleAction(agent, "resume") },
+  ];
+  const allowed = buttons.filter(({ needs }) => mayDo(needs));
   const act = async (action: Action): Promise<void> => {
     sent.value = { kind: "sending" };
     sent.value = await sendAction(action);
@@ -82,13 +87,13 @@ function Schedule({ of, onDone }: { readonly of: Scheduled; readonly onDone: () 
         </p>
       ) : null}
       <div class="line">
-        <button type="button" disabled={isBusy} onClick={() => void act(runNow)}>
-          Run now
-        </button>
-        <button type="button" disabled={isBusy} onClick={() => void act(steering)}>
-          {paused === null ? "Pause" : "Resume"}
-        </button>
+        {allowed.map(({ title, action }) => (
+          <button key={title} type="button" disabled={isBusy} onClick={() => void act(action)}>
+            {title}
+          </button>
+        ))}
       </div>
+      <NotAllowed titles={buttons.filter((each) => !allowed.includes(each)).map(({ title }) => title)} />
       <AsCommand action={runNow} />
     </article>
   );

@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { base, token } from "../api/http.ts";
 import type { Trouble } from "../api/problem.ts";
-import { type ActionName, describe, effectsOf, isReady } from "../model/actions.ts";
+import { type ActionName, describe, effectsOf, forkableIn, isReady } from "../model/actions.ts";
 import { type Action, cliOf, curlOf } from "../model/commands.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { type Sent, runIn, sendAction } from "../store/act.ts";
@@ -22,20 +22,26 @@ export function ActionDialog(of: {
   const { title, says, field, isDangerous, request } = describe(name, run);
   const text = useSignal(field?.value ?? "");
   const sent = useSignal<Sent>({ kind: "no" });
-  const asks = asksToConfirm(sent.value);
+  /** The text that was sent last. */
+  const about = useSignal("");
+  // The answer to a fork is about one version: a confirmation must not go out for another one.
+  const isOther = name === "fork" && about.value !== text.value.trim() && sent.value.kind !== "sending";
+  const answer: Sent = isOther ? { kind: "no" } : sent.value;
+  const asks = asksToConfirm(answer);
   const action = request(text.value.trim(), asks !== null);
   const submit = async (): Promise<void> => {
     if (sent.peek().kind === "sending") return;
     sent.value = { kind: "sending" };
-    const answer = await sendAction(action);
-    sent.value = answer;
-    if (answer.kind !== "accepted") return;
+    about.value = text.peek().trim();
+    const came = await sendAction(action);
+    sent.value = came;
+    if (came.kind !== "accepted") return;
     void readShown(run.run);
-    if (name === "fork") go(["run", runIn(answer.outcome)]);
+    if (name === "fork") go(["run", runIn(came.outcome)]);
     if (name === "purge") go(["runs"]);
     of.onClose();
   };
-  const isBusy = sent.value.kind === "sending";
+  const isBusy = answer.kind === "sending";
   return (
     <Dialog label={title} onClose={of.onClose}>
       <form
@@ -49,7 +55,12 @@ export function ActionDialog(of: {
         {name === "undo" || name === "restart" ? <Effects entries={of.entries} /> : null}
         {field === null ? null : <Field {...field} text={text.value} onText={(value) => (text.value = value)} />}
         {asks === null ? null : <Confirm trouble={asks} />}
-        {sent.value.kind === "refused" && asks === null ? <Refused trouble={sent.value.trouble} /> : null}
+        {answer.kind === "refused" && asks === null ? <Refused trouble={answer.trouble} /> : null}
+        <Choices
+          label="It can be forked at"
+          values={forkableAt(answer)}
+          onChoice={(version) => (text.value = version)}
+        />
         <AsCommand action={action} />
         <div class="foot">
           <button type="button" onClick={of.onClose}>
@@ -70,6 +81,25 @@ export function ActionDialog(of: {
 
 const asksToConfirm = (sent: Sent): Trouble | null =>
   sent.kind === "refused" && sent.trouble.code === "NotConfirmed" ? sent.trouble : null;
+
+/** Values that the API named in its refusal. A click types one of them. */
+function Choices(of: {
+  readonly label: string;
+  readonly values: readonly string[];
+  readonly onChoice: (value: string) => void;
+}) {
+  if (of.values.length === 0) return null;
+  return (
+    <div class="line" role="group" aria-label={of.label}>
+      <span class="quiet">{of.label}</span>
+      {of.values.map((value) => (
+        <button key={value} type="button" onClick={() => of.onChoice(value)}>
+          {value}
+        </button>
+      ))}
+    </div>
+  );
+}
 
 export const Field = (of: {
   readonly label: string;
@@ -120,6 +150,8 @@ const Confirm = ({ trouble: { detail, outcome } }: { readonly trouble: Trouble }
     {outcome === null ? null : <Json of={withoutKind(outcome)} />}
   </div>
 );
+
+const forkableAt = (sent: Sent): readonly string[] => (sent.kind === "refused" ? forkableIn(sent.trouble.outcome) : []);
 
 const withoutKind = ({ kind: _, ...rest }: Readonly<Record<string, unknown>>): object => rest;
 

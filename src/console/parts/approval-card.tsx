@@ -6,9 +6,10 @@ import { type Action, runPath } from "../model/commands.ts";
 import { diff } from "../model/diff.ts";
 import { jsonIn } from "../model/needs.ts";
 import { decide } from "../store/decided.ts";
+import { type ArgsRead, useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
-import { Json, When } from "./basics.tsx";
-import { CardHead, Deciding } from "./need-parts.tsx";
+import { When } from "./basics.tsx";
+import { Arguments, CardHead, Deciding } from "./need-parts.tsx";
 
 type As = "approve" | "deny" | "edit";
 
@@ -26,11 +27,12 @@ function actionOf(
 }
 
 export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
-  const { run, agent, gate, call, tool, reason, args, expiresAt } = of;
+  const { run, agent, gate, call, tool, reason, expiresAt } = of;
   const id = `${run} ${gate}`;
   const note = useSignal("");
   const edited = useSignal<string | null>(null);
   const isBudget = call === BUDGET;
+  const read = useArgs(of);
   const action = (as: As, changed?: unknown): Action => actionOf(of, { as, note: note.value.trim(), changed });
   return (
     <>
@@ -50,31 +52,24 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
         expires <When at={expiresAt} />
       </CardHead>
       <p>{reason}</p>
-      {edited.value === null ? (
-        <Json of={args} />
+      {edited.value === null || read.kind !== "known" ? (
+        <Arguments read={read} run={run} />
       ) : (
-        <Edit args={args} edited={edited.value} onEdit={(text) => (edited.value = text)} />
+        <Edit args={read.args} edited={edited.value} onEdit={(text) => (edited.value = text)} />
       )}
       <Frozen gate={of} />
-      <Deciding id={id}>
+      <Deciding id={id} needs="decide" title="Approve, Deny">
         <label class="field">
           <span>Note (the model and the record see it)</span>
           <input value={note.value} autocomplete="off" onInput={(event) => (note.value = event.currentTarget.value)} />
         </label>
         {edited.value === null ? (
-          <div class="line">
-            <button type="button" class="primary" data-key="a" onClick={() => void decide(id, action("approve"))}>
-              Approve
-            </button>
-            <button type="button" class="danger" data-key="d" onClick={() => void decide(id, action("deny"))}>
-              Deny
-            </button>
-            {isBudget ? null : (
-              <button type="button" onClick={() => (edited.value = JSON.stringify(args, null, 2))}>
-                Change the arguments
-              </button>
-            )}
-          </div>
+          <Answers
+            read={read}
+            isBudget={isBudget}
+            onDecide={(as) => void decide(id, action(as))}
+            onEdit={(text) => (edited.value = text)}
+          />
         ) : (
           <SendEdit
             text={edited.value}
@@ -87,6 +82,37 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
     </>
   );
 }
+
+/** Nothing is approved while its arguments are read, and nothing is changed that is not shown. */
+const Answers = (of: {
+  readonly read: ArgsRead;
+  readonly isBudget: boolean;
+  readonly onDecide: (as: "approve" | "deny") => void;
+  readonly onEdit: (text: string) => void;
+}) => {
+  const { read, isBudget, onDecide, onEdit } = of;
+  return (
+    <div class="line">
+      <button
+        type="button"
+        class="primary"
+        data-key="a"
+        disabled={read.kind === "reading"}
+        onClick={() => onDecide("approve")}
+      >
+        Approve
+      </button>
+      <button type="button" class="danger" data-key="d" onClick={() => onDecide("deny")}>
+        Deny
+      </button>
+      {isBudget || read.kind !== "known" ? null : (
+        <button type="button" onClick={() => onEdit(JSON.stringify(read.args, null, 2))}>
+          Change the arguments
+        </button>
+      )}
+    </div>
+  );
+};
 
 /** The changed arguments, and what differs from the model's. The server checks them against the schema of the tool. */
 function Edit(of: { readonly args: unknown; readonly edited: string; readonly onEdit: (text: string) => void }) {

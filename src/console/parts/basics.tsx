@@ -64,6 +64,10 @@ export const Problem = ({ trouble, title }: { readonly trouble: Trouble; readonl
   </div>
 );
 
+/** What the server would refuse to this caller, in place of its buttons. */
+export const NotAllowed = ({ titles }: { readonly titles: readonly string[] }) =>
+  titles.length === 0 ? null : <p class="small quiet">Your token does not allow: {titles.join(", ")}</p>;
+
 /** The shape of what is being loaded, so that nothing moves when it arrives. */
 export const Loading = ({ rows = 6 }: { readonly rows?: number }) => (
   <div class="inner" aria-busy="true" aria-label="Loading">

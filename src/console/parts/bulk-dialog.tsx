@@ -5,13 +5,15 @@ import type { Summary } from "../../operations/views.ts";
 import { describe } from "../model/actions.ts";
 import { BULK_ACTIONS, BULK_MAX, type BulkAction, sendEach, whyNot } from "../model/bulk.ts";
 import { type Sent, sendAction } from "../store/act.ts";
+import { mayDo } from "../store/caller.ts";
 import { Field } from "./action-dialog.tsx";
 import { Dialog } from "./dialog.tsx";
 
 /** `runs` stays as it is while the dialog is open, so that a click means the runs that the operator has read. */
 export function BulkDialog(of: { readonly runs: readonly Summary[]; readonly onClose: () => void }) {
   const runs = of.runs.slice(0, BULK_MAX);
-  const name = useSignal<BulkAction>("pause");
+  const offers = BULK_ACTIONS.filter(mayDo);
+  const name = useSignal<BulkAction>(offers[0] ?? "pause");
   const why = useSignal("");
   const left = useSignal<ReadonlySet<string>>(new Set());
   const { sent, sendTo } = useSending();
@@ -35,7 +37,7 @@ export function BulkDialog(of: { readonly runs: readonly Summary[]; readonly onC
           value={name.value}
           onChange={(event) => (name.value = event.currentTarget.value as BulkAction)}
         >
-          {BULK_ACTIONS.map((each) => (
+          {offers.map((each) => (
             <option key={each} value={each}>
               {each}
             </option>

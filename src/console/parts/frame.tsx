@@ -52,7 +52,7 @@ export const Frame = ({ children }: { readonly children: ComponentChildren }) =>
         <kbd>?</kbd> keys
       </p>
     </nav>
-    <main class={`main ${stale.value ? "stale" : ""}`}>
+    <main class={`main ${stale.value ? "stale" : ""}`} tabIndex={-1}>
       {stale.value ? (
         <p class="banner" role="status">
           What you see is from <When at={answeredAt.value ?? now.value} />: the server does not answer. It is asked

@@ -13,12 +13,13 @@ export const KEYS: readonly (readonly [keys: readonly string[], does: string])[]
   [["g", "n"], "needs me"],
   [["g", "s"], "schedules"],
   [["g", "a"], "agents"],
+  [["g", "c"], "settings"],
   [["/"], "filter this list"],
-  [["j"], "next row"],
-  [["k"], "previous row"],
-  [["Enter"], "open the row"],
-  [["a"], "approve the open item of Needs me"],
-  [["d"], "deny it"],
+  [["j"], "next row, event or item"],
+  [["k"], "the one before it"],
+  [["Enter"], "open it; in the filter: go to the first row"],
+  [["a"], "approve the item of Needs me that has the focus, and go to the next"],
+  [["d"], "deny it, and go to the next"],
   [["?"], "this map"],
 ];
 
@@ -30,10 +31,14 @@ let begun = -Infinity;
 addEventListener("keydown", (event) => {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
     event.preventDefault();
-    paletteShown.value = true;
+    if (!isDialogOpen()) paletteShown.value = true;
     return;
   }
-  if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
+  if (event.key === "Enter" && (event.target as HTMLElement).matches("[data-filter]")) {
+    document.querySelector<HTMLElement>('[data-row="0"] a')?.focus();
+    return;
+  }
+  if (isTyping(event) || isDialogOpen()) return;
   if (event.key === "?") keyMapShown.value = true;
   else if (event.key === "g") begun = event.timeStamp;
   else if (event.timeStamp - begun < 1_000 && event.key in PAGES) {
@@ -48,15 +53,17 @@ addEventListener("keydown", (event) => {
   }
 });
 
+const isDialogOpen = (): boolean => document.querySelector("dialog[open]") !== null;
+
 const isTyping = ({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): boolean =>
   ctrlKey || metaKey || altKey || (target instanceof HTMLElement && target.matches("input, textarea, select"));
 
 /** Calls `on` for the keys of a page while it is shown, from its first frame on: what is drawn hears its keys. */
-export function useKeys(on: (key: string) => boolean): void {
+export function useKeys(on: (event: KeyboardEvent) => boolean): void {
   useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
-      if (isTyping(event) || document.querySelector("dialog[open]") !== null) return;
-      if (on(event.key)) event.preventDefault();
+      if (isTyping(event) || isDialogOpen()) return;
+      if (on(event)) event.preventDefault();
     };
     addEventListener("keydown", pressed);
     return () => removeEventListener("keydown", pressed);

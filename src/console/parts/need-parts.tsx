@@ -1,9 +1,13 @@
 /** What the cards of Needs me share. */
 import type { ComponentChildren } from "preact";
+import type { Offerable } from "../model/allowed.ts";
+import type { ArgsRead } from "../store/omitted-args.ts";
 import { hrefOf } from "../store/route.ts";
 import { fates } from "../store/decided.ts";
 import { shortRun } from "../../cli/render/words.ts";
+import { mayDo } from "../store/caller.ts";
 import { Refused } from "./action-dialog.tsx";
+import { Command, Json, NotAllowed } from "./basics.tsx";
 
 export const CardHead = (of: {
   readonly title: ComponentChildren;
@@ -20,9 +24,16 @@ export const CardHead = (of: {
   </div>
 );
 
-/** Where the decision stands; the buttons while there is none. */
-export function Deciding({ id, children }: { readonly id: string; readonly children: ComponentChildren }) {
+/** Where the decision stands; the buttons while there is none. `needs`: the operation that decides. */
+export function Deciding(of: {
+  readonly id: string;
+  readonly needs: Offerable;
+  readonly title: string;
+  readonly children: ComponentChildren;
+}) {
+  const { id, needs, title, children } = of;
   const fate = fates.value.get(id);
+  if (!mayDo(needs)) return <NotAllowed titles={[title]} />;
   if (fate?.kind === "accepted") {
     return (
       <p class="toast" role="status">
@@ -38,3 +49,16 @@ export function Deciding({ id, children }: { readonly id: string; readonly child
     </>
   );
 }
+
+/** The arguments of a call, or why they are not shown. */
+export const Arguments = ({ read, run }: { readonly read: ArgsRead; readonly run: string }) =>
+  read.kind === "known" ? (
+    <Json of={read.args} />
+  ) : read.kind === "reading" ? (
+    <p role="status">The arguments are too long for this list, so they are read from the run…</p>
+  ) : (
+    <div class="toast bad">
+      <p>The arguments are not shown: {read.why} This shows them:</p>
+      <Command text={`npx cairn show ${run} --json`} />
+    </div>
+  );

@@ -1,11 +1,16 @@
 /** Ctrl K: finds pages, agents and runs by a part of their name. */
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { actionsOf, describe } from "../model/actions.ts";
+import { offered } from "../model/allowed.ts";
 import { type Found, find } from "../model/find.ts";
 import { phaseWords } from "../model/groups.ts";
 import { agents, readAgents } from "../store/agents.ts";
+import { caller } from "../store/caller.ts";
 import { now } from "../store/clock.ts";
-import { go } from "../store/route.ts";
+import { openAction } from "../store/open-action.ts";
+import { go, route } from "../store/route.ts";
+import { followed } from "../store/run.ts";
 import { runs } from "../store/runs.ts";
 import { Dialog } from "./dialog.tsx";
 import { paletteShown } from "./keys.ts";
@@ -24,14 +29,15 @@ export function Palette() {
   const text = useSignal("");
   const at = useSignal(0);
   useEffect(() => void readAgents(), []);
-  const found = find([...PAGES, ...agentsFound(), ...runsFound()], text.value);
+  const found = find([...actionsFound(), ...PAGES, ...agentsFound(), ...runsFound()], text.value);
   const close = (): void => {
     paletteShown.value = false;
   };
   const open = (each: Found | undefined): void => {
     if (each === undefined) return;
     close();
-    go(each.path, each.query);
+    if (each.action === undefined) go(each.path, each.query);
+    else openAction.value = each.action;
   };
   const pressed = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown") at.value = Math.min(found.length - 1, at.value + 1);
@@ -78,6 +84,20 @@ export function Palette() {
       </div>
     </Dialog>
   );
+}
+
+/** The actions of the run that the page shows. */
+function actionsFound(): readonly Found[] {
+  const [page, run = ""] = route.value.path;
+  const shown = page === "run" && followed.value?.run === run ? followed.value.shown : null;
+  if (shown === null) return [];
+  const possible = actionsOf(shown).filter((action) => offered(action, caller.value) === "yes");
+  return possible.map((action) => ({
+    title: describe(action, shown).title,
+    says: `action: ${describe(action, shown).says}`,
+    path: ["run", run],
+    action,
+  }));
 }
 
 const agentsFound = (): readonly Found[] =>

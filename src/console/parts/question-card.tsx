@@ -4,12 +4,13 @@ import type { WaitingQuestion } from "../../operations/approvals.ts";
 import { type Action, runPath } from "../model/commands.ts";
 import { answerIn } from "../model/needs.ts";
 import { decide } from "../store/decided.ts";
+import { useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { Json, When } from "./basics.tsx";
-import { CardHead, Deciding } from "./need-parts.tsx";
+import { Arguments, CardHead, Deciding } from "./need-parts.tsx";
 
 export function QuestionCard({ question: of }: { readonly question: WaitingQuestion }) {
-  const { run, agent, call, tool, args, schema, until, refused, asked } = of;
+  const { run, agent, call, tool, schema, until, refused, asked } = of;
   const id = `${run} ${call} ${asked}`;
   const text = useSignal("");
   const answer = answerIn(text.value, schema);
@@ -17,7 +18,8 @@ export function QuestionCard({ question: of }: { readonly question: WaitingQuest
     words: ["answer", run, call, "--result", JSON.stringify(result)],
     ...{ method: "POST", path: `${runPath(run)}/answers/${encodeURIComponent(call)}`, body: { result } },
   });
-  const question = (args as { readonly question?: unknown } | null)?.question;
+  const read = useArgs(of);
+  const question = read.kind === "known" ? (read.args as { readonly question?: unknown } | null)?.question : null;
   return (
     <>
       <CardHead
@@ -35,9 +37,9 @@ export function QuestionCard({ question: of }: { readonly question: WaitingQuest
           </>
         )}
       </CardHead>
-      {typeof question === "string" ? <p class="asks">{question}</p> : <Json of={args} />}
+      {typeof question === "string" ? <p class="asks">{question}</p> : <Arguments read={read} run={run} />}
       {refused === null ? null : <p class="toast bad">The last answer did not fit: {refused}</p>}
-      <Deciding id={id}>
+      <Deciding id={id} needs="answer" title="Answer">
         <label class="field">
           <span>Answer</span>
           <textarea rows={3} value={text.value} onInput={(event) => (text.value = event.currentTarget.value)} />

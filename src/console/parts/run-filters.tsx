@@ -1,8 +1,10 @@
 /** The filters of the list of runs, which stand in the address. They offer what the list holds. */
 import type { ComponentChildren } from "preact";
+import { CRACK_NAMES } from "../../core/crack.ts";
 import { PHASES, PHASE_NAMES } from "../../core/phases.ts";
 import type { Summary } from "../../operations/views.ts";
 import { type Filters, changeFilters, filtersFrom } from "../model/filters.ts";
+import { caller } from "../store/caller.ts";
 import { route, setQuery } from "../store/route.ts";
 import { runs } from "../store/runs.ts";
 
@@ -24,40 +26,83 @@ export function RunFilters({ children }: { readonly children: ComponentChildren 
         value={filters.text}
         onInput={(event) => change({ text: event.currentTarget.value })}
       />
-      <Choice
-        {...{ label: "Agent", any: "Every agent", value: filters.agent }}
-        options={namesOf(all, "agent").map((name) => [name, name])}
-        onPick={(agent) => change({ agent, version: null })}
-      />
-      <Choice
-        {...{ label: "Agent version", any: "Every version", value: filters.version }}
-        options={namesOf(ofAgent, "agentVersion").map((name) => [name, `Version ${name}`])}
-        onPick={(version) => change({ version })}
-      />
-      <Choice
-        {...{ label: "What it does", any: "Whatever it does", value: filters.phase }}
-        options={PHASE_NAMES.filter((name) => phases.has(name)).map((name) => [name, PHASES[name].label])}
-        onPick={(picked) => change({ phase: PHASE_NAMES.find((name) => name === picked) ?? null })}
-      />
-      <Choice
-        {...{ label: "Time", any: "Any time", value: filters.hours === null ? null : String(filters.hours) }}
-        options={[
-          ["1", "Last hour"],
-          ["24", "Last day"],
-          ["168", "Last week"],
-        ]}
-        onPick={(hours) => change({ hours: hours === null ? null : Number(hours) })}
-      />
-      <label>
-        <input
-          type="checkbox"
-          checked={filters.takenOver}
-          onChange={(event) => change({ takenOver: event.currentTarget.checked })}
+      <div class="picks">
+        <Choice
+          {...{ label: "Agent", any: "Every agent", value: filters.agent }}
+          options={namesOf(all, "agent").map((name) => [name, name])}
+          onPick={(agent) => change({ agent, version: null })}
         />
-        Outlived a process
-      </label>
+        <Choice
+          {...{ label: "Agent version", any: "Every version", value: filters.version }}
+          options={namesOf(ofAgent, "agentVersion").map((name) => [name, `Version ${name}`])}
+          onPick={(version) => change({ version })}
+        />
+        <Choice
+          {...{ label: "What it does", any: "Whatever it does", value: filters.phase }}
+          options={PHASE_NAMES.filter((name) => phases.has(name)).map((name) => [name, PHASES[name].label])}
+          onPick={(picked) => change({ phase: PHASE_NAMES.find((name) => name === picked) ?? null })}
+        />
+        <Choice
+          {...{ label: "Time", any: "Any time", value: filters.hours === null ? null : String(filters.hours) }}
+          options={[
+            ["1", "Last hour"],
+            ["24", "Last day"],
+            ["168", "Last week"],
+          ]}
+          onPick={(hours) => change({ hours: hours === null ? null : Number(hours) })}
+        />
+        <More filters={filters} all={all} />
+        <label>
+          <input
+            type="checkbox"
+            checked={filters.takenOver}
+            onChange={(event) => change({ takenOver: event.currentTarget.checked })}
+          />
+          Outlived a process
+        </label>
+      </div>
       {children}
     </div>
+  );
+}
+
+/** Filters that few lists need, so they appear if a run of the list has what they ask for, or the address names them. */
+function More({ filters, all }: { readonly filters: Filters; readonly all: readonly Summary[] }) {
+  const schedules = [...new Set(all.flatMap(({ agent, isScheduled }) => (isScheduled ? [agent] : [])))].toSorted();
+  const cracks = CRACK_NAMES.filter((name) => all.some(({ signals }) => signals.includes(name)));
+  const usd = filters.usdAbove;
+  return (
+    <>
+      {schedules.length === 0 && filters.schedule === null ? null : (
+        <Choice
+          {...{ label: "Schedule", any: "With or without schedule", value: filters.schedule }}
+          options={schedules.map((name) => [name, `Schedule of ${name}`])}
+          onPick={(schedule) => change({ schedule })}
+        />
+      )}
+      {cracks.length === 0 && filters.crack === null ? null : (
+        <Choice
+          {...{ label: "First signal", any: "Any first signal", value: filters.crack }}
+          options={cracks.map((name) => [name, name])}
+          onPick={(picked) => change({ crack: CRACK_NAMES.find((name) => name === picked) ?? null })}
+        />
+      )}
+      <Choice
+        {...{ label: "Cost", any: "Any cost", value: usd === null ? null : String(usd) }}
+        options={["0.01", "0.1", "1", "10"].map((dollars) => [dollars, `Above $${dollars}`])}
+        onPick={(picked) => change({ usdAbove: picked === null ? null : Number(picked) })}
+      />
+      {caller.value?.isOperator === true || filters.tenant !== null ? (
+        <input
+          class="tenant"
+          type="text"
+          aria-label="Tenant"
+          placeholder={`Tenant (${caller.value?.tenant ?? "yours"})`}
+          value={filters.tenant ?? ""}
+          onChange={(event) => change({ tenant: event.currentTarget.value.trim() || null })}
+        />
+      ) : null}
+    </>
   );
 }
 

@@ -1,11 +1,14 @@
 /** One row of the list of runs. */
 import type { Damaged } from "../../ports/run-table.ts";
 import type { Summary } from "../../operations/views.ts";
+import { budgetWords } from "../../cli/render/meters.ts";
 import { shortRun } from "../../cli/render/words.ts";
+import { dollarsIn } from "../model/budget.ts";
 import { groupOf, phaseWords } from "../model/groups.ts";
 import { now } from "../store/clock.ts";
 import { hrefOf } from "../store/route.ts";
 import { When } from "./basics.tsx";
+import { BudgetWarning, MeterBar } from "./budget-bar.tsx";
 import { Icon, Status } from "./icons.tsx";
 
 interface RowPlace {
@@ -45,11 +48,27 @@ export const RunRow = ({ run, ...place }: { readonly run: Summary } & RowPlace) 
           </span>
         )}
       </span>
-      <span class="money end">{money(run.spent.usd)}</span>
+      <Cost run={run} />
       <When at={run.lastCheckpointAt} class="when end quiet" />
     </a>
   </div>
 );
+
+/** The cost so far, and where the run has a limit: of how much. */
+function Cost({ run: { spent, budget } }: { readonly run: Summary }) {
+  const dollars = dollarsIn(budget);
+  return (
+    <span class="money end" title={budgetWords(budget)}>
+      <BudgetWarning budget={budget} isShort /> {money(spent.usd)}
+      {dollars === null ? null : (
+        <>
+          <span class="quiet"> of {money(dollars.limit)}</span>
+          <MeterBar of={dollars} />
+        </>
+      )}
+    </span>
+  );
+}
 
 /** A run whose row cannot be read is a row that says so, and the others stay readable. */
 export const DamagedRow = ({ damaged: { run, why }, ...place }: { readonly damaged: Damaged } & RowPlace) => (

@@ -1,6 +1,6 @@
 /** The rows of the list of runs. Nothing moves while the list is scrolled: new runs wait above it, counted. */
 import { type ReadonlySignal, useComputed, useSignal } from "@preact/signals";
-import type { ComponentChildren, RefObject } from "preact";
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { count } from "../../cli/render/words.ts";
 import type { Damaged } from "../../ports/run-table.ts";
@@ -9,10 +9,12 @@ import { filtersFrom, matches } from "../model/filters.ts";
 import { now } from "../store/clock.ts";
 import { route } from "../store/route.ts";
 import { runs, runsCut } from "../store/runs.ts";
-import { useKeys } from "./keys.ts";
 import { narrow } from "./media.ts";
+import { useRowKeys } from "./row-keys.ts";
 import { DamagedRow, RunRow } from "./run-row.tsx";
-import { type Rows, useRows } from "./virtual.ts";
+import { useRows } from "./virtual.ts";
+
+const NONE: readonly Damaged[] = [];
 
 /** `none` is shown if no run matches. */
 export function RunRows({ none }: { readonly none: ComponentChildren }) {
@@ -20,15 +22,27 @@ export function RunRows({ none }: { readonly none: ComponentChildren }) {
   /** While the list is scrolled, runs that began after this time wait above it. */
   const heldAt = useSignal<number | null>(null);
   const found = useFound();
-  const held = heldAt.value;
-  const shown = held === null ? found.value : found.value.filter(({ createdAt }) => createdAt <= held);
-  const damaged = route.value.query.size === 0 ? (runs.value?.damaged ?? []) : [];
+  const shown = useComputed(() => {
+    const held = heldAt.value;
+    return held === null ? found.value : found.value.filter(({ createdAt }) => createdAt <= held);
+  }).value;
+  const damaged = route.value.query.size === 0 ? (runs.value?.damaged ?? NONE) : NONE;
   const total = damaged.length + shown.length;
   const height = narrow.value ? 84 : 48;
   const keyOf = (index: number): string => damaged[index]?.run ?? shown[index - damaged.length]?.run ?? String(index);
-  const rows = useRows({ scroller, count: total, heightOf: () => height, keyOf });
+  const rows = useRows({ scroller, items: [damaged, shown], count: total, heightOf: () => height, keyOf });
   useEffect(() => rows.measure(), [height]);
-  useSelection({ scroller, rows, total });
+  const beginAtTop = useRowKeys({ scroller, rows, total });
+  const toTop = (): void => {
+    heldAt.value = null;
+    // A list that a filter empties has no element, which would say that it is at its top.
+    if (scroller.current === null) rows.scrollOffset = 0;
+    else scroller.current.scrollTo({ top: 0 });
+  };
+  useEffect(() => {
+    toTop();
+    beginAtTop();
+  }, [route.value.query.toString()]);
   if (total === 0) return <>{none}</>;
   const scrolled = (): void => {
     const isAway = (scroller.current?.scrollTop ?? 0) > height;
@@ -39,7 +53,7 @@ export function RunRows({ none }: { readonly none: ComponentChildren }) {
     <>
       <Columns />
       <div class="list" ref={scroller} onScroll={scrolled} tabIndex={-1}>
-        <NewRuns waiting={found.value.length - shown.length} onShow={() => scroller.current?.scrollTo({ top: 0 })} />
+        <NewRuns waiting={found.value.length - shown.length} onShow={toTop} />
         <div role="list" aria-label="Runs" style={{ height: `${rows.getTotalSize()}px`, position: "relative" }}>
           {rows.getVirtualItems().map(({ index, key, start }) => (
             <Row
@@ -51,7 +65,9 @@ export function RunRows({ none }: { readonly none: ComponentChildren }) {
           ))}
         </div>
         {runsCut.value ? (
-          <p class="quiet small inner">The list holds the newest 10,000 runs. npx cairn list shows all.</p>
+          <p class="quiet small inner">
+            The list holds the 10,000 runs whose status changed last. npx cairn list shows all.
+          </p>
         ) : null}
       </div>
     </>
@@ -72,36 +88,11 @@ const Row = ({
 };
 
 /** The runs that match the filters of the address. A minute is enough for the filter by time. */
-const useFound = (): ReadonlySignal<readonly Summary[]> =>
-  useComputed(() => {
+function useFound(): ReadonlySignal<readonly Summary[]> {
+  const minute = useComputed(() => Math.floor(now.value / 60_000) * 60_000);
+  return useComputed(() => {
     const filters = filtersFrom(route.value.query);
-    const minute = Math.floor(now.value / 60_000) * 60_000;
-    return (runs.value?.runs ?? []).filter((run) => matches(run, filters, minute));
-  });
-
-/** The keys j and k move the focus from row to row; other filters begin at the top. */
-function useSelection(of: {
-  readonly scroller: RefObject<HTMLDivElement | null>;
-  readonly rows: Rows;
-  readonly total: number;
-}): void {
-  const { scroller, rows, total } = of;
-  const selected = useSignal(-1);
-  useEffect(() => {
-    scroller.current?.scrollTo({ top: 0 });
-    selected.value = -1;
-  }, [route.value.query.toString()]);
-  const select = (index: number): boolean => {
-    selected.value = Math.max(0, Math.min(total - 1, index));
-    rows.scrollToIndex(selected.peek());
-    requestAnimationFrame(() =>
-      scroller.current?.querySelector<HTMLElement>(`[data-row="${selected.peek()}"] a`)?.focus(),
-    );
-    return true;
-  };
-  useKeys((key) => {
-    if (key === "j") return select(selected.peek() + 1);
-    return key === "k" && select(selected.peek() - 1);
+    return (runs.value?.runs ?? []).filter((run) => matches(run, filters, minute.value));
   });
 }
 

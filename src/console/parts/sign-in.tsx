@@ -1,6 +1,7 @@
 /** Asks for an access token where the server wants one. The token stays in this tab and goes only into headers. */
 import { signIn } from "../api/http.ts";
 import { Command } from "./basics.tsx";
+import { Dialog } from "./dialog.tsx";
 
 export function SignIn({ why }: { readonly why: string }) {
   const submit = (event: SubmitEvent): void => {
@@ -9,13 +10,13 @@ export function SignIn({ why }: { readonly why: string }) {
     if (typeof given === "string" && given.trim() !== "") signIn(given.trim());
   };
   return (
-    <dialog open class="sign-in" aria-label="Sign in">
+    <Dialog label="Sign in">
       <form onSubmit={submit}>
         <h2>Sign in with an access token</h2>
         <p class="quiet">{why}</p>
         <label class="field">
           <span>Access token</span>
-          <input name="token" type="password" autocomplete="off" spellcheck={false} required />
+          <input name="token" type="password" autocomplete="off" spellcheck={false} autofocus required />
         </label>
         <p class="quiet small">
           It is kept in this tab until you close it. It may be a signed token (JWT) if the server takes these; an
@@ -28,6 +29,6 @@ export function SignIn({ why }: { readonly why: string }) {
           </button>
         </div>
       </form>
-    </dialog>
+    </Dialog>
   );
 }

@@ -19,7 +19,7 @@ export function StartForm({ agent: { name, task } }: { readonly agent: Described
   const input = filled.ok ? filled.input : {};
   const action: Action = {
     words: ["start", name, "--input", JSON.stringify(input)],
-    ...{ method: "POST", path: "/runs", body: { agent: name, input } },
+    ...{ method: "POST", path: "/runs", body: { agent: name, input }, isKeyed: true },
   };
   const start = async (): Promise<void> => {
     if (!filled.ok || sent.peek().kind === "sending") return;

@@ -2,12 +2,13 @@
 import { useSignal } from "@preact/signals";
 import type { Shown, UnknownCall } from "../../operations/views.ts";
 import { type Action, runPath } from "../model/commands.ts";
-import { jsonIn } from "../model/needs.ts";
+import { type RunDocument, jsonIn, unknownId } from "../model/needs.ts";
 import { now } from "../store/clock.ts";
 import { decide } from "../store/decided.ts";
+import { TOO_LONG } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
-import { Json, When } from "./basics.tsx";
-import { CardHead, Deciding } from "./need-parts.tsx";
+import { When } from "./basics.tsx";
+import { Arguments, CardHead, Deciding } from "./need-parts.tsx";
 
 const ANSWERS = {
   succeeded: {
@@ -49,7 +50,8 @@ function actionOf(
 export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; readonly call: UnknownCall }) {
   const { run, agent } = shown;
   const { call, tool, args, askFrom, undo, toolGone } = of;
-  const id = `${run} ${call} unknown`;
+  const id = unknownId(run, of);
+  const isOmitted = (shown as RunDocument).omitted?.includes("#/unknown/*/args") === true;
   const chosen = useSignal<Answer>("succeeded");
   const note = useSignal("");
   const result = useSignal("null");
@@ -73,9 +75,9 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
         The process died or the answer was lost after the request was sent. Look for this key in the external service.
       </p>
       <Evidence call={of} />
-      <Json of={args} />
+      <Arguments read={isOmitted ? TOO_LONG : { kind: "known", args }} run={run} />
       {toolGone ? <p class="toast bad">Its agent has no such tool any more.</p> : null}
-      <Deciding id={id}>
+      <Deciding id={id} needs="reconcile" title="Reconcile">
         <Answers id={id} undo={undo} chosen={chosen.value} onChoose={(each) => (chosen.value = each)} />
         {isResult ? (
           <label class="field">

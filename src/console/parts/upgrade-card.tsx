@@ -1,6 +1,7 @@
 /** A pinned run that waits for an operator to accept a newer version of its agent. */
 import type { Shown } from "../../operations/views.ts";
 import { describe } from "../model/actions.ts";
+import { upgradeId } from "../model/needs.ts";
 import { decide } from "../store/decided.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { CardHead, Deciding } from "./need-parts.tsx";
@@ -9,7 +10,7 @@ export function UpgradeCard({ run: shown }: { readonly run: Shown }) {
   const { run, agent, waitsFor } = shown;
   if (waitsFor?.kind !== "upgrade") return null;
   const action = describe("upgrade", shown).request("", false);
-  const id = `${run} upgrade`;
+  const id = upgradeId(run, waitsFor);
   return (
     <>
       <CardHead title={`Continue with version ${waitsFor.to}?`} run={run} agent={agent} />
@@ -17,7 +18,7 @@ export function UpgradeCard({ run: shown }: { readonly run: Shown }) {
         The run began with version {waitsFor.from}. Before you accept, npx cairn replay {run} --against {agent} shows
         what the newer code would do differently.
       </p>
-      <Deciding id={id}>
+      <Deciding id={id} needs="upgrade" title="Accept the version">
         <div class="line">
           <button type="button" class="primary" data-key="a" onClick={() => void decide(id, action)}>
             Accept version {waitsFor.to}

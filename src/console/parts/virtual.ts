@@ -7,22 +7,25 @@ import {
   observeElementRect,
 } from "@tanstack/virtual-core";
 import type { RefObject } from "preact";
-import { useLayoutEffect, useReducer, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useReducer, useState } from "preact/hooks";
 
 export type Rows = Virtualizer<HTMLElement, HTMLElement>;
 
 export function useRows(of: {
   readonly scroller: RefObject<HTMLElement | null>;
+  /** What the rows are made of. While it is the same, the places of all rows stay as they are computed. */
+  readonly items: readonly unknown[];
   readonly count: number;
   readonly heightOf: (index: number) => number;
   readonly keyOf: (index: number) => string;
 }): Rows {
   const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const keyOf = useMemo(() => of.keyOf, of.items);
   const options: VirtualizerOptions<HTMLElement, HTMLElement> = {
     count: of.count,
     getScrollElement: () => of.scroller.current,
     estimateSize: of.heightOf,
-    getItemKey: of.keyOf,
+    getItemKey: keyOf,
     overscan: 8,
     scrollToFn: elementScroll,
     observeElementRect,

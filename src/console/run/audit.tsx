@@ -3,57 +3,60 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { type Trouble, troubleOf } from "../api/problem.ts";
+import { withEntries } from "../model/audit-list.ts";
 import { Command, Loading, Problem, When } from "../parts/basics.tsx";
-import type { AuditEntry } from "../../operations/access/audit.ts";
+import type { AuditEntry, AuditPage } from "../../operations/access/audit.ts";
 import type { Shown } from "../../operations/views.ts";
 import { shortJson } from "../../cli/render/words.ts";
 
-export function Audit({ run }: { readonly run: Shown }) {
+const pageAfter = (run: string, after: string | null): Promise<AuditPage> =>
+  ask<AuditPage>(
+    `/audit-log?run=${encodeURIComponent(run)}${after === null ? "" : `&after=${encodeURIComponent(after)}`}`,
+  );
+
+/** The log of the run as far as it was read. */
+function useLog({ run, version }: Shown) {
   const entries = useSignal<readonly AuditEntry[] | null>(null);
+  /** The cursor behind the entries; null: these are all. */
+  const next = useSignal<string | null>(null);
   const trouble = useSignal<Trouble | null>(null);
-  useEffect(() => {
-    ask<{ readonly entries: readonly AuditEntry[] }>(`/audit-log?run=${encodeURIComponent(run.run)}`)
-      .then((page) => (entries.value = page.entries))
-      .catch((error: unknown) => (trouble.value = troubleOf(error)));
-  }, [run.run, run.version]);
-  if (trouble.value !== null) return <Problem trouble={trouble.value} title="The audit log cannot be read" />;
-  if (entries.value === null) return <Loading rows={4} />;
+  const read = async (after: string | null): Promise<void> => {
+    try {
+      const page = await pageAfter(run, after);
+      if (after !== null || entries.peek() === null) next.value = page.next;
+      entries.value = withEntries(entries.peek() ?? [], page.entries);
+      trouble.value = null;
+    } catch (error) {
+      trouble.value = troubleOf(error);
+    }
+  };
+  useEffect(() => void read(null), [run, version]);
+  return { entries, next, trouble, readAgain: () => void read(null), showOlder: () => void read(next.peek()) };
+}
+
+export function Audit({ run }: { readonly run: Shown }) {
+  const { entries, next, trouble, readAgain, showOlder } = useLog(run);
+  if (entries.value === null && trouble.value === null) return <Loading rows={4} />;
   return (
     <div class="page scrolls">
       <div class="inner">
+        {trouble.value === null ? null : (
+          <>
+            <Problem trouble={trouble.value} title="The audit log cannot be read" />
+            <button type="button" onClick={readAgain}>
+              Read it again
+            </button>
+          </>
+        )}
         <section class="sheet card">
           <h2>Audit log</h2>
-          {entries.value.length === 0 ? (
-            <p class="quiet">No operator or client has changed this run.</p>
-          ) : (
-            <div class="wide">
-              <table class="table">
-                <thead>
-                  <tr>
-                    {["When", "Who", "Operation", "About", "Why", "Outcome", "From"].map((name) => (
-                      <th key={name}>{name}</th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {entries.value.map((entry) => (
-                    <tr key={entry.id}>
-                      <td class="quiet">
-                        <When at={entry.at} />
-                      </td>
-                      <td>{entry.actor}</td>
-                      <td>{entry.operation}</td>
-                      <td>
-                        <code>{shortJson(entry.details, 120)}</code>
-                      </td>
-                      <td>{entry.why ?? "–"}</td>
-                      <td>{entry.outcome ?? "under way, or its process died"}</td>
-                      <td class="quiet">{entry.from ?? "–"}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+          {entries.value === null ? null : <Entries of={entries.value} />}
+          {next.value === null ? null : (
+            <p>
+              <button type="button" onClick={showOlder}>
+                Show older entries
+              </button>
+            </p>
           )}
           <Command text={`npx cairn audit-log ${run.run}`} />
         </section>
@@ -61,3 +64,37 @@ export function Audit({ run }: { readonly run: Shown }) {
     </div>
   );
 }
+
+const Entries = ({ of }: { readonly of: readonly AuditEntry[] }) =>
+  of.length === 0 ? (
+    <p class="quiet">No operator or client has changed this run.</p>
+  ) : (
+    <div class="wide">
+      <table class="table">
+        <thead>
+          <tr>
+            {["When", "Who", "Operation", "About", "Why", "Outcome", "From"].map((name) => (
+              <th key={name}>{name}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {of.map((entry) => (
+            <tr key={entry.id}>
+              <td class="quiet">
+                <When at={entry.at} />
+              </td>
+              <td>{entry.actor}</td>
+              <td>{entry.operation}</td>
+              <td>
+                <code>{shortJson(entry.details, 120)}</code>
+              </td>
+              <td>{entry.why ?? "–"}</td>
+              <td>{entry.outcome ?? "under way, or its process died"}</td>
+              <td class="quiet">{entry.from ?? "–"}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );

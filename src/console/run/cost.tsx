@@ -1,13 +1,23 @@
 /** What the run costs: by model, by beat, and what its recoveries saved. */
-import { useMemo } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+import { ask } from "../api/http.ts";
+import { type Trouble, troubleOf } from "../api/problem.ts";
+import { grantedWords, meterWords } from "../../cli/render/meters.ts";
+import type { AwsShare as AwsBill } from "../../history/aws-share.ts";
+import type { RunReceipt } from "../../history/run-receipt.ts";
 import { receiptOf } from "../../history/receipt.ts";
 import { count, grouped } from "../../cli/render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
+import { LEVEL_WORDS, type Level, levelOf, shareOf } from "../model/budget.ts";
+import { runPath } from "../model/commands.ts";
+import { MeterBar } from "../parts/budget-bar.tsx";
+import { Icon } from "../parts/icons.tsx";
 import { money } from "../parts/run-row.tsx";
 import { StepChart } from "../parts/step-chart.tsx";
 import { rowsOf } from "../model/beats.ts";
 
-export function Cost({ entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
+export function Cost({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const { lines, total, takeovers, spared } = receiptOf(entries);
   return (
     <div class="page scrolls">
@@ -44,6 +54,8 @@ export function Cost({ entries }: { readonly run: Shown; readonly entries: reado
             </table>
           </div>
         </section>
+        <Budget run={run} />
+        <AwsShare run={run} />
         <section class="sheet card">
           <h2>Cost of each beat</h2>
           <Chart entries={entries} />
@@ -52,6 +64,93 @@ export function Cost({ entries }: { readonly run: Shown; readonly entries: reado
     </div>
   );
 }
+
+/** Each limit of the run as it holds now, with what operators granted. */
+function Budget({ run: { budget, granted } }: { readonly run: Shown }) {
+  if (budget.length === 0) return null;
+  return (
+    <section class="sheet card">
+      <h2>Budget</h2>
+      <ul class="budget">
+        {budget.map((each) => (
+          <li key={each.meter}>
+            <span>{meterWords(each)}</span>
+            <MeterBar of={each} />
+            <span class={LEVEL_CLASS[levelOf(each)]}>
+              {levelOf(each) === "fine" ? null : <Icon name="needs" size={12} />}{" "}
+              {LEVEL_WORDS[levelOf(each)] || `${Math.floor(shareOf(each) * 100)} % used`}
+            </span>
+          </li>
+        ))}
+      </ul>
+      {granted === null ? null : <p class="quiet">Of this, operators granted {grantedWords(granted)}.</p>}
+    </section>
+  );
+}
+
+const LEVEL_CLASS: { readonly [L in Level]: string } = { fine: "quiet", near: "warn", used: "bad" };
+
+/** What the run takes of AWS by item. No request is counted, so it is an estimate, and says from when its prices are. */
+function AwsShare({ run }: { readonly run: Shown }) {
+  const share = useSignal<AwsBill | null>(null);
+  const trouble = useSignal<Trouble | null>(null);
+  useEffect(() => {
+    const stop = new AbortController();
+    ask<{ readonly receipt: RunReceipt }>(`${runPath(run.run)}/cost`, { signal: stop.signal })
+      .then(({ receipt }) => ([share.value, trouble.value] = [receipt.aws, null]))
+      .catch((error: unknown) => !stop.signal.aborted && (trouble.value = troubleOf(error)));
+    return () => stop.abort();
+  }, [run.run, run.beats, run.status]);
+  const isHere = run.aws !== null;
+  return (
+    <section class="sheet card">
+      <h2>{isHere ? "Services of AWS, estimated" : "On AWS it would take, estimated"}</h2>
+      {trouble.value === null ? null : <p class="bad">It cannot be read: {trouble.value.detail}</p>}
+      {share.value === null ? null : <AwsLines of={share.value} />}
+    </section>
+  );
+}
+
+const AwsLines = ({ of: { lines, usd, region, pricesOf } }: { readonly of: AwsBill }) => (
+  <>
+    <div class="wide">
+      <table class="table">
+        <thead>
+          <tr>
+            <th>Item</th>
+            <th class="end">Count</th>
+            <th class="end">Cost</th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <tr key={line.item}>
+              <td>{line.item}</td>
+              <td class="end">{Number.isInteger(line.count) ? grouped(line.count) : line.count.toFixed(3)}</td>
+              <td class="end">{fraction(line.usd)}</td>
+            </tr>
+          ))}
+          <tr>
+            <td>
+              <b>In all</b>
+            </td>
+            <td />
+            <td class="end">
+              <b>{fraction(usd)}</b>
+            </td>
+          </tr>
+        </tbody>
+      </table>
+    </div>
+    <p class="small quiet">
+      Derived from the log of the run, not counted; list prices of {region} on {pricesOf}. It is not part of the cost
+      above.
+    </p>
+  </>
+);
+
+/** A run takes fractions of a cent. */
+const fraction = (usd: number): string => (usd > 0 && usd < 5e-7 ? "under $0.000001" : `$${usd.toFixed(6)}`);
 
 function Chart({ entries }: { readonly entries: readonly TimelineEntry[] }) {
   const beats = useMemo(() => rowsOf(entries).filter((row) => row.kind === "beat"), [entries]);

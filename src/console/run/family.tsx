@@ -1,13 +1,23 @@
 /** The runs that this one dispatched, and the messages that it took in. */
+import { useMemo } from "preact/hooks";
 import { groupOf } from "../model/groups.ts";
 import { Status } from "../parts/icons.tsx";
 import { When } from "../parts/basics.tsx";
 import { money } from "../parts/run-row.tsx";
+import { useSome } from "../parts/some.tsx";
 import { hrefOf } from "../store/route.ts";
 import { runs } from "../store/runs.ts";
 import { messageWords } from "../../cli/render/message.ts";
 import { shortRun } from "../../cli/render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
+
+const childrenIn = (entries: readonly TimelineEntry[]): readonly Child[] =>
+  entries.flatMap((entry) =>
+    entry.kind === "ChildDispatched" ? [{ run: entry.child, agent: entry.agent, call: entry.call }] : [],
+  );
+
+const messagesIn = (entries: readonly TimelineEntry[]) =>
+  entries.flatMap((entry) => (entry.kind === "MessageAbsorbed" && entry.stage === "taken" ? [entry] : []));
 
 interface Child {
   readonly run: string;
@@ -16,12 +26,10 @@ interface Child {
 }
 
 export function Family({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
-  const children = entries.flatMap((entry): readonly Child[] =>
-    entry.kind === "ChildDispatched" ? [{ run: entry.child, agent: entry.agent, call: entry.call }] : [],
-  );
-  const messages = entries.flatMap((entry) =>
-    entry.kind === "MessageAbsorbed" && entry.stage === "taken" ? [entry] : [],
-  );
+  const all = useMemo(() => childrenIn(entries), [entries]);
+  const taken = useMemo(() => messagesIn(entries), [entries]);
+  const { some: children, more: moreChildren } = useSome(all);
+  const { some: messages, more: moreMessages } = useSome(taken);
   return (
     <div class="page scrolls">
       <div class="inner">
@@ -41,6 +49,7 @@ export function Family({ run, entries }: { readonly run: Shown; readonly entries
               ))}
             </ul>
           )}
+          {moreChildren}
         </section>
         <section class="sheet card">
           <h2>Messages taken in</h2>
@@ -55,6 +64,7 @@ export function Family({ run, entries }: { readonly run: Shown; readonly entries
               ))}
             </ol>
           )}
+          {moreMessages}
         </section>
       </div>
     </div>

@@ -1,23 +1,28 @@
 /** One run: what it is doing, why, what it did, what it costs, and the action that unblocks it. */
-import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { type ActionName, actionsOf, describe } from "../model/actions.ts";
+import { type ActionName, describe } from "../model/actions.ts";
+import { offered } from "../model/allowed.ts";
+import { dollarsIn } from "../model/budget.ts";
 import { groupOf } from "../model/groups.ts";
 import { type Verdict, verdictOf } from "../model/verdict.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
+import { BudgetWarning, MeterBar } from "../parts/budget-bar.tsx";
 import { Copy, Empty, Loading, Problem, When } from "../parts/basics.tsx";
 import { Icon, Status } from "../parts/icons.tsx";
 import { money, statusWord } from "../parts/run-row.tsx";
+import { caller } from "../store/caller.ts";
 import { now } from "../store/clock.ts";
+import { openAction } from "../store/open-action.ts";
 import { go, hrefOf, route } from "../store/route.ts";
 import { follow, followed } from "../store/run.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { count, grouped } from "../../cli/render/words.ts";
+import { count } from "../../cli/render/words.ts";
+import { Actions } from "./actions.tsx";
 import { Audit } from "./audit.tsx";
 import { Cost } from "./cost.tsx";
-import { Export } from "./export.tsx";
 import { Family } from "./family.tsx";
 import { LiveText } from "./live-text.tsx";
+import { Places } from "./places.tsx";
 import { StateAt } from "./state.tsx";
 import { Timeline } from "./timeline.tsx";
 import { Transcript } from "./transcript.tsx";
@@ -99,7 +104,7 @@ const Unshown = ({ run }: { readonly run: string }) => {
 };
 
 function Head({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
-  const open = useSignal<ActionName | null>(null);
+  useEffect(() => () => void (openAction.value = null), [run.run]);
   const verdict = verdictOf(run, now.value);
   return (
     <header class="run-head">
@@ -113,26 +118,20 @@ function Head({ run, entries }: { readonly run: Shown; readonly entries: readonl
       </div>
       <div class="verdict">
         <p role="status">{verdict.says}</p>
-        <Primary run={run} verdict={verdict} onAction={(name) => (open.value = name)} />
+        <Primary run={run} verdict={verdict} onAction={(name) => (openAction.value = name)} />
       </div>
       <Facts run={run} />
-      <div class="line tight actions">
-        {actionsOf(run)
-          .filter((name) => name !== verdict.action)
-          .map((name) => (
-            <button
-              key={name}
-              type="button"
-              class={describe(name, run).isDangerous ? "danger" : ""}
-              onClick={() => (open.value = name)}
-            >
-              {describe(name, run).title}
-            </button>
-          ))}
-        <Export run={run.run} />
-      </div>
-      {open.value === null ? null : (
-        <ActionDialog name={open.value} run={run} entries={entries} onClose={() => (open.value = null)} />
+      <Places aws={run.aws} />
+      <Actions run={run} primary={verdict.action} onAction={(name) => (openAction.value = name)} />
+      {openAction.value === null ? null : (
+        // Another action is another dialog, and not the one before with other words.
+        <ActionDialog
+          key={openAction.value}
+          name={openAction.value}
+          run={run}
+          entries={entries}
+          onClose={() => (openAction.value = null)}
+        />
       )}
     </header>
   );
@@ -155,19 +154,32 @@ function Primary(of: {
     );
   }
   return (
-    <button type="button" class="primary" onClick={() => of.onAction(action)}>
+    <button
+      type="button"
+      class="primary"
+      disabled={offered(action, caller.value) !== "yes"}
+      onClick={() => of.onAction(action)}
+    >
       {describe(action, of.run).title}
     </button>
   );
 }
 
 function Facts({ run }: { readonly run: Shown }) {
+  const dollars = dollarsIn(run.budget);
   const { spent, beats, takeovers, agentVersion, version, startedBy, createdAt, lastCheckpointAt, parent } = run;
   return (
     <ul class="run-facts">
       <li>
-        <b>{money(spent.usd)}</b> {grouped(spent.tokensIn + spent.tokensOut)} tokens
+        <b>{money(spent.usd)}</b>{" "}
+        {dollars === null ? null : (
+          <>
+            of {money(dollars.limit)} <MeterBar of={dollars} />{" "}
+          </>
+        )}
+        <BudgetWarning budget={run.budget} beside="usd" />
       </li>
+      <li>{count(spent.tokensIn + spent.tokensOut, "token")}</li>
       <li>
         {count(beats, "beat")}, version {version}
       </li>

@@ -1,16 +1,18 @@
 /** The state of the run at any version, and what changed since another one. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { type Trouble, troubleOf } from "../api/problem.ts";
 import { runPath } from "../model/commands.ts";
 import { type Change, diff } from "../model/diff.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { Json, Loading, Problem } from "../parts/basics.tsx";
+import { useSome } from "../parts/some.tsx";
+import { mayDo } from "../store/caller.ts";
 import { route, setQuery } from "../store/route.ts";
 import type { SnapshotShown } from "../../operations/snapshot.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { count, shortJson } from "../../cli/render/words.ts";
+import { count, grouped, shortJson } from "../../cli/render/words.ts";
 import type { Json as JsonValue } from "../../core/json.ts";
 
 interface Both {
@@ -41,9 +43,11 @@ export function StateAt({ run, entries }: { readonly run: Shown; readonly entrie
           <div class="line">
             <Version name="v" label="Version" value={at} max={run.version} />
             <Version name="against" label="Compared with" value={against} max={run.version} />
-            <button type="button" onClick={() => (forks.value = true)}>
-              Fork from version {at}
-            </button>
+            {mayDo("fork") ? (
+              <button type="button" onClick={() => (forks.value = true)}>
+                Fork from version {at}
+              </button>
+            ) : null}
           </div>
           {trouble.value === null ? null : <Problem trouble={trouble.value} title="This version cannot be shown" />}
           {both.value === null ? <Loading rows={4} /> : <Changes {...both.value} against={against} />}
@@ -99,8 +103,9 @@ const Version = (of: {
 );
 
 function Changes({ now, before, against }: Both & { readonly against: number }) {
+  const changes = useMemo(() => (before === null ? [] : diff(before, now)), [before, now]);
+  const { some, more } = useSome(changes);
   if (before === null) return <p class="quiet">Choose another version to compare with.</p>;
-  const changes = diff(before, now);
   return (
     <>
       <h2>
@@ -109,7 +114,7 @@ function Changes({ now, before, against }: Both & { readonly against: number }) 
       <div class="wide">
         <table class="table diff">
           <tbody>
-            {changes.map((change) => (
+            {some.map((change) => (
               <tr key={change.path}>
                 <td>
                   <code>{change.path}</code>
@@ -122,6 +127,7 @@ function Changes({ now, before, against }: Both & { readonly against: number }) 
           </tbody>
         </table>
       </div>
+      {more}
     </>
   );
 }
@@ -146,16 +152,36 @@ const ChangeOf = ({ change: { kind, before, after } }: { readonly change: Change
   </>
 );
 
-const Field = ({ name, value }: { readonly name: string; readonly value: unknown }) =>
-  typeof value === "object" && value !== null && Object.keys(value).length > 0 ? (
-    <details>
+function Field({ name, value }: { readonly name: string; readonly value: unknown }) {
+  const open = useSignal(false);
+  if (typeof value !== "object" || value === null || Object.keys(value).length === 0)
+    return (
+      <p>
+        <code class="quiet">{name}</code> <code>{text(value)}</code>
+      </p>
+    );
+  return (
+    <details onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>
         <code>{name}</code> {count(Object.keys(value).length, Array.isArray(value) ? "item" : "field")}
       </summary>
-      <Json of={value} />
+      {open.value ? <Part value={value} /> : null}
     </details>
-  ) : (
-    <p>
-      <code class="quiet">{name}</code> <code>{text(value)}</code>
-    </p>
   );
+}
+
+/** A browser takes long to lay out more text than this. */
+const SHOWN_CHARACTERS = 200_000;
+
+function Part({ value }: { readonly value: unknown }) {
+  const json = JSON.stringify(value, null, 2);
+  const left = json.length - SHOWN_CHARACTERS;
+  return (
+    <>
+      <Json of={left > 0 ? json.slice(0, SHOWN_CHARACTERS) : json} />
+      {left > 0 ? (
+        <p class="quiet">{grouped(left)} more characters are left out: npx cairn snapshot RUN VERSION has all.</p>
+      ) : null}
+    </>
+  );
+}

@@ -1,15 +1,16 @@
 /** The timeline: beats as lanes, process deaths as breaks, and a map of the whole run above them. */
-import { useComputed } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { type Beat, type Mark, type Row, rowsOf } from "../model/beats.ts";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Beat, Mark, Row, Told } from "../model/beats.ts";
+import { DECISIONS } from "../model/decisions.ts";
 import { BeatBars } from "../parts/bars.tsx";
 import { exact } from "../parts/basics.tsx";
 import { Minimap } from "../parts/minimap.tsx";
+import { useRowKeys } from "../parts/row-keys.ts";
 import { useRows } from "../parts/virtual.ts";
 import { narrow } from "../parts/media.ts";
 import { now } from "../store/clock.ts";
 import { hrefOf, route, setQuery } from "../store/route.ts";
-import { followed } from "../store/run.ts";
+import { timelineRows } from "../store/run.ts";
 import type { Shown } from "../../operations/views.ts";
 import { dollars, duration, grouped } from "../../cli/render/words.ts";
 
@@ -25,20 +26,19 @@ function heightOf(row: Row, isFull: boolean): number {
 
 export function Timeline({ run }: { readonly run: Shown }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const rows = useComputed(() => rowsOf(followed.value?.entries ?? [])).value;
+  const rows = timelineRows.value;
   const isFull = route.value.query.get("view") !== "compact";
   const isAtEnd = useRef(true);
   const shown = useRows({
     scroller,
+    items: [rows],
     count: rows.length,
     heightOf: (index) => heightOf(rows[index] as Row, isFull),
     keyOf: (index) => `${rows[index]?.kind ?? ""}${rows[index]?.version ?? index} ${index}`,
   });
+  useRowKeys({ scroller, rows: shown, total: rows.length });
   const last = rows.at(-1);
-  useEffect(
-    () => shown.measure(),
-    [isFull, narrow.value, rows.length, last?.kind === "beat" ? heightOf(last, isFull) : last?.lines.length],
-  );
+  useEffect(() => shown.measure(), [isFull, narrow.value]);
   // A reader at the end of a live run stays there; one who has scrolled up is not moved.
   useEffect(() => {
     if (isAtEnd.current && run.inProgress && rows.length > 0) shown.scrollToIndex(rows.length - 1, { align: "end" });
@@ -52,10 +52,15 @@ export function Timeline({ run }: { readonly run: Shown }) {
     query.set("view", view);
     setQuery(query);
   };
+  // A scrolled frame draws the rows in sight again, and not the map of all.
+  const minimap = useMemo(
+    () => <Minimap rows={rows} onPick={(index) => shown.scrollToIndex(index, { align: "start" })} />,
+    [rows],
+  );
   return (
     <>
       <div class="timeline-head">
-        <Minimap rows={rows} onPick={(index) => shown.scrollToIndex(index, { align: "start" })} />
+        {minimap}
         <div class="groups" role="group" aria-label="Detail">
           {["full", "compact"].map((view) => (
             <button key={view} type="button" aria-pressed={isFull === (view === "full")} onClick={() => setView(view)}>
@@ -71,7 +76,7 @@ export function Timeline({ run }: { readonly run: Shown }) {
             if (row === undefined) return null;
             const style = { transform: `translateY(${start}px)`, height: `${size}px` };
             return (
-              <div key={key} role="listitem" class="event-row" style={style}>
+              <div key={key} role="listitem" class="event-row" data-row={index} style={style}>
                 {row.kind === "mark" ? (
                   <MarkRow mark={row} run={run} />
                 ) : (
@@ -91,9 +96,7 @@ function MarkRow({ mark: { tone, lines, at }, run }: { readonly mark: Mark; read
     <div class={`mark ${tone}`}>
       {lines.length === 0 ? <p>{exact(at)}</p> : null}
       {lines.map((line, index) => (
-        <p key={`${line.version} ${line.says}`} class={`cut ${index === 0 ? "first" : ""}`} title={line.says}>
-          <Version run={run} version={line.version} /> {line.says}
-        </p>
+        <Line key={`${line.version} ${line.says}`} run={run} line={line} class={index === 0 ? "first" : ""} />
       ))}
     </div>
   );
@@ -125,13 +128,26 @@ function BeatRow({ beat, isFull, run }: { readonly beat: Beat; readonly isFull: 
       </p>
       <BeatBars beat={beat} isFull />
       {lines.map((line) => (
-        <p key={`${line.version} ${line.says}`} class="told cut" title={`${exact(line.at)}\n${line.says}`}>
-          <Version run={run} version={line.version} /> {line.says}
-        </p>
+        <Line key={`${line.version} ${line.says}`} run={run} line={line} class="told" />
       ))}
     </div>
   );
 }
+
+/** What was said of one event. What a rule or a human decided leads to the reason. */
+const Line = (of: { readonly run: Shown; readonly line: Told; readonly class: string }) => {
+  const { version, at, kind, says } = of.line;
+  return (
+    <p class={`event ${of.class}`} title={`${exact(at)}\n${says}`}>
+      <Version run={of.run} version={version} /> <span class="cut">{says}</span>
+      {DECISIONS.has(kind) ? (
+        <a class="why" href={hrefOf(["run", of.run.run], { tab: "why", v: String(version) })}>
+          why
+        </a>
+      ) : null}
+    </p>
+  );
+};
 
 /** The version leads to the state at that time. */
 const Version = ({ run, version }: { readonly run: Shown; readonly version: number }) => (

@@ -1,10 +1,11 @@
 /** The transcript beside the ledger: picking a call highlights it in both. What a model or tool wrote is text. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { type Trouble, troubleOf } from "../api/problem.ts";
 import { runPath } from "../model/commands.ts";
 import { Json, Loading, Problem, When } from "../parts/basics.tsx";
+import { MeasuredList } from "../parts/measured-list.tsx";
 import { route, setQuery } from "../store/route.ts";
 import type { LedgerEntry } from "../../codec/archive.ts";
 import type { Message, Part, Value } from "../../core/message.ts";
@@ -22,10 +23,6 @@ export function Transcript({ run, entries }: { readonly run: Shown; readonly ent
       .catch((error: unknown) => (trouble.value = troubleOf(error)));
   }, [run.run, run.version]);
   const picked = route.value.query.get("call");
-  useEffect(() => {
-    if (picked === null) return;
-    for (const each of document.querySelectorAll(".two .picked")) each.scrollIntoView({ block: "nearest" });
-  }, [picked, read.value === null]);
   if (read.value === null)
     return trouble.value === null ? (
       <Loading />
@@ -35,24 +32,32 @@ export function Transcript({ run, entries }: { readonly run: Shown; readonly ent
   const { state, omittedMessages } = read.value;
   return (
     <div class="two">
-      <div tabIndex={0} role="region" aria-label="Transcript">
+      <div>
         <h2>Transcript</h2>
         {omittedMessages > 0 ? (
           <p class="quiet">
             {count(omittedMessages, "older message")} left out: npx cairn export {run.run} has all.
           </p>
         ) : null}
-        {state.messages.map((message) => (
-          <MessageOf key={message.id} message={message} picked={picked} />
-        ))}
+        <MeasuredList
+          label="Transcript"
+          items={state.messages}
+          keyOf={({ id }) => String(id)}
+          height={MESSAGE_HEIGHT}
+          draw={(message) => <MessageOf message={message} picked={picked} />}
+          at={picked === null ? -1 : state.messages.findIndex((message) => callsIn(message).includes(picked))}
+        />
       </div>
-      <div tabIndex={0} role="region" aria-label="Ledger">
+      <div>
         <h2>Ledger: what it did to the world</h2>
         <Ledger entries={entries} picked={picked} />
       </div>
     </div>
   );
 }
+
+const MESSAGE_HEIGHT = 120;
+const ENTRY_HEIGHT = 116;
 
 function pick(call: string): void {
   const query = new URLSearchParams(route.peek().query);
@@ -123,32 +128,39 @@ const TONES: { readonly [S in LedgerEntry["status"]]: string } = {
 };
 
 function Ledger({ entries, picked }: { readonly entries: readonly TimelineEntry[]; readonly picked: string | null }) {
-  const calls = ledgerOf(entries);
+  const calls = useMemo(() => ledgerOf(entries), [entries]);
   if (calls.length === 0)
     return <p class="quiet">No call yet. Each call that the model proposes gets an entry here, before it runs.</p>;
   return (
-    <>
-      {calls.map((each) => (
-        <article key={each.call} class={`entry ${each.call === picked ? "picked" : ""}`}>
-          <p class="line">
-            <button type="button" class="plain" onClick={() => pick(each.call)}>
-              <code>{each.call}</code> <b>{each.tool}</b>
-            </button>
-            <span class={TONES[each.status]}>{each.status}</span>
-            {each.effect === null ? null : <span class="tag">{each.effect}</span>}
-            {each.attempts > 1 ? <span class="tag warn">{count(each.attempts, "attempt")}</span> : null}
-          </p>
-          <dl class="facts small">
-            {each.key === null ? null : <Fact name="key" text={each.key} />}
-            {each.externalId === null ? null : <Fact name="external ID" text={each.externalId} />}
-            <dt>evidence</dt>
-            <dd>{each.evidence}</dd>
-          </dl>
-        </article>
-      ))}
-    </>
+    <MeasuredList
+      label="Ledger"
+      items={calls}
+      keyOf={({ call }) => call}
+      height={ENTRY_HEIGHT}
+      draw={(each) => <Entry of={each} picked={picked} />}
+      at={calls.findIndex(({ call }) => call === picked)}
+    />
   );
 }
+
+const Entry = ({ of: each, picked }: { readonly of: LedgerEntry; readonly picked: string | null }) => (
+  <article class={`entry ${each.call === picked ? "picked" : ""}`}>
+    <p class="line">
+      <button type="button" class="plain" onClick={() => pick(each.call)}>
+        <code>{each.call}</code> <b>{each.tool}</b>
+      </button>
+      <span class={TONES[each.status]}>{each.status}</span>
+      {each.effect === null ? null : <span class="tag">{each.effect}</span>}
+      {each.attempts > 1 ? <span class="tag warn">{count(each.attempts, "attempt")}</span> : null}
+    </p>
+    <dl class="facts small">
+      {each.key === null ? null : <Fact name="key" text={each.key} />}
+      {each.externalId === null ? null : <Fact name="external ID" text={each.externalId} />}
+      <dt>evidence</dt>
+      <dd>{each.evidence}</dd>
+    </dl>
+  </article>
+);
 
 const Fact = ({ name, text }: { readonly name: string; readonly text: string }) => (
   <>

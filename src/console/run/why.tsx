@@ -1,21 +1,19 @@
 /** Why the run did what it did: each rule that fired and what it saw, first signals of failures, and the diagnosis. */
 import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { runPath } from "../model/commands.ts";
+import { DECISIONS } from "../model/decisions.ts";
 import { When } from "../parts/basics.tsx";
-import { hrefOf } from "../store/route.ts";
-import { UNTOLD, tellEach } from "../../cli/render/timeline.ts";
+import { useSome } from "../parts/some.tsx";
+import { hrefOf, route } from "../store/route.ts";
+import { UNTOLD } from "../../cli/render/story.ts";
+import { tellEach } from "../../cli/render/timeline.ts";
 import { crackWords, relative } from "../../cli/render/words.ts";
 import type { Crack } from "../../core/crack.ts";
 import type { Finding } from "../../operations/diagnose.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { now } from "../store/clock.ts";
-
-const DECIDES: ReadonlySet<TimelineEntry["kind"]> = new Set([
-  ...(["RecoveryDecided", "CheckFailed", "CrackSignalled", "TopologyMoved", "ApprovalRequested"] as const),
-  ...(["HumanApprovalReceived", "ToolResultReconciled", "DecisionIgnored"] as const),
-]);
 
 export function Why({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const findings = useSignal<readonly Finding[]>([]);
@@ -52,9 +50,17 @@ export function Why({ run, entries }: { readonly run: Shown; readonly entries: r
   );
 }
 
+const PLAIN = { paint: (_: string, text: string): string => text, width: Infinity };
+
 function Decisions({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
-  const plain = { paint: (_: string, text: string): string => text, width: Infinity };
-  const told = tellEach(UNTOLD, entries, plain).lines.filter(({ entry }) => DECIDES.has(entry.kind));
+  const told = useMemo(
+    () => tellEach(UNTOLD, entries, PLAIN).lines.filter(({ entry }) => DECISIONS.has(entry.kind)),
+    [entries],
+  );
+  const at = route.value.query.get("v");
+  const picked = useRef<HTMLTableRowElement>(null);
+  const { some, more } = useSome(told, at === null ? -1 : told.findIndex(({ entry }) => String(entry.version) === at));
+  useEffect(() => picked.current?.scrollIntoView({ block: "center" }), [at, told.length > 0]);
   return (
     <section class="sheet card">
       <h2>Decisions</h2>
@@ -72,8 +78,12 @@ function Decisions({ run, entries }: { readonly run: Shown; readonly entries: re
               </tr>
             </thead>
             <tbody>
-              {told.map(({ entry, says }, index) => (
-                <tr key={index}>
+              {some.map(({ entry, says }, index) => (
+                <tr
+                  key={index}
+                  class={String(entry.version) === at ? "picked-row" : ""}
+                  ref={String(entry.version) === at ? picked : null}
+                >
                   <td>
                     <a href={hrefOf(["run", run.run], { tab: "state", v: String(entry.version) })}>v{entry.version}</a>
                   </td>
@@ -93,6 +103,7 @@ function Decisions({ run, entries }: { readonly run: Shown; readonly entries: re
           </table>
         </div>
       )}
+      {more}
     </section>
   );
 }

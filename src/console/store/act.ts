@@ -1,7 +1,8 @@
 /** Sends an action once, and says what came of it. */
 import { ask } from "../api/http.ts";
-import { type Trouble, troubleOf } from "../api/problem.ts";
+import { type Trouble, isUnsure, troubleOf, unsureOf } from "../api/problem.ts";
 import type { Action } from "../model/commands.ts";
+import { requestKeys } from "../model/request-keys.ts";
 
 export type Sent =
   | { readonly kind: "no" }
@@ -9,17 +10,28 @@ export type Sent =
   | { readonly kind: "accepted"; readonly outcome: Readonly<Record<string, unknown>> }
   | { readonly kind: "refused"; readonly trouble: Trouble };
 
-/** The run that an outcome names or describes; empty if there is none. */
-export const runIn = ({ run }: Readonly<Record<string, unknown>>): string =>
-  typeof run === "string" ? run : ((run as { readonly run: string } | undefined)?.run ?? "");
+/** The run that an outcome names; empty if there is none. */
+export const runIn = ({ run }: Readonly<Record<string, unknown>>): string => (typeof run === "string" ? run : "");
 
-export async function sendAction({ method, path, body }: Action): Promise<Sent> {
+/** `crypto.randomUUID` is missing where the page came over plain HTTP from another machine. */
+const random = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+const keys = requestKeys(random);
+
+export async function sendAction(action: Action): Promise<Sent> {
+  const { method, path, body, isKeyed = false } = action;
   try {
     // A POST without a field sends no body at all.
     const given = body === undefined || Object.keys(body).length === 0 ? undefined : body;
-    const outcome = await ask<Readonly<Record<string, unknown>> | null>(path, { method, body: given });
+    const headers = isKeyed ? { "idempotency-key": keys.keyOf(action) } : {};
+    const outcome = await ask<Readonly<Record<string, unknown>> | null>(path, { method, body: given, headers });
+    keys.forget(action);
     return { kind: "accepted", outcome: outcome ?? {} };
   } catch (error) {
-    return { kind: "refused", trouble: troubleOf(error) };
+    const trouble = troubleOf(error);
+    if (isUnsure(trouble)) return { kind: "refused", trouble: unsureOf(trouble, isKeyed) };
+    keys.forget(action);
+    return { kind: "refused", trouble };
   }
 }

@@ -24,6 +24,9 @@ export const allNeeds = computed(() =>
   needs.value === null ? null : inOrder([...needsOf(needs.value), ...taking.value]),
 );
 
+/** What the last read left out: runs that may wait, and blocked runs. */
+export const needsCut = signal({ isWaitingCut: false, blockedCut: 0 });
+
 export const needsTrouble = signal<Trouble | null>(null);
 
 export const needsCount = computed(() => (needs.value === null ? 0 : needsOf(needs.value).length));
@@ -33,14 +36,14 @@ export const followNeeds = (signal: AbortSignal): Promise<void> =>
 
 async function readNeeds(): Promise<void> {
   const pages: WaitingPage[] = [];
-  for (let after: string | null = null; pages.length < PAGES_MAX;) {
+  let after: string | null = null;
+  do {
     const page: WaitingPage = await ask<WaitingPage>(
       `/approvals${after === null ? "" : `?after=${encodeURIComponent(after)}`}`,
     );
     pages.push(page);
     after = page.next;
-    if (after === null) break;
-  }
+  } while (after !== null && pages.length < PAGES_MAX);
   const ids = (runs.peek()?.runs ?? []).filter(({ status }) => status === "blocked").map(({ run }) => run);
   const shown = await Promise.all(
     ids.slice(0, BLOCKED_MAX).map(async (run) => ask<Shown>(runPath(run)).catch(() => null)),
@@ -53,6 +56,7 @@ async function readNeeds(): Promise<void> {
   };
   taking.value = await notTaken(next);
   needs.value = next;
+  needsCut.value = { isWaitingCut: after !== null, blockedCut: Math.max(0, ids.length - BLOCKED_MAX) };
 }
 
 /** What this page has decided and the API lists no longer, although the run has not taken it yet. */

@@ -42,9 +42,10 @@ export function failed(trouble: Trouble): void {
   else lostAt.value ??= Date.now();
 }
 
-/** Waits, but not longer than until the page becomes visible or the network comes back. */
+/** Waits, but not longer than until `signal` fires or the network comes back. */
 export const elapse = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
+    if (signal?.aborted === true) return resolve();
     const end = (): void => {
       clearTimeout(timer);
       removeEventListener("online", end);
@@ -56,30 +57,48 @@ export const elapse = (ms: number, signal?: AbortSignal): Promise<void> =>
     signal?.addEventListener("abort", end);
   });
 
+/**
+ * Calls `look` whenever the page is visible, until `stop` fires. What `look` reads goes on until its signal fires, which
+ * is when the page is hidden or `stop` fires.
+ */
+export async function whileVisible(stop: AbortSignal, look: (signal: AbortSignal) => Promise<void>): Promise<void> {
+  while (!stop.aborted) {
+    const part = new AbortController();
+    const end = (): void => part.abort();
+    const isVisible = visible.peek();
+    const unwatch = visible.subscribe((value) => value !== isVisible && end());
+    stop.addEventListener("abort", end);
+    await (isVisible ? look(part.signal) : firing(part.signal));
+    unwatch();
+    stop.removeEventListener("abort", end);
+  }
+}
+
+const firing = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => signal.addEventListener("abort", () => resolve()));
+
 const RETRY_MS_MAX = 5_000;
 
-/** Calls `read` until `signal` fires. `trouble` has its last failure, or null. */
+/** Calls `read` while the page is visible, until `signal` fires. `trouble` has its last failure, or null. */
 export async function poll(
   read: () => Promise<unknown>,
   of: { readonly everyMs: number; readonly signal: AbortSignal; readonly trouble: Signal<Trouble | null> },
 ): Promise<void> {
-  for (let failures = 0; !of.signal.aborted;) {
-    if (!visible.peek()) {
-      await elapse(500, of.signal);
-      continue;
+  await whileVisible(of.signal, async (signal) => {
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        await read();
+        answered();
+        of.trouble.value = null;
+        failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        const trouble = troubleOf(error);
+        failed(trouble);
+        of.trouble.value = trouble;
+        failures += 1;
+      }
+      await elapse(failures === 0 ? of.everyMs : Math.min(RETRY_MS_MAX, 500 * 2 ** failures), signal);
     }
-    try {
-      await read();
-      answered();
-      of.trouble.value = null;
-      failures = 0;
-    } catch (error) {
-      if (of.signal.aborted) return;
-      const trouble = troubleOf(error);
-      failed(trouble);
-      of.trouble.value = trouble;
-      failures += 1;
-    }
-    await elapse(failures === 0 ? of.everyMs : Math.min(RETRY_MS_MAX, 500 * 2 ** failures), of.signal);
-  }
+  });
 }

@@ -2,7 +2,7 @@
  * One run: its document and its events. The events come as a stream, where the server streams, and as pages that wait
  * otherwise. Each commit reads the document again, since it says what no event says, such as a lease.
  */
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { EventPage } from "../../operations/event-page.ts";
 import type { Reset } from "../../operations/live-page.ts";
 import type { Delta } from "../../ports/delta-log.ts";
@@ -11,8 +11,9 @@ import { ask, documentOf, send } from "../api/http.ts";
 import { ApiError, type Trouble, troubleOf } from "../api/problem.ts";
 import { runPath } from "../model/commands.ts";
 import { type LiveStep, withDelta, withEntries, withReset } from "../model/live-text.ts";
+import { rowReader } from "../model/beats.ts";
 import { eventReader } from "../model/event-stream.ts";
-import { answered, elapse, failed } from "./poll.ts";
+import { answered, elapse, failed, whileVisible } from "./poll.ts";
 
 export interface Followed {
   readonly run: string;
@@ -26,6 +27,14 @@ export interface Followed {
 
 export const followed = signal<Followed | null>(null);
 
+const NO_ENTRIES: readonly TimelineEntry[] = [];
+
+const entries = computed(() => followed.value?.entries ?? NO_ENTRIES);
+const readRows = rowReader();
+
+/** The rows of the timeline. They change with the events only, and not with what the model says or with the document. */
+export const timelineRows = computed(() => readRows(entries.value));
+
 const change = (run: string, part: Partial<Followed>): void => {
   const before = followed.peek();
   if (before?.run === run) followed.value = { ...before, ...part };
@@ -36,26 +45,29 @@ const RETRY_MS_MAX = 5_000;
 const ENDED_MS = 3_000;
 const SHOWN_MS = 3_000;
 
-/** Follows a run until `stop` fires. */
+/** Follows a run until `stop` fires. A hidden page reads nothing. */
 export async function follow(run: string, stop: AbortSignal): Promise<void> {
   followed.value = { run, shown: null, entries: null, live: null, trouble: null };
-  void keepShown(run, stop);
+  const gathered = gatherer(run);
   let after = "0";
-  for (let failures = 0; !stop.aborted;) {
-    try {
-      const part = await readEvents(run, { after, stop });
-      after = part.next;
-      failures = 0;
-      if (part.isOver) await elapse(ENDED_MS, stop);
-    } catch (error) {
-      if (stop.aborted) return;
-      const trouble = troubleOf(error);
-      failed(trouble);
-      change(run, { trouble });
-      failures += 1;
-      await elapse(Math.min(RETRY_MS_MAX, 500 * 2 ** failures), stop);
+  await whileVisible(stop, async (signal) => {
+    void keepShown(run, signal);
+    for (let failures = 0; !signal.aborted;) {
+      try {
+        const part = await readEvents(run, { after, stop: signal, gathered });
+        after = part.next;
+        failures = 0;
+        if (part.isOver) await elapse(ENDED_MS, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const trouble = troubleOf(error);
+        failed(trouble);
+        change(run, { trouble });
+        failures += 1;
+        await elapse(Math.min(RETRY_MS_MAX, 500 * 2 ** failures), signal);
+      }
     }
-  }
+  });
 }
 
 interface Part {
@@ -64,25 +76,30 @@ interface Part {
   readonly isOver: boolean;
 }
 
-async function readEvents(run: string, of: { readonly after: string; readonly stop: AbortSignal }): Promise<Part> {
-  const { after, stop } = of;
+interface Reading {
+  readonly after: string;
+  readonly stop: AbortSignal;
+  readonly gathered: Gatherer;
+}
+
+async function readEvents(run: string, of: Reading): Promise<Part> {
+  const { after, stop, gathered } = of;
   const response = await send(`${runPath(run)}/events?deltas=true&cursor=${after}${after === "0" ? "" : "&wait=15"}`, {
     headers: { accept: "text/event-stream, application/json" },
     signal: stop,
   });
   const isStream = response.ok && (response.headers.get("content-type") ?? "").startsWith("text/event-stream");
-  if (isStream && response.body !== null) return readStream(run, { body: response.body, after });
+  if (isStream && response.body !== null) return readStream(run, { ...of, body: response.body });
   const { entries, next, live, inProgress, more } = await documentOf<EventPage>(response);
   if (live !== undefined && live.reset !== null) lose(run, live.reset);
-  take(run, entries);
+  gathered.add(entries);
+  gathered.show();
   for (const delta of live?.deltas ?? []) hear(run, delta);
   return { next: live?.cursor ?? String(next), isOver: !inProgress && !more };
 }
 
-async function readStream(
-  run: string,
-  of: { readonly body: ReadableStream<Uint8Array>; readonly after: string },
-): Promise<Part> {
+async function readStream(run: string, of: Reading & { readonly body: ReadableStream<Uint8Array> }): Promise<Part> {
+  const { gathered } = of;
   const read = eventReader();
   const decoder = new TextDecoder();
   const reader = of.body.getReader();
@@ -92,21 +109,18 @@ async function readStream(
       const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
       if (done || value === undefined) return { next, isOver: false };
       answered();
-      let entries: TimelineEntry[] = [];
       for (const { event, id, text } of read(decoder.decode(value, { stream: true }))) {
         if (id !== "") next = id;
-        if (event === "end") return (take(run, entries), { next, isOver: true });
-        if (event === "message") entries.push(...(JSON.parse(text) as readonly TimelineEntry[]));
-        else if (event === "reset") lose(run, JSON.parse(text) as Reset);
-        else if (event === "delta") {
-          take(run, entries);
-          entries = [];
-          hear(run, JSON.parse(text) as Delta);
-        }
+        if (event === "end") return { next, isOver: true };
+        if (event === "message") gathered.add(JSON.parse(text) as readonly TimelineEntry[]);
+        else gathered.show();
+        if (event === "reset") lose(run, JSON.parse(text) as Reset);
+        else if (event === "delta") hear(run, JSON.parse(text) as Delta);
       }
-      take(run, entries);
+      gathered.showSoon();
     }
   } finally {
+    gathered.show();
     await reader.cancel().catch(() => undefined);
   }
 }
@@ -117,13 +131,46 @@ const hear = (run: string, delta: Delta): void =>
 const lose = (run: string, reset: Reset): void =>
   change(run, { live: withReset(followed.peek()?.live ?? null, reset) });
 
+interface Gatherer {
+  readonly add: (entries: readonly TimelineEntry[]) => void;
+  readonly show: () => void;
+  /** At once, unless something was shown a moment ago. */
+  readonly showSoon: () => void;
+}
+
+/** How long events gather after others were shown: the events of a long run come in hundreds of chunks. */
+const GATHER_MS = 150;
+
+function gatherer(run: string): Gatherer {
+  let gathered: TimelineEntry[] = [];
+  let shownAt = -Infinity;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const show = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+    shownAt = performance.now();
+    const entries = gathered;
+    gathered = [];
+    take(run, entries);
+  };
+  return {
+    add: (entries) => void gathered.push(...entries),
+    show,
+    showSoon: () => {
+      const waitMs = shownAt + GATHER_MS - performance.now();
+      if (waitMs <= 0) show();
+      else timer ??= setTimeout(show, waitMs);
+    },
+  };
+}
+
 function take(run: string, entries: readonly TimelineEntry[]): void {
   answered();
   const before = followed.peek();
   if (before?.run !== run) return;
   if (entries.length > 0 || before.entries === null) {
     change(run, {
-      entries: [...(before.entries ?? []), ...entries],
+      entries: before.entries === null ? entries : [...before.entries, ...entries],
       live: withEntries(before.live, entries),
       trouble: null,
     });
@@ -138,8 +185,26 @@ async function keepShown(run: string, stop: AbortSignal): Promise<void> {
   }
 }
 
-/** Reads the document of the run again, for example after an action. */
+/** The runs whose document is being read, and whether it is to be read again after that. */
+const reading = new Map<string, boolean>();
+
+/** Reads the document of the run again, for example after an action. Requests of one run follow each other. */
 export async function readShown(run: string): Promise<void> {
+  if (reading.has(run)) {
+    reading.set(run, true);
+    return;
+  }
+  try {
+    do {
+      reading.set(run, false);
+      await readShownOnce(run);
+    } while (reading.get(run) === true);
+  } finally {
+    reading.delete(run);
+  }
+}
+
+async function readShownOnce(run: string): Promise<void> {
   try {
     const shown = await ask<Shown>(runPath(run));
     answered();

@@ -1,53 +1,82 @@
 /**
- * The runs of the caller's tenant. The newest page is read every two seconds, the others one after the other, so that
- * a list of thousands costs two requests each time.
+ * The runs of the caller's tenant. The first page is read every two seconds, the others one after the other, so that a
+ * list of thousands costs two requests each time.
  */
-import { signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 import type { Listed } from "../../operations/list.ts";
 import { ask } from "../api/http.ts";
 import type { Trouble } from "../api/problem.ts";
-import { EMPTY_LIST, type RunList, withPage } from "../model/run-list.ts";
+import { NO_RUNS_READ, type ReadRuns, type RunList, withFirstPage, withNextPage } from "../model/run-list.ts";
 import { poll } from "./poll.ts";
+import { route } from "./route.ts";
 
 const EVERY_MS = 2_000;
 const PAGE = 500;
-/** Pages that are kept: the newest 10,000 runs. */
-const PAGES_MAX = 20;
+/** Longer without a turn, as in a hidden tab, and the pass over the pages begins again. */
+const GAP_MS = 10_000;
 
 /** Null until the first page is read. */
 export const runs = signal<RunList | null>(null);
 export const runsTrouble = signal<Trouble | null>(null);
-/** There are older runs than the list holds. */
+/** There are more runs than the list holds. */
 export const runsCut = signal(false);
 
-/** The cursors of the pages behind the first. */
-let cursors: readonly string[] = [];
-let turn = 0;
+let read = NO_RUNS_READ;
+/** When the last turn ended; `Infinity`: none has. */
+let readAt = Infinity;
 
-export const followRuns = (signal: AbortSignal): Promise<void> =>
-  poll(readTurn, { everyMs: EVERY_MS, signal, trouble: runsTrouble });
+/** The tenant that the address of the list names, also while another page is shown; null: that of the caller. */
+const tenant = signal<string | null>(null);
+effect(() => {
+  const { path, query } = route.value;
+  if (path[0] === "runs") tenant.value = query.get("tenant");
+});
+
+/** Another tenant has another list, which begins at once and without what was read before. */
+export async function followRuns(signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const stop = new AbortController();
+    const end = (): void => stop.abort();
+    signal.addEventListener("abort", end);
+    const before = tenant.peek();
+    const unfollow = tenant.subscribe((now) => now !== before && end());
+    await poll(readTurn, { everyMs: EVERY_MS, signal: stop.signal, trouble: runsTrouble });
+    unfollow();
+    signal.removeEventListener("abort", end);
+    [read, readAt, runs.value, runsCut.value] = [NO_RUNS_READ, Infinity, null, false];
+  }
+}
 
 async function readTurn(): Promise<void> {
+  const of = tenant.peek();
+  // What changed its status meanwhile may lie before the next page of the pass, and behind the first page.
+  if (Date.now() - readAt > GAP_MS) read = { ...read, pass: null };
   const first = await pageAfter(null);
-  runs.value = withPage(runs.peek() ?? EMPTY_LIST, first, true);
-  if (first.next === null) cursors = [];
-  else if (cursors.length === 0) cursors = [first.next];
-  if (cursors.length === 0) return;
+  if (tenant.peek() !== of) return;
+  take(withFirstPage(read, first));
   // The first time, every page; afterwards one of them.
-  while (await readNext());
+  do {
+    const { pass } = read;
+    if (pass === null || pass.next === null) break;
+    const page = await pageAfter(pass.next);
+    if (tenant.peek() !== of) return;
+    take(withNextPage(read, pass, page));
+  } while (read.isCut === null);
+  readAt = Date.now();
 }
 
-/** Reads the page whose turn it is. True if there is a page behind it that was never read. */
-async function readNext(): Promise<boolean> {
-  turn = turn >= cursors.length ? 0 : turn;
-  const page = await pageAfter(cursors[turn] ?? null);
-  runs.value = withPage(runs.peek() ?? EMPTY_LIST, page, false);
-  turn += 1;
-  if (turn < cursors.length || page.next === null) return false;
-  runsCut.value = cursors.length >= PAGES_MAX - 1;
-  if (!runsCut.peek()) cursors = [...cursors, page.next];
-  return !runsCut.peek();
+function take(next: ReadRuns): void {
+  read = next;
+  runs.value = next.list;
+  runsCut.value = next.isCut === true;
 }
 
-const pageAfter = (after: string | null): Promise<Listed> =>
-  ask<Listed>(`/runs?limit=${PAGE}${after === null ? "" : `&after=${encodeURIComponent(after)}`}`);
+function pageAfter(after: string | null): Promise<Listed> {
+  const named = tenant.peek();
+  const query = new URLSearchParams({
+    limit: String(PAGE),
+    ...(after !== null && { after }),
+    ...(named !== null && { tenant: named }),
+  });
+  return ask<Listed>(`/runs?${query.toString()}`);
+}
