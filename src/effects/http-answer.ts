@@ -2,7 +2,9 @@
  * One HTTP request, and what its answer says about the effect. A broken connection after the request has left is an
  * unknown outcome; only a connection that was never made is a failure.
  */
+import { SIZES } from "../codec/limits.ts";
 import { OutcomeUnknown } from "../sdk/outcome.ts";
+import { readText } from "../sdk/read-text.ts";
 
 export interface HttpRequest {
   readonly url: string | URL;
@@ -16,8 +18,10 @@ export interface HttpRequest {
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** The parsed body if it is JSON, otherwise its text; null if it is empty. */
+  /** The parsed body if it is JSON, otherwise its text; null if it is empty or too large. */
   readonly body: unknown;
+  /** The body has more than 8 MB, the most that a result may have. It was not read to its end. */
+  readonly isTooLarge: boolean;
 }
 
 /** `done`: the effect happened. `refused`: it did not. `unknown`: the answer does not tell. */
@@ -37,7 +41,9 @@ export async function sendRequest(request: HttpRequest & { readonly signal: Abor
   try {
     const response = await fetch(asked);
     const { status } = response;
-    return { status, headers: response.headers, body: parsed(response.headers, await response.text()) };
+    const text = await readText(response, BODY_BYTES_MAX);
+    const body = parsed(response.headers, text ?? "");
+    return { status, headers: response.headers, body, isTooLarge: text === null };
   } catch (error) {
     if (wasNeverSent(error)) throw new Error(`${where}: no connection`, { cause: error });
     throw new OutcomeUnknown(`${where} left, and its answer was lost`, { cause: error });
@@ -80,11 +86,18 @@ export function verdictOf(status: number, { honoursKeys }: { readonly honoursKey
   return isOpen ? "unknown" : "refused";
 }
 
+const BODY_BYTES_MAX = SIZES.blobBytesMax;
 const BODY_CHARACTERS_MAX = 500;
 
-/** Throws what an answer that is not `done` means for the call. */
-export function throwFor(verdict: Exclude<Verdict, "done">, { status, body }: HttpAnswer): never {
+/** The answer in words, for an error. */
+export function reasonOf({ status, body, isTooLarge }: HttpAnswer): string {
+  if (isTooLarge) return `the service answered ${status} with more than ${BODY_BYTES_MAX} bytes, which are not shown`;
   const said = typeof body === "string" ? body : JSON.stringify(body);
-  const why = `the service answered ${status}: ${said.slice(0, BODY_CHARACTERS_MAX)}`;
+  return `the service answered ${status}: ${said.slice(0, BODY_CHARACTERS_MAX)}`;
+}
+
+/** Throws what an answer that is not `done` means for the call. */
+export function throwFor(verdict: Exclude<Verdict, "done">, answer: HttpAnswer): never {
+  const why = reasonOf(answer);
   throw verdict === "refused" ? new Error(why) : new OutcomeUnknown(why);
 }

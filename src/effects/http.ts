@@ -7,7 +7,16 @@ import type * as z from "zod";
 import type { Effect } from "../core/calls/effects.ts";
 import type { OfCall, Probe, ProbeContext, Tool, ToolContext, Undo } from "../ports/agent.ts";
 import { tool } from "../sdk/define.ts";
-import { type HttpAnswer, type HttpRequest, type Verdict, sendRequest, throwFor, verdictOf } from "./http-answer.ts";
+import {
+  type HttpAnswer,
+  type HttpRequest,
+  type Verdict,
+  reasonOf,
+  sendRequest,
+  throwFor,
+  verdictOf,
+} from "./http-answer.ts";
+import { attemptUnderKey } from "./later-attempt.ts";
 import type { RequestContext, ToolSettings, UndoRequestContext } from "./settings.ts";
 
 export interface HttpEffectOptions<Schema extends z.ZodType> extends HttpTarget {
@@ -17,7 +26,7 @@ export interface HttpEffectOptions<Schema extends z.ZodType> extends HttpTarget 
   readonly lookup?: (context: RequestContext<z.output<Schema>>) => HttpRequest | Promise<HttpRequest>;
   /** What the answer of the lookup means. Default: 2xx happened with its body as result, 404 and 410 absent. */
   readonly found?: (answer: HttpAnswer) => Probe;
-  /** The result of the call. Default: the body of the answer. */
+  /** The result of the call. Default: the body of the answer. Of an answer of over 8 MB the result is a note. */
   readonly result?: (answer: HttpAnswer) => unknown;
   readonly undo?: HttpUndo<z.output<Schema>>;
 }
@@ -29,7 +38,7 @@ interface HttpTarget {
   readonly keyHeader?: string;
   /** The header with the epoch, for a service that refuses an epoch below the highest one it has seen. Default: none. */
   readonly epochHeader?: string;
-  /** What an answer says about the effect. Undefined: what its status says. */
+  /** What an answer says about the effect. Undefined: what its status says. It is not asked about one of over 8 MB. */
   readonly judge?: (answer: HttpAnswer) => Verdict | undefined;
 }
 
@@ -54,21 +63,30 @@ export interface HttpUndo<Input> {
 export function httpEffect<Schema extends z.ZodType>(
   options: ToolSettings<Schema> & HttpEffectOptions<Schema>,
 ): Tool<Schema> {
-  const { request, lookup, found = foundBy, result = ({ body }) => body, undo, ...rest } = options;
+  const { request, lookup, found, result = ({ body }) => body, undo, ...rest } = options;
   const { honoursKeys = false, keyHeader, epochHeader, judge, ...settings } = rest;
   const target = {
     honoursKeys,
     ...(keyHeader && { keyHeader }),
     ...(epochHeader && { epochHeader }),
-    ...(judge && { judge }),
+    // Without its body the answer could be misjudged.
+    ...(judge && { judge: (answer: HttpAnswer) => (answer.isTooLarge ? "unknown" : judge(answer)) }),
   };
   return tool({
     ...settings,
     effect: lookup ? "probed" : honoursKeys ? "keyed" : "unsafe",
-    run: async (context) => result(await act(target, context, await request(context))),
+    run: (context) => {
+      const ask = async () => {
+        const answer = await act(target, context, await request(context));
+        // The effect is done, so an answer that cannot be read must not make it a failure.
+        return answer.isTooLarge ? reasonOf(answer) : result(answer);
+      };
+      // Without keys only the lookup keeps a call from being repeated, so what it says is taken as the truth.
+      return lookup && honoursKeys ? attemptUnderKey(context.attempt, ask) : ask();
+    },
     ...(lookup && {
       probe: async (context: ProbeContext<z.output<Schema>>) =>
-        found(await sendRequest({ method: "GET", ...(await lookup(context)), signal: context.signal })),
+        probed(await sendRequest({ method: "GET", ...(await lookup(context)), signal: context.signal }), found),
     }),
     ...(undo && { undo: undoBy(target, undo) }),
   });
@@ -98,7 +116,10 @@ async function act(
   return verdict === "done" ? answer : throwFor(verdict, answer);
 }
 
-function foundBy({ status, body }: HttpAnswer): Probe {
-  if (status >= 200 && status < 300) return { kind: "happened", result: body };
+/** What the answer of a lookup means. A function of the user would misread an answer without its body. */
+function probed(answer: HttpAnswer, found: ((answer: HttpAnswer) => Probe) | undefined): Probe {
+  if (found !== undefined) return answer.isTooLarge ? { kind: "unknown" } : found(answer);
+  const { status, body, isTooLarge } = answer;
+  if (status >= 200 && status < 300) return { kind: "happened", result: isTooLarge ? reasonOf(answer) : body };
   return status === 404 || status === 410 ? { kind: "absent" } : { kind: "unknown" };
 }

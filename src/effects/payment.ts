@@ -8,7 +8,9 @@
 import type * as z from "zod";
 import type { OfCall, Probe, ProbeContext, Tool, ToolContext } from "../ports/agent.ts";
 import { tool } from "../sdk/define.ts";
-import { type HttpAnswer, sendRequest, throwFor, verdictOf } from "./http-answer.ts";
+import { Rejected } from "../sdk/outcome.ts";
+import { type HttpAnswer, reasonOf, sendRequest, throwFor, verdictOf } from "./http-answer.ts";
+import { attemptUnderKey } from "./later-attempt.ts";
 import type { RequestContext, ToolSettings } from "./settings.ts";
 
 /** A value of a form. Objects become `name[field]`. */
@@ -63,12 +65,13 @@ export function stripePayment<Schema extends z.ZodType>(
     externalId: (result) => String((result as unknown as Payment).id),
     ...settings,
     effect: "probed",
-    run: async (context) => {
-      const fields = { confirm: true, error_on_requires_action: true, ...(await charge(context)) };
-      const metadata = { ...(fields as { readonly metadata?: object }).metadata, cairn_key: context.key };
-      const form = { ...fields, metadata } as Readonly<Record<string, FormValue>>;
-      return paidOf(await post(api, context, { path: "/v1/payment_intents", form }));
-    },
+    run: (context) =>
+      attemptUnderKey(context.attempt, async () => {
+        const fields = { confirm: true, error_on_requires_action: true, ...(await charge(context)) };
+        const metadata = { ...(fields as { readonly metadata?: object }).metadata, cairn_key: context.key };
+        const form = { ...fields, metadata } as Readonly<Record<string, FormValue>>;
+        return paidOf(await post(api, context, { path: "/v1/payment_intents", form }));
+      }),
     probe: (context: ProbeContext<z.output<Schema>>) => lookUp(api, context, context.key),
     ...(undo === "refund" && {
       undo: {
@@ -105,15 +108,27 @@ const flat = (fields: Readonly<Record<string, FormValue>>, prefix?: string): [st
 /** The payment of an answer. Throws if no money moves. */
 function paidOf(answer: HttpAnswer): Payment {
   const error = codeOf(answer);
-  // The key came first with other parameters, so the payment of those may have happened.
-  const verdict = error === "idempotency_error" ? "unknown" : verdictOf(answer.status, { honoursKeys: true });
+  // The key came first with other parameters, so the payment of those may have happened. A large answer may say so too.
+  const isOpen = answer.isTooLarge || error === "idempotency_error";
+  const verdict = isOpen ? "unknown" : verdictOf(answer.status, { honoursKeys: true });
+  if (verdict === "refused" && isOfKey(answer)) throw new Rejected(reasonOf(answer));
   if (verdict !== "done") return throwFor(verdict, answer);
-  const payment = read(answer.body);
+  const payment = read(answer.body ?? {});
+  // What answers in place of the service, such as a proxy, does not know whether money has moved.
+  if (typeof payment.id !== "string") return throwFor("unknown", answer);
   if (PAID.has(payment.status)) return payment;
-  throw new Error(
+  throw new Rejected(
     `payment ${payment.id} is ${payment.status}, so no money has moved: charge must give a payment_method`,
   );
 }
+
+/**
+ * Whether a refusal holds for every request with the key. Stripe keeps the answer of the first request that it began to
+ * execute, and marks it when it repeats it. A declined card (402) is such an answer. A check before that, such as of the
+ * API key (401, 403), the rate (429) or the parameters (400), says nothing about an earlier request.
+ */
+const isOfKey = ({ status, headers }: HttpAnswer): boolean =>
+  status === 402 || headers.get("idempotent-replayed") === "true";
 
 /** The code of an error, or its type if it has none. */
 function codeOf({ body }: HttpAnswer): string | undefined {
@@ -135,7 +150,7 @@ async function lookUp(
   url.searchParams.set("query", `metadata['cairn_key']:'${key.replaceAll(/[\\']/g, String.raw`\$&`)}'`);
   const headers = { authorization: `Bearer ${await secrets.get(secret)}` };
   const answer = await sendRequest({ url, method: "GET", headers, signal });
-  if (answer.status !== 200) return { kind: "unknown" };
+  if (answer.status !== 200 || answer.isTooLarge) return { kind: "unknown" };
   const { data } = answer.body as Readonly<Record<"data", readonly Payment[]>>;
   const paid = data.find(({ status }) => PAID.has(status));
   return paid === undefined ? { kind: "absent" } : { kind: "happened", result: read(paid) };

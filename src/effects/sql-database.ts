@@ -76,12 +76,26 @@ function rollBack(connection: SqliteLike, cause: unknown): void {
 /** A pool of `pg`, or of a driver of the same form. */
 export interface PgPoolLike {
   connect(): Promise<PgClientLike>;
+  /** A pool of `pg` reports the loss of an idle connection as the event `error`. */
+  on?(event: "error", listener: (error: Error) => void): unknown;
 }
 
 export interface PgClientLike {
   query(sql: string, values?: unknown[]): Promise<{ readonly rows: readonly unknown[] }>;
   release(destroy?: boolean): void;
+  /** A client of `pg` reports the loss of its connection as the event `error`, besides rejecting its queries. */
+  on?(event: "error", listener: (error: Error) => void): unknown;
+  off?(event: "error", listener: (error: Error) => void): unknown;
 }
+
+/**
+ * Hears the event `error`, which would end the process if it had no listener. A lost connection rejects the queries of
+ * its call, and its pool replaces it.
+ */
+const hearLoss = (): void => undefined;
+
+/** The pools that have the listener: several databases may share a pool. */
+const heard = new WeakSet<PgPoolLike>();
 
 /**
  * A PostgreSQL database behind a pool of the package `pg`.
@@ -91,10 +105,14 @@ export interface PgClientLike {
  */
 export function postgresDatabase(pool: PgPoolLike): SqlDatabase {
   requireMethods(pool, ["connect"], "give postgresDatabase a Pool of the package pg");
+  if (!heard.has(pool)) pool.on?.("error", hearLoss);
+  heard.add(pool);
   return {
     placeholder: (position) => `$${position}`,
     transaction: async (work) => {
       const client = await pool.connect();
+      // The pool does not listen to a client that it has handed out.
+      client.on?.("error", hearLoss);
       let isBroken = true;
       try {
         await client.query("BEGIN");
@@ -106,6 +124,7 @@ export function postgresDatabase(pool: PgPoolLike): SqlDatabase {
         isBroken = !(error instanceof RolledBack);
         throw error instanceof RolledBack ? error.cause : error;
       } finally {
+        client.off?.("error", hearLoss);
         // A connection with an open transaction must not go to the next caller.
         client.release(isBroken);
       }

@@ -12,8 +12,8 @@ import type * as z from "zod";
 import type { Json } from "../core/json.ts";
 import type { Probe, ProbeContext, Tool, ToolContext } from "../ports/agent.ts";
 import { tool } from "../sdk/define.ts";
-import { OutcomeUnknown } from "../sdk/outcome.ts";
 import { type AwsClientLike, awsFailure, requireSingleAttempt } from "./aws-errors.ts";
+import { attemptUnderKey } from "./later-attempt.ts";
 import { type RequestContext, type ToolSettings, requireMethods } from "./settings.ts";
 
 interface SendMessage {
@@ -92,8 +92,10 @@ export function sqsSend<Schema extends z.ZodType>(
     ...(isFifo ? fifo : standard),
     ...settings,
     run: async (context) => {
-      if (!isFifo) await requireSingleAttempt(client, "a standard queue");
-      return send(client, { queueUrl, isFifo, message: await message(context) }, context);
+      const leave = async () => send(client, { queueUrl, isFifo, message: await message(context) }, context);
+      if (isFifo) return attemptUnderKey(context.attempt, leave);
+      await requireSingleAttempt(client, "a standard queue");
+      return leave();
     },
   });
 }
@@ -101,10 +103,10 @@ export function sqsSend<Schema extends z.ZodType>(
 async function send(
   client: SqsLike,
   of: { readonly queueUrl: string; readonly isFifo: boolean; readonly message: SqsMessage },
-  context: Pick<ToolContext<unknown>, "key" | "run" | "epoch" | "attempt" | "signal">,
+  context: Pick<ToolContext<unknown>, "key" | "run" | "epoch" | "signal">,
 ) {
   const { queueUrl, isFifo, message } = of;
-  const { key, run, epoch, attempt, signal } = context;
+  const { key, run, epoch, signal } = context;
   const { body, group, attributes } = message;
   if (isFifo && group === undefined) throw new Error("a FIFO queue needs a message group: message must return a group");
   const texts = { ...attributes, cairnKey: key, cairnRun: run, cairnEpoch: String(epoch) };
@@ -121,10 +123,6 @@ async function send(
     const { MessageId = null, SequenceNumber = null } = await client.sendMessage(input, { abortSignal: signal });
     return { message: MessageId, sequence: SequenceNumber };
   } catch (error) {
-    const failure = awsFailure(error, "the message");
-    // The queue may have the message of an earlier attempt, so a refusal of this one settles nothing.
-    throw attempt > 1 && isFifo
-      ? new OutcomeUnknown("an earlier attempt may have sent the message", { cause: failure })
-      : failure;
+    throw awsFailure(error, "the message");
   }
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { stripePayment } from "../../src/effects/index.ts";
 import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
+import { serve } from "../support/services/http-server.ts";
 import { type Payments, startPayments } from "../support/services/payments.ts";
 import { duplicatesIn } from "../support/services/service-view.ts";
 import { callContext } from "./call-context.ts";
@@ -67,6 +68,20 @@ test.each(["answerLost", "unavailable"] as const)("a payment whose request is %s
   expect(run.effects).toHaveLength(2);
 });
 
+test.each([401, 403, 429])("a payment whose repetition gets %i is not taken for a failed one", async (status) => {
+  // The first request is the payment whose answer is lost, the second the search, the third the repetition.
+  const faults = { 1: "answerLost", 3: status } as const;
+  const payments = await startPayments({
+    isSearchLate: true,
+    fault: ({ nth }) => (nth === 1 || nth === 3 ? faults[nth] : "none"),
+  });
+  const run = await runAgent(payer(payments), optionsFor(payments));
+  expect(run.calls.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+  expectEffectsOnce(run);
+  expect(run.effects).toHaveLength(2);
+  expect(duplicatesIn(run.effects)).toBe(0);
+});
+
 test("each payment is refunded once, with a kill at each fault point", async () => {
   const payments = await startPayments();
   const agent = payer(payments, { args: THREE, end: "failed" });
@@ -107,10 +122,50 @@ describe("one payment", () => {
     const payments = await startPayments();
     const context = callContext({ input: { cents: 100, card }, ...once });
     await expect(chargeAt(payments).run(context)).rejects.toMatchObject({
-      name: "Error",
+      name: "Rejected",
       message: expect.stringMatching(message),
     });
     expect(await chargeAt(payments).probe?.(context)).toEqual({ kind: "absent" });
+  });
+
+  test.each([400, 401, 403, 404, 429])("that gets %i has failed at first, and is unknown later", async (status) => {
+    const act = chargeAt(await startPayments({ fault: () => status }));
+    const context = callContext({ input: { cents: 100 }, ...once });
+    await expect(act.run(context)).rejects.toMatchObject({ name: "Error" });
+    await expect(act.run({ ...context, attempt: 2 })).rejects.toMatchObject({
+      name: "OutcomeUnknown",
+      message: expect.stringMatching(`this one failed: the service answered ${status}`),
+    });
+  });
+
+  test.each(["pm_declined", "pm_unknown"])("with %s fails by the answer that its key replays", async (card) => {
+    const payments = await startPayments();
+    const context = callContext({ input: { cents: 100, card }, ...once });
+    await expect(chargeAt(payments).run(context)).rejects.toThrow(/^the service answered 40[02]/);
+    const repeated = chargeAt(payments).run({ ...context, attempt: 2 });
+    await expect(repeated).rejects.toMatchObject({ name: "Rejected" });
+  });
+
+  test("that cannot be repeated, without its secret or a connection, is unknown", async () => {
+    const context = callContext({ input: { cents: 100 }, ...once, attempt: 2 });
+    const act = chargeAt(await startPayments());
+    const secrets = { get: async () => Promise.reject(new Error("no secret")) };
+    await expect(act.run({ ...context, secrets })).rejects.toMatchObject({ name: "OutcomeUnknown" });
+    const closed = stripePayment({ input, secret: "STRIPE_KEY", baseUrl: "http://127.0.0.1:1", charge: () => ({}) });
+    await expect(closed.run(context)).rejects.toMatchObject({ name: "OutcomeUnknown" });
+  });
+
+  test.each([
+    ["nothing", ""],
+    ["a page of a proxy", "<html>"],
+    ["more than 8 MB", "x".repeat(8 * 1024 * 1024 + 1)],
+  ])("whose answer is %s is an unknown outcome", async (_, body) => {
+    const context = callContext({ input: { cents: 100 }, ...once });
+    for (const status of body.length > 100 ? [200, 400] : [200]) {
+      const baseUrl = await serve(() => ({ status, body }));
+      const act = stripePayment({ input, secret: "STRIPE_KEY", baseUrl, charge: () => ({}) });
+      await expect(act.run(context)).rejects.toMatchObject({ name: "OutcomeUnknown" });
+    }
   });
 
   test("of unknown outcome is looked up before its refund, and nothing is refunded if there is none", async () => {

@@ -1,7 +1,8 @@
 /** The SQL effect on PostgreSQL itself, compiled to WebAssembly. */
+import { EventEmitter } from "node:events";
 import { PGlite } from "@electric-sql/pglite";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { type PgPoolLike, type SqlDatabase, postgresDatabase } from "../../src/effects/index.ts";
+import { type PgClientLike, type PgPoolLike, type SqlDatabase, postgresDatabase } from "../../src/effects/index.ts";
 import { type AgentRun, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { booksIn, openBank, poolOf, transferTool } from "../support/services/bank.ts";
 import { duplicatesIn } from "../support/services/service-view.ts";
@@ -131,4 +132,71 @@ test("a commit that a deferred constraint refuses has failed, and its connection
   const act = transferTool(postgresDatabase(own), { work: (query) => query("INSERT INTO owners VALUES ('nobody')") });
   await expect(act.run(key("a"))).rejects.toMatchObject({ code: "23503" });
   expect(own.destroyed).toBe(0);
+});
+
+/** A pool and its clients that report a lost connection as `pg` does: by the event `error`, and by rejected queries. */
+class LosingPool extends EventEmitter implements PgPoolLike {
+  readonly clients: LosingClient[] = [];
+  readonly #losesAt: string | null;
+
+  constructor(losesAt: string | null) {
+    super();
+    this.#losesAt = losesAt;
+  }
+
+  async connect(): Promise<LosingClient> {
+    const client = new LosingClient(this.#losesAt);
+    this.clients.push(client);
+    return client;
+  }
+}
+
+class LosingClient extends EventEmitter implements PgClientLike {
+  listenersAtLoss: number | null = null;
+  listenersAtRelease: number | null = null;
+  isDestroyed = false;
+  #isLost = false;
+  readonly #losesAt: string | null;
+
+  constructor(losesAt: string | null) {
+    super();
+    this.#losesAt = losesAt;
+  }
+
+  async query(sql: string, values?: unknown[]) {
+    if (sql === this.#losesAt) {
+      await postgres.query("ROLLBACK");
+      this.#isLost = true;
+      // Without a listener the event would end the process.
+      this.listenersAtLoss = this.listenerCount("error");
+    }
+    if (this.#isLost) throw new Error("Connection terminated unexpectedly");
+    return postgres.query(sql, values);
+  }
+
+  release(destroy = false): void {
+    this.listenersAtRelease = this.listenerCount("error");
+    this.isDestroyed = destroy;
+  }
+}
+
+test.each([
+  ["a statement fails the call", "LOSE", "Error", "Connection terminated unexpectedly"],
+  ["the commit is an unknown outcome", "COMMIT", "OutcomeUnknown", "did not say whether the transaction was committed"],
+] as const)("a connection that is lost at %s, and its event does not end the process", async (_, at, name, why) => {
+  const losing = new LosingPool(at);
+  const act = transferTool(postgresDatabase(losing), { work: (query) => query(at === "COMMIT" ? "SELECT 1" : at) });
+  await expect(act.run(key("a"))).rejects.toMatchObject({ name, message: expect.stringContaining(why) });
+  expect(losing.clients).toMatchObject([{ listenersAtLoss: 1, listenersAtRelease: 0, isDestroyed: true }]);
+  expect((await booksIn(pool)).balance).toBe(0);
+});
+
+test("hears the loss of an idle connection, once for all databases of a pool", async () => {
+  const losing = new LosingPool(null);
+  const [first, second] = [postgresDatabase(losing), postgresDatabase(losing)];
+  await transferTool(first).run(key("a"));
+  await transferTool(second).run(key("b"));
+  expect(losing.emit("error", new Error("the server has closed an idle connection"))).toBe(true);
+  expect(losing.listenerCount("error")).toBe(1);
+  expect(losing.clients.map(({ listenersAtRelease }) => listenersAtRelease)).toEqual([0, 0]);
 });

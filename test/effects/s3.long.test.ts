@@ -63,6 +63,18 @@ describe.each([
   });
 });
 
+test("a new object is not taken for failed when the answer of the first put is lost and the second is refused", async () => {
+  const faults = ["answerLost", "denied"] as const;
+  let puts = 0;
+  const bucket = await startBucket({
+    fault: ({ method }) => (method === "PUT" ? (faults[puts++] ?? "none") : "none"),
+    maxAttempts: 1,
+  });
+  const run = await runAgent(callingAgent({ act: putTo(bucket), args: TWO }), optionsFor(bucket));
+  expect(run.calls.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+  expectEffectsOnce(run);
+});
+
 test("an object is deleted once by its undo, with a kill at each fault point", async () => {
   const bucket = await startBucket();
   const agent = callingAgent({ act: putTo(bucket, { undo: "delete" }), args: THREE, end: "failed" });

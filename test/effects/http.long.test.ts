@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type HttpEffectOptions, httpEffect } from "../../src/effects/index.ts";
 import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
+import { json, serve } from "../support/services/http-server.ts";
 import { duplicatesIn } from "../support/services/service-view.ts";
 import { type Shop, startShop } from "../support/services/shop.ts";
 import { callingAgent } from "./calling-agent.ts";
@@ -69,6 +70,15 @@ describe("an order at a service that honours keys", () => {
     },
   );
 
+  test("is not taken for failed when the answer of the first request is lost and the second is refused", async () => {
+    const faults: Readonly<Record<number, "answerLost" | "refused">> = { 1: "answerLost", 2: "refused" };
+    const shop = await startShop({ fault: ({ nth }) => faults[nth] ?? "none" });
+    const agent = callingAgent({ act: orderFrom(shop, { honoursKeys: true }), args: TWO });
+    const run = await runAgent(agent, { input: {}, services: [shop.service] });
+    expect(run.calls.map(({ status }) => status)).toEqual(["succeeded", "succeeded"]);
+    expectEffectsOnce(run);
+  });
+
   test("is undone once, with a kill at each fault point", async () => {
     const shop = await startShop();
     const act = orderFrom(shop, { honoursKeys: true, ...undoFrom(shop) });
@@ -109,6 +119,17 @@ describe("an order that a lookup can find", () => {
   });
 });
 
+test.each([
+  ["an unknown outcome if the service honours keys, since a lookup may lag", true, "OutcomeUnknown"],
+  ["a failure if it does not, since the lookup was the truth", false, "Error"],
+] as const)("a repetition that is refused after a lookup is %s", async (_, honoursKeys, name) => {
+  const shop = await startShop({ honoursKeys, fault: () => "refused" });
+  const act = orderFrom(shop, { honoursKeys, ...lookupFrom(shop) });
+  const context = callContext({ input: { book: "Emma" } });
+  await expect(act.run(context)).rejects.toMatchObject({ name: "Error" });
+  await expect(act.run({ ...context, attempt: 2 })).rejects.toMatchObject({ name });
+});
+
 test("is unsafe without keys and without a lookup: an operator says what a kill left open", async () => {
   const shop = await startShop({ honoursKeys: false });
   const agent = callingAgent({ act: orderFrom(shop), args: TWO });
@@ -125,6 +146,39 @@ test("a refused order has failed, and is not asked for again", async () => {
   });
   expect(run.calls.map(({ status }) => status)).toEqual(["failed", "succeeded"]);
   expect(shop.requests).toHaveLength(2);
+});
+
+describe("an answer of more than 8 MB", () => {
+  const context = callContext({ input: { book: "Emma" } });
+  const said = (status: number) => `the service answered ${status} with more than 8388608 bytes, which are not shown`;
+  const large = async (status: number, options: Partial<HttpEffectOptions<typeof input>> = {}) => {
+    const url = await serve(() => json(status, "x".repeat(8 * 1024 * 1024)));
+    return httpEffect({ input, request: () => ({ url }), lookup: () => ({ url }), ...options });
+  };
+  const unread = () => {
+    throw new Error("this function has read an answer without its body");
+  };
+
+  test("is a success with a note as its result, if its status says so", async () => {
+    expect(await (await large(201, { result: unread })).run(context)).toBe(said(201));
+  });
+
+  test.each([
+    [422, "Error"],
+    [503, "OutcomeUnknown"],
+  ])("with the status %i is the error %s", async (status, name) => {
+    await expect((await large(status)).run(context)).rejects.toMatchObject({ name, message: said(status) });
+  });
+
+  test("is an unknown outcome where a function of the user would judge it", async () => {
+    await expect((await large(200, { judge: unread })).run(context)).rejects.toMatchObject({ name: "OutcomeUnknown" });
+    expect(await (await large(200, { found: unread })).probe?.(context)).toEqual({ kind: "unknown" });
+  });
+
+  test("of a lookup means what its status says", async () => {
+    expect(await (await large(200)).probe?.(context)).toEqual({ kind: "happened", result: said(200) });
+    expect(await (await large(404)).probe?.(context)).toEqual({ kind: "absent" });
+  });
 });
 
 describe("one request", () => {

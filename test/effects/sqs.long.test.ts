@@ -73,6 +73,8 @@ describe("a message to a FIFO queue", () => {
     const act = sendTo(await startQueue({ fault: () => "denied" }));
     await expect(act.run(callContext(one))).rejects.toMatchObject({ name: "AccessDeniedException" });
     await expect(act.run(callContext({ ...one, attempt: 2 }))).rejects.toMatchObject({ name: "OutcomeUnknown" });
+    const mute = sendTo(await startQueue({}), { message: () => Promise.reject(new Error("no text")) });
+    await expect(mute.run(callContext({ ...one, attempt: 2 }))).rejects.toMatchObject({ name: "OutcomeUnknown" });
   });
 
   test("that is refused when the client repeats it by itself is an unknown outcome", async () => {
