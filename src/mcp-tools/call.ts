@@ -1,11 +1,14 @@
 /**
- * One call of an MCP tool, and what its end says about the effect. An error is a failure only if it says that the server
- * did not begin; after everything else, such as the death of the server in the middle of the call, the outcome is unknown.
+ * One call of an MCP tool, and what its end says about the effect. An error is a failure only if the tool reports it, or if
+ * it says that the server did not begin. After everything else, such as the death of the server in the middle of the call,
+ * the outcome is unknown.
  */
 import type { CallToolResult, Tool as Definition } from "@modelcontextprotocol/client";
 import { sentenceOf } from "../codec/value.ts";
+import { EFFECTS, type Effect } from "../core/calls/effects.ts";
 import type { ToolContext } from "../ports/agent.ts";
 import { OutcomeUnknown } from "../sdk/outcome.ts";
+import { refusalIn } from "./authorization.ts";
 import type { Connection } from "./connection.ts";
 import type { Live } from "./open.ts";
 import { textOf, valueOf } from "./result-content.ts";
@@ -14,6 +17,7 @@ import { textOf, valueOf } from "./result-content.ts";
 interface Server {
   readonly label: string;
   readonly connection: Connection;
+  readonly effect: Effect;
 }
 
 /** The same name that cairn's own MCP server reads. */
@@ -27,17 +31,36 @@ export const callServer = (server: Server, definition: Definition, context: Tool
     const params = { name: definition.name, arguments: { ...(context.input as object) }, _meta: { [KEY]: key } };
     // A result is not judged by the schema of the server: its effect has happened, whatever it looks like.
     const { outputSchema: _, ...toolDefinition } = definition;
-    const limits = { signal, timeout: NEVER_MS, maxTotalTimeout: NEVER_MS };
-    const result = await live.client
-      .callTool(params, { ...limits, toolDefinition })
-      .catch((error: unknown) => throwFor(server, live, { error, signal }));
-    return resultOf(result);
+    const options = { timeout: NEVER_MS, maxTotalTimeout: NEVER_MS, toolDefinition };
+    const call = (more: { readonly signal?: AbortSignal }) => live.client.callTool(params, { ...options, ...more });
+    // A keyed call is sent again under its key, and then finds what the first one began. So it is left to the server.
+    const called = server.effect === "keyed" ? unlessAborted(call({}), signal) : call({ signal });
+    return resultOf(server, await called.catch((error: unknown) => throwFor(server, live, { error, signal })));
   });
 
-function resultOf(result: CallToolResult): unknown {
-  if (result.isError !== true) return valueOf(result);
-  throw new Error(textOf(result) || "the tool failed and did not say why");
+/** Rejects when the signal fires. Nothing is told to what works on the promise. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error);
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
+  });
 }
+
+function resultOf(server: Server, result: CallToolResult): unknown {
+  if (result.isError !== true) return valueOf(result);
+  const text = textOf(result);
+  if (hasActed(server, text)) throw new OutcomeUnknown(`${server.label} refused the output of its own tool: ${text}`);
+  throw new Error(text || "the tool failed and did not say why");
+}
+
+/**
+ * Servers check the output of a tool after it has run, and report their refusal of it as an error of the tool, or of the
+ * request. The SDKs of TypeScript and Python begin its text in this way. A tool without effects has just failed.
+ */
+const hasActed = ({ effect }: Server, text: string): boolean =>
+  EFFECTS[effect].actsOutside && /^(?:MCP error -32602: )*Output validation error/.test(text);
 
 /** JSON-RPC errors of a server that did not begin: no request, no such tool, wrong arguments. */
 const NOT_BEGUN = new Set([-32_700, -32_600, -32_601, -32_602]);
@@ -45,21 +68,24 @@ const NOT_BEGUN = new Set([-32_700, -32_600, -32_601, -32_602]);
 const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
 function throwFor(
-  { connection, label }: Server,
+  server: Server,
   live: Live,
   { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
 ): never {
+  const { connection, label } = server;
   const { code, status, cause } = (error ?? {}) as Faulty;
   if (typeof code === "number") {
     // The list may be old.
     live.isListOld = true;
-    if (NOT_BEGUN.has(code)) throw new Error(`${label} refused the call: ${sentenceOf(error)}`, { cause: error });
+    const isBegun = !NOT_BEGUN.has(code) || hasActed(server, sentenceOf(error));
+    if (!isBegun) throw new Error(`${label} refused the call: ${sentenceOf(error)}`, { cause: error });
     throw new OutcomeUnknown(`${label} failed in the call: ${sentenceOf(error)}`, { cause: error });
   }
   if (signal.aborted) throw new OutcomeUnknown(`${label} did not answer in time`, { cause: error });
+  const refusal = refusalIn(error);
+  if (refusal !== null) throw new Error(`${label} refused the call: ${refusal.message}`, { cause: error });
   const why = live.ended ?? sentenceOf(error);
-  // A session that the server has forgotten, and a connection that broke, are of no more use.
-  connection.drop(live, why);
+  connection.giveUpAfter(error, live);
   const isRefused = typeof status === "number" && status >= 400 && status < 500 && status !== 408;
   if (isRefused || NEVER_SENT.test(String(cause?.code))) {
     throw new Error(`${label} did not take the call: ${why}`, { cause: error });

@@ -6,6 +6,7 @@
 import type { Tool as Definition } from "@modelcontextprotocol/client";
 import { sentenceOf } from "../codec/value.ts";
 import type { ToolSecrets, ToolSource } from "../ports/agent.ts";
+import { authorizedFetch, refusalIn } from "./authorization.ts";
 import { type Live, openConnection } from "./open.ts";
 import type { Options } from "./server-options.ts";
 
@@ -19,6 +20,8 @@ const LIST_FRESH_MS = 60_000;
 /** The pause after the first failed attempt to connect, which doubles, and the longest one. */
 const PAUSE_MS = { first: 500, longest: 30_000 };
 
+const NO_SECRETS: ToolSecrets = { get: (name) => Promise.reject(new Error(`the secret ${name} is not known here`)) };
+
 interface Kept {
   readonly definitions: readonly Definition[];
   readonly at: number;
@@ -29,16 +32,18 @@ export class Connection {
   #opening: Promise<Live> | null = null;
   #live: Live | null = null;
   #failed: { readonly count: number; readonly at: number; readonly error: ServerUnreachable } | null = null;
-  #calls = 0;
   #idle: NodeJS.Timeout | null = null;
   #kept: Kept | null = null;
   #listing: Promise<readonly Definition[]> | null = null;
-  #secrets: ToolSecrets | null = null;
+  #secrets: ToolSecrets = NO_SECRETS;
+  /** Keeps the token of the server, which outlives a connection. */
+  readonly #fetch: typeof globalThis.fetch;
   /** The time of the world when it was last told. */
   #now = 0;
 
   constructor(of: Options & { readonly label: string }) {
     this.#of = of;
+    this.#fetch = authorizedFetch(of, () => this.#secrets);
   }
 
   /** The tools of the server. The same array while they have not changed. */
@@ -57,6 +62,7 @@ export class Connection {
   }
 
   async #ask(secrets: ToolSecrets): Promise<readonly Definition[]> {
+    this.#checkPause();
     return this.use(secrets, async (live) => {
       live.isListOld = false;
       try {
@@ -68,11 +74,13 @@ export class Connection {
         const before = this.#kept?.definitions;
         const isSame = before !== undefined && JSON.stringify(before) === JSON.stringify(tools);
         this.#kept = { definitions: isSame ? before : tools, at: this.#now };
+        this.#failed = null;
         return this.#kept.definitions;
       } catch (cause) {
         live.isListOld = true;
-        this.drop(live, sentenceOf(cause));
-        throw this.#unreachable(cause);
+        const isGivenUp = this.giveUpAfter(cause, live);
+        // A new connection finds out at once whether the server can be reached.
+        throw isGivenUp ? this.#unreachable(cause) : this.#failure(cause);
       }
     });
   }
@@ -80,58 +88,83 @@ export class Connection {
   /** Does work with the connection, which is opened if there is none. Rejects with `ServerUnreachable` without one. */
   async use<T>(secrets: ToolSecrets, work: (live: Live) => Promise<T>): Promise<T> {
     this.#secrets = secrets;
-    this.#calls += 1;
     if (this.#idle !== null) clearTimeout(this.#idle);
+    // An open connection is counted as used at once, so that the end of another use does not close it.
+    const live = this.#live?.ended === null ? this.#live : await this.#opened();
+    live.uses += 1;
+    live.keepAlive(true);
     try {
-      const live = await this.#connected();
-      live.keepAlive(true);
       return await work(live);
     } finally {
-      this.#calls -= 1;
-      if (this.#calls === 0) this.#rest();
+      live.uses -= 1;
+      if (live.uses === 0) this.#rest(live);
     }
   }
 
-  /** Gives up a connection that no longer works. The next use opens another one. */
-  drop(live: Live, why: string): void {
-    live.ended ??= why;
+  /**
+   * Gives up a connection after a failure that may be its own: the next use opens another one. It stays open for the calls
+   * of other runs, which may be in the middle of their effects. False: the server refused this request alone.
+   */
+  giveUpAfter(error: unknown, live: Live): boolean {
+    if (isOfRequest(error)) return false;
     if (this.#live === live) this.#live = null;
-    void live.client.close().catch(() => undefined);
+    return true;
   }
 
-  async #connected(): Promise<Live> {
-    if (this.#live?.ended === null) return this.#live;
+  #opened(): Promise<Live> {
     this.#opening ??= this.#open().finally(() => (this.#opening = null));
     return this.#opening;
   }
 
   async #open(): Promise<Live> {
-    const { count = 0, at = 0, error } = this.#failed ?? {};
-    const pause = Math.min(PAUSE_MS.longest, PAUSE_MS.first * 2 ** (count - 1));
-    if (error !== undefined && Math.abs(this.#now - at) < pause) throw error;
+    this.#checkPause();
     try {
-      const live = await openConnection(this.#of, () => this.#secrets ?? NO_SECRETS);
+      const live = await openConnection(this.#of, { secrets: this.#secrets, fetch: this.#fetch });
       this.#failed = null;
       this.#live = live;
       return live;
     } catch (cause) {
-      const unreachable = this.#unreachable(cause);
-      this.#failed = { count: count + 1, at: this.#now, error: unreachable };
-      throw unreachable;
+      throw this.#failure(cause);
     }
   }
 
-  readonly #unreachable = (cause: unknown): ServerUnreachable =>
-    new ServerUnreachable(`${this.#of.label} cannot be reached: ${sentenceOf(cause)}`, { cause });
+  /** Throws the last failure while the pause after it lasts. */
+  #checkPause(): void {
+    if (this.#failed === null) return;
+    const { count, at, error } = this.#failed;
+    const pause = Math.min(PAUSE_MS.longest, PAUSE_MS.first * 2 ** (count - 1));
+    if (Math.abs(this.#now - at) < pause) throw error;
+  }
 
-  /** Without a call the connection keeps no process alive, and ends after a while. */
-  #rest(): void {
-    const live = this.#live;
-    if (live === null) return;
+  /** A failure after which the next attempt waits. */
+  #failure(cause: unknown): ServerUnreachable {
+    const error = this.#unreachable(cause);
+    this.#failed = { count: (this.#failed?.count ?? 0) + 1, at: this.#now, error };
+    return error;
+  }
+
+  readonly #unreachable = (cause: unknown): ServerUnreachable => {
+    const refusal = refusalIn(cause);
+    const what = refusal === null ? "cannot be reached" : "refuses access";
+    return new ServerUnreachable(`${this.#of.label} ${what}: ${sentenceOf(refusal ?? cause)}`, { cause });
+  };
+
+  /** Without a call the connection keeps no process alive, and ends after a while; at once if it was given up. */
+  #rest(live: Live): void {
+    const close = (): void => {
+      if (this.#live === live) this.#live = null;
+      void live.client.close().catch(() => undefined);
+    };
+    if (this.#live !== live) return close();
     live.keepAlive(false);
-    this.#idle = setTimeout(() => this.drop(live, "it was not used"), this.#of.idleMs);
+    this.#idle = setTimeout(close, this.#of.idleMs);
     this.#idle.unref();
   }
 }
 
-const NO_SECRETS: ToolSecrets = { get: (name) => Promise.reject(new Error(`the secret ${name} is not known here`)) };
+/** The server refused this request, and takes others. Servers answer 404 or 400 when they have forgotten the session. */
+function isOfRequest(error: unknown): boolean {
+  if (refusalIn(error) !== null) return true;
+  const { status } = (error ?? {}) as { readonly status?: unknown };
+  return typeof status === "number" && status > 400 && status < 500 && status !== 404;
+}

@@ -18,4 +18,4 @@
  *   });
  */
 export { mcpServer } from "./server.ts";
-export type { McpHttpServer, McpServerOptions, McpStdioServer } from "./server-options.ts";
+export type { McpHttpServer, McpServerOptions, McpStdioServer, McpToken } from "./server-options.ts";

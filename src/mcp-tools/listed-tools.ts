@@ -1,6 +1,8 @@
 /** The tools of an MCP server as tools of an agent: which of them, under which names, and with which effect classes. */
 import type { Tool as Definition } from "@modelcontextprotocol/client";
 import { EFFECTS, type Effect } from "../core/calls/effects.ts";
+import { NEXT_MESSAGE } from "../core/calls/next-message.ts";
+import { READ_RESULT } from "../core/calls/stored-values.ts";
 import { isName } from "../core/ids.ts";
 import type { Tool } from "../ports/agent.ts";
 import { tool } from "../sdk/define.ts";
@@ -22,6 +24,8 @@ export interface Server extends Options {
 }
 
 const DESCRIPTION_CHARACTERS_MAX = 8_000;
+/** Names that mean something to the engine. */
+const OF_CAIRN: ReadonlySet<string> = new Set([READ_RESULT, NEXT_MESSAGE]);
 
 /**
  * A name that is no name of a tool here, or that an earlier tool has, is left out. A tool that has not changed stays the
@@ -37,7 +41,7 @@ export async function listedTools(
   for (const definition of definitions) {
     const name = `${prefix}${definition.name.replaceAll(/[^\w-]/g, "_")}`;
     const isWanted = only?.includes(definition.name) ?? true;
-    if (!isWanted || !isName(name) || Object.hasOwn(tools, name)) continue;
+    if (!isWanted || !isName(name) || OF_CAIRN.has(name) || Object.hasOwn(tools, name)) continue;
     const known = before?.definitions.find((each) => each.name === definition.name);
     const isSame = known !== undefined && JSON.stringify(known) === JSON.stringify(definition);
     const made = (isSame ? before?.tools[name] : undefined) ?? (await toolOf(server, definition));
@@ -58,7 +62,7 @@ async function toolOf(server: Server, definition: Definition): Promise<Tool | nu
       ...{ input, effect, approval, timeoutMs: server.timeoutMs ?? null },
       description: description.slice(0, DESCRIPTION_CHARACTERS_MAX),
       ...(EFFECTS[effect].mayRepeat && { retry: RETRY }),
-      run: (context) => callServer(server, definition, context),
+      run: (context) => callServer({ ...server, effect }, definition, context),
     }),
     isListed: true,
     suggests: suggestionsFor(server, definition, { effect, approval }),
@@ -85,7 +89,8 @@ function suggestionsFor(
   const mayRepeat =
     !isChosen && !EFFECTS[effect].mayRepeat && annotations.idempotentHint === true
       ? [
-          `${says} is idempotent: if it deduplicates by the key in _meta, write effects: { ${JSON.stringify(name)}: "keyed" }`,
+          `${says} is idempotent: if a repetition writes the same value, write effects: { ${JSON.stringify(name)}: ` +
+            `"idempotent" }; if it deduplicates by the key in _meta, "keyed"`,
         ]
       : [];
   const asks =

@@ -1,7 +1,7 @@
 /** Opens a connection to an MCP server. The SDK is an optional peer, and is loaded with the first connection. */
 import type { Client, StreamableHTTPClientTransport, Transport } from "@modelcontextprotocol/client";
 import type { ToolSecrets } from "../ports/agent.ts";
-import type { Given, Options } from "./server-options.ts";
+import { type Options, valuesOf } from "./server-options.ts";
 import { StdioTransport } from "./stdio-transport.ts";
 
 /** A connected client. */
@@ -9,6 +9,8 @@ export interface Live {
   readonly client: Client;
   /** Why the connection has ended; null: it has not. */
   ended: string | null;
+  /** The number of requests of runs that are at work on it. */
+  uses: number;
   /** The server said that its list of tools has changed. */
   isListOld: boolean;
   /** Whether a connection without calls keeps the process alive; only over stdio. */
@@ -21,17 +23,21 @@ const CLIENT = { name: "cairn-run", version: "1" };
 /** How the server ends a connection that is open: its last words, for humans. */
 const LOST = "the server closed the connection";
 
-/** Connects within `connectMs`. `secrets`: read for every request, so that a rotated secret is used at once. */
-export async function openConnection(options: Options, secrets: () => ToolSecrets): Promise<Live> {
+/** Connects within `connectMs`. `fetch`: for a server over HTTP. */
+export async function openConnection(
+  options: Options,
+  { secrets, fetch }: { readonly secrets: ToolSecrets; readonly fetch: typeof globalThis.fetch },
+): Promise<Live> {
   const sdk = await loadSdk(() => import("@modelcontextprotocol/client"));
   const { command, connectMs } = options;
-  const stdio = command === undefined ? null : new StdioTransport(sdk, await processOf(options, command, secrets()));
-  const transport = stdio ?? httpTransport(sdk, options, secrets);
+  const stdio = command === undefined ? null : new StdioTransport(sdk, await processOf(options, command, secrets));
+  const transport = stdio ?? httpTransport(sdk, options, fetch);
   const client = new sdk.Client(CLIENT, {
     versionNegotiation: { mode: "auto" },
     listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: () => void (live.isListOld = true) } },
   });
-  const live: Live = { client, ended: null, isListOld: false, keepAlive: (keeps) => stdio?.keepAlive(keeps) };
+  const keepAlive = (keeps: boolean): void => stdio?.keepAlive(keeps);
+  const live: Live = { ...{ client, keepAlive }, ended: null, uses: 0, isListOld: false };
   // A client has this one listener, and no events.
   // oxlint-disable-next-line unicorn/prefer-add-event-listener
   client.onclose = () => void (live.ended ??= stdio?.lastWords() ?? LOST);
@@ -49,14 +55,8 @@ export async function openConnection(options: Options, secrets: () => ToolSecret
  * When the server dies, the stream of an open call ends without its answer. The SDK tells it to its transport only, and the
  * call would hang until its timeout. So it gets an error as its answer.
  */
-function httpTransport(sdk: Sdk, { url = "", headers: given }: Options, secrets: () => ToolSecrets): Transport {
-  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), {
-    fetch: async (to, init) => {
-      const headers = new Headers(init?.headers);
-      for (const [name, value] of Object.entries(await valuesOf(given, secrets()))) headers.set(name, value);
-      return fetch(to, { ...init, headers });
-    },
-  });
+function httpTransport(sdk: Sdk, { url = "" }: Options, fetch: typeof globalThis.fetch): Transport {
+  const transport = new sdk.StreamableHTTPClientTransport(new URL(url), { fetch });
   const send = transport.send.bind(transport);
   transport.send = (message, of) => {
     if (Array.isArray(message) || !("id" in message) || !("method" in message)) return send(message, of);
@@ -79,9 +79,6 @@ async function processOf({ args = [], cwd, env }: Options, command: string, secr
   const { getDefaultEnvironment } = await import("@modelcontextprotocol/client/stdio");
   return { command, args, cwd, env: { ...getDefaultEnvironment(), ...(await valuesOf(env, secrets)) } };
 }
-
-const valuesOf = async (given: Given | undefined, secrets: ToolSecrets): Promise<Readonly<Record<string, string>>> =>
-  typeof given === "function" ? given(secrets) : (given ?? {});
 
 async function loadSdk<T>(load: () => Promise<T>): Promise<T> {
   try {

@@ -9,6 +9,12 @@ export type Given =
   | Readonly<Record<string, string>>
   | ((secrets: ToolSecrets) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
+/** The names with their values. */
+export const valuesOf = async (
+  given: Given | undefined,
+  secrets: ToolSecrets,
+): Promise<Readonly<Record<string, string>>> => (typeof given === "function" ? given(secrets) : (given ?? {}));
+
 export type McpServerOptions = McpRules & (McpStdioServer | McpHttpServer);
 
 /** A server that the worker starts as a process, and with which it speaks over standard input and output. */
@@ -29,7 +35,18 @@ export interface McpHttpServer {
   readonly url: string;
   /** A function gets the secrets that the agent declares, and is called for every request. */
   readonly headers?: Given;
+  /** Gives the bearer token of each request, in place of a header `authorization`. */
+  readonly token?: McpToken;
 }
+
+/**
+ * Returns a bearer token. It is called before the first request, and again when the server answers 401. The token is kept
+ * in memory until then, and is removed from whatever is recorded. `refused`: the token that the server refused, or null.
+ */
+export type McpToken = (
+  secrets: ToolSecrets,
+  of: { readonly refused: string | null; readonly signal: AbortSignal },
+) => string | Promise<string>;
 
 interface McpRules {
   /** 1 to 32 letters, digits, `-` and `_`. Messages name the server by it. */
@@ -84,6 +101,7 @@ const OPTIONS = z.strictObject({
   env: given.optional(),
   url: z.url({ protocol: /^https?$/ }).optional(),
   headers: given.optional(),
+  token: z.custom<McpToken>((value) => typeof value === "function", "write a function that returns a token").optional(),
 });
 
 /** The options after the check. */
@@ -99,6 +117,17 @@ export function checkOptions(options: McpServerOptions): Options {
   const { name, command, url } = parsed.data;
   if ((command === undefined) === (url === undefined)) {
     throw new AgentInvalid(`the mcpServer ${name} needs either a command or a url`);
+  }
+  const { env, headers, token } = parsed.data;
+  if (command !== undefined && (headers ?? token) !== undefined) {
+    throw new AgentInvalid(
+      `the mcpServer ${name} is a process, which gets no headers: write env in place of headers or token`,
+    );
+  }
+  if (url !== undefined && env !== undefined) {
+    throw new AgentInvalid(
+      `the mcpServer ${name} is no process, which gets variables: write headers or token in place of env`,
+    );
   }
   return parsed.data;
 }

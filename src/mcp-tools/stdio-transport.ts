@@ -5,6 +5,7 @@
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import type { JSONRPCMessage, ReadBuffer, Transport, serializeMessage } from "@modelcontextprotocol/client";
+import { hasExited, signalTree } from "./process-tree.ts";
 
 interface Sdk {
   readonly ReadBuffer: typeof ReadBuffer;
@@ -119,17 +120,24 @@ export class StdioTransport implements Transport {
       else each.unref?.();
   }
 
+  /** Ends within three times the grace, whatever the process does. */
   async close(): Promise<void> {
     const child = this.#child;
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
-    const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
-    child.stdin.end();
-    for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-      const timer = setTimeout(() => child.kill(signal), signal === "SIGTERM" ? GRACE_MS : 2 * GRACE_MS);
-      timer.unref();
-      void closed.then(() => clearTimeout(timer));
-    }
-    await closed;
+    if (child === null || this.#how !== null) return;
+    const { stdin, stdout, stderr } = child;
+    stdin.end();
+    // Processes that it has started may hold the pipes after its end, and `close` waits for the pipes.
+    const letGo = (): void => [stdin, stdout, stderr].forEach((pipe) => pipe.destroy());
+    if (hasExited(child)) letGo();
+    else child.once("exit", letGo);
+    await new Promise<void>((resolve) => {
+      const steps = [() => signalTree(child, "SIGTERM"), () => signalTree(child, "SIGKILL"), resolve];
+      const timers = steps.map((step, index) => setTimeout(step, (index + 1) * GRACE_MS).unref());
+      child.once("close", () => {
+        timers.forEach((timer) => clearTimeout(timer));
+        resolve();
+      });
+    });
   }
 }
 

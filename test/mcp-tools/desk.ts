@@ -6,7 +6,7 @@ import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { type McpServerOptions, mcpServer } from "../../src/mcp-tools/index.ts";
-import type { ToolSource } from "../../src/ports/agent.ts";
+import type { ToolSecrets, ToolSource } from "../../src/ports/agent.ts";
 
 const SERVER = join(import.meta.dirname, "fixtures/desk-server.ts");
 
@@ -18,7 +18,7 @@ export interface Seen {
   readonly worker?: number;
 }
 
-export type Fault = "die-before" | "die-after" | "hang" | "fail" | "refuse-to-start";
+export type Fault = "die-before" | "die-after" | "hang" | "busy" | "fail" | "refuse-to-start";
 
 export interface Desk {
   readonly dir: string;
@@ -28,6 +28,8 @@ export interface Desk {
   readonly setTools: (names: readonly string[]) => void;
   /** Tells a server that runs to read the names again. */
   readonly change: () => void;
+  /** Lets a call with the fault `busy` go on. */
+  readonly goOn: () => void;
   readonly seen: (what?: Seen["what"]) => readonly Seen[];
 }
 
@@ -43,6 +45,7 @@ export function openDesk(): Desk {
     fault: (fault) => writeFileSync(join(dir, fault), ""),
     setTools,
     change: () => writeFileSync(join(dir, "change"), ""),
+    goOn: () => writeFileSync(join(dir, "go-on"), ""),
     seen: (what) => {
       const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
       const all = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Seen);
@@ -51,20 +54,43 @@ export function openDesk(): Desk {
   };
 }
 
+export const NO_SECRETS: ToolSecrets = { get: (name) => Promise.reject(new Error(`no ${name}`)) };
+
 /** A server of this test alone. Its process ends with the test. */
-export function serverOf(options: McpServerOptions): ToolSource {
-  const source = mcpServer({ idleMs: 200, ...options });
+export const serverOf = (options: McpServerOptions): ToolSource => mcpServer({ idleMs: 200, ...options });
+
+/** The same, whose process runs already: a start on a busy machine takes longer than a run in memory has patience. */
+export async function startedServerOf(options: McpServerOptions): Promise<ToolSource> {
+  const source = serverOf({ idleMs: 60_000, ...options });
+  await source.list({ secrets: NO_SECRETS, mayBeOld: false, now: Date.now() });
   return source;
 }
+
+/** A function that calls that tool of a list of the server. */
+export async function callsOf(source: ToolSource, name: string, secrets: ToolSecrets) {
+  const { [name]: tool } = await source.list({ secrets, mayBeOld: false, now: 0 });
+  return async (signal = new AbortController().signal): Promise<unknown> =>
+    tool?.run({ input: { text: "a" }, key: "key-1", secrets, signal } as never);
+}
+
+/** Whether a process of that ID runs. */
+export const isAlive = (pid: number | undefined): boolean => {
+  try {
+    return process.kill(pid ?? 0, 0);
+  } catch {
+    return false;
+  }
+};
 
 export interface Calling {
   readonly source: ToolSource;
   readonly tools: readonly string[];
   readonly secrets?: readonly string[];
+  readonly args?: object;
 }
 
-/** An agent that calls these tools, one after the other, each with the text `a`. */
-export const callingAgent = ({ source, tools, secrets = [] }: Calling) =>
+/** An agent that calls these tools, one after the other, each with the text `a` unless `args` says otherwise. */
+export const callingAgent = ({ source, tools, secrets = [], args = { text: "a" } }: Calling) =>
   defineAgent({
     name: "clerk",
     version: "1",
@@ -73,7 +99,7 @@ export const callingAgent = ({ source, tools, secrets = [] }: Calling) =>
       name: "clerk-model",
       reply: ({ calls }) => {
         const tool = tools[calls.length];
-        return tool === undefined ? { text: "All calls are made." } : { calls: [{ tool, args: { text: "a" } }] };
+        return tool === undefined ? { text: "All calls are made." } : { calls: [{ tool, args }] };
       },
     }),
     task: z.object({}),

@@ -8,7 +8,7 @@ import { FILE } from "../../src/codec/file.ts";
 import { type McpServerOptions } from "../../src/mcp-tools/index.ts";
 import type { Tool, ToolSource } from "../../src/ports/agent.ts";
 import { freePort, waitUntil } from "../support/processes/cli-process.ts";
-import { serverOf } from "./desk.ts";
+import { isAlive, openDesk, serverOf } from "./desk.ts";
 
 const SERVERS = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol");
 const EVERYTHING = join(SERVERS, "server-everything/dist/index.js");
@@ -134,4 +134,34 @@ test("a process gets what env says, and of the worker only what programs need", 
   expect(seen["TOKEN"]).toBe("value of TOKEN");
   const allowed = new Set(["PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TOKEN"]);
   expect(Object.keys(seen).filter((name) => !allowed.has(name))).toEqual([]);
+});
+
+test("a process ends once its connection was not used for a while, and the next call starts another one", async () => {
+  const desk = openDesk();
+  const tools = await listOf(serverOf({ ...desk.options, idleMs: 50 }));
+  const [first] = desk.seen("started");
+  await waitUntil(() => expect(isAlive(first?.pid)).toBe(false));
+  expect(await callOf(tools, "desk_look", { text: "a" })).toBe("look: a, no token");
+  const [, second] = desk.seen("started");
+  expect(second?.pid).not.toBe(first?.pid);
+  await waitUntil(() => expect(isAlive(second?.pid)).toBe(false));
+  expect(desk.seen("started")).toHaveLength(2);
+});
+
+test("a process whose call is still at work is not idle, however long the call takes", async () => {
+  const desk = openDesk();
+  const tools = await listOf(serverOf({ ...desk.options, idleMs: 50 }));
+  desk.fault("hang");
+  const stop = new AbortController();
+  const hanging = Promise.resolve(callOf(tools, "desk_look", { text: "a" }, stop.signal));
+  hanging.catch(() => undefined);
+  await waitUntil(() => expect(desk.seen("asked")).toHaveLength(1));
+  // Each of these calls ends, and begins the time after which an idle connection would be closed.
+  for (let calls = 0; calls < 20; calls += 1) {
+    await callOf(tools, "desk_look", { text: "a" });
+    await waitUntil(() => expect(desk.seen("done")).toHaveLength(calls + 1));
+  }
+  expect([desk.seen("started").length, isAlive(desk.seen("started")[0]?.pid)]).toEqual([1, true]);
+  stop.abort(new DOMException("too late", "TimeoutError"));
+  await expect(hanging).rejects.toMatchObject({ name: "OutcomeUnknown" });
 });

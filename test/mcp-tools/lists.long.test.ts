@@ -4,11 +4,11 @@ import { z } from "zod";
 import { audit } from "../../src/doctor/audit.ts";
 import { withListedTools } from "../../src/doctor/listed-tools.ts";
 import { withReleasedTools } from "../../src/engine/context/agent-sources.ts";
-import { defineAgent } from "../../src/index.ts";
+import { defineAgent, tool } from "../../src/index.ts";
 import { mcpServer } from "../../src/mcp-tools/index.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
-import type { ToolSource } from "../../src/ports/agent.ts";
+import type { Agent, ToolSource } from "../../src/ports/agent.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { checkAgent } from "../../src/sdk/check.ts";
 import { runAgent } from "../../src/testing/kit/index.ts";
@@ -48,10 +48,22 @@ describe("the audit", () => {
     const { tools, missing } = audit(listed.agent, LIMITS, listed.missing);
     expect(tools.map(({ tool, effect }) => `${tool} ${effect}`)).toContain("desk_post unsafe");
     expect(missing.find(({ what }) => what === "hints")?.why).toBe(
-      "MCP server desk says that post is idempotent: if it deduplicates by the key in _meta, " +
-        'write effects: { "post": "keyed" }; MCP server desk says that drop may destroy something: ' +
+      "MCP server desk says that post is idempotent: if a repetition writes the same value, " +
+        'write effects: { "post": "idempotent" }; if it deduplicates by the key in _meta, "keyed"; MCP server desk says that drop may destroy something: ' +
         'write approval: { "drop": "always" }',
     );
+  });
+
+  test("says what to write about tools of servers, whose options are those of mcpServer", async () => {
+    const agent = callingAgent({ source: serverOf(openDesk().options), tools: [] });
+    const own = tool({ input: z.object({}), effect: "unsafe", run: () => null });
+    const mends = async (tools: object) => {
+      const listed = await withListedTools({ ...agent, tools: { ...tools } } as Agent, NO_SECRETS);
+      return audit(listed.agent, LIMITS).missing.flatMap(({ what, mend }) => (what === "approval" ? [mend] : []));
+    };
+    const listed = 'write approval: { TOOL: "always" } in mcpServer';
+    expect(await mends({})).toEqual([listed]);
+    expect(await mends({ own })).toEqual([`write approval: "always", or a policy; for tools of servers: ${listed}`]);
   });
 
   test("has nothing to say about hints that were answered", async () => {
@@ -103,6 +115,38 @@ describe("a list that changes", () => {
     expect(run.calls.map(({ status }) => status)).toEqual(["failed", "succeeded"]);
   });
 
+  test("makes the server refuse a call of a tool that it has removed, and the list is asked for again", async () => {
+    const desk = openDesk();
+    const source = serverOf({ ...desk.options, idleMs: 60_000 });
+    const before = await listOf(source);
+    desk.setTools(["look"]);
+    desk.change();
+    const call = { input: { text: "a" }, key: "k", secrets: NO_SECRETS, signal: new AbortController().signal };
+    const refused = await vi.waitFor(
+      async () => {
+        const error: unknown = await Promise.resolve(before["desk_post"]?.run(call as never)).catch(
+          (why: unknown) => why,
+        );
+        expect(error).toBeInstanceOf(Error);
+        return error as Error;
+      },
+      { timeout: 10_000, interval: 20 },
+    );
+    // A failure, and no unknown outcome: the server did not begin.
+    expect([refused.name, refused.message]).toEqual([
+      "Error",
+      expect.stringMatching(/^MCP server desk refused the call: .*Tool post not found/),
+    ]);
+    expect(Object.keys(await listOf(source))).toEqual(["desk_look"]);
+  });
+
+  test("is not mistaken for cairn_read, whose name may begin like those of a server", async () => {
+    const source = { label: "MCP server cairn", prefix: "cairn_" } as ToolSource;
+    const open = { tool: "cairn_read", intent: { effect: "none" } } as unknown as OpenCall;
+    const agent = { ...callingAgent({ source: serverOf(openDesk().options), tools: [] }), sources: [source] };
+    expect(withReleasedTools(agent, [open]).tools).not.toHaveProperty("cairn_read");
+  });
+
   test("lets a released call of a vanished tool fail, and a released call of a changed tool go on", () => {
     const source = { label: "MCP server desk", prefix: "desk_" } as ToolSource;
     const open = { tool: "desk_look", intent: { effect: "none" } } as unknown as OpenCall;
@@ -118,7 +162,12 @@ describe("a list that changes", () => {
   });
 });
 
-test("names that no tool may have, and tools outside of only, are left out", async () => {
+test("names that no tool may have, names of cairn, and tools outside of only, are left out", async () => {
+  const ofCairn = serverOf({ ...openDesk().options, name: "cairn" });
+  expect(Object.keys(await listOf(ofCairn))).toEqual(["cairn_look", "cairn_post", "cairn_drop"]);
+  const reading = openDesk();
+  reading.setTools(["look", "read", "next_message"]);
+  expect(Object.keys(await listOf(serverOf({ ...reading.options, name: "cairn" })))).toEqual(["cairn_look"]);
   const source = serverOf({ ...openDesk().options, only: ["post", "absent"], prefix: "d-" });
   expect(Object.keys(await listOf(source))).toEqual(["d-post"]);
 });
@@ -164,6 +213,13 @@ test.each([
     /effects.b: write none, keyed, idempotent, unsafe: MCP has no/,
   ],
   [{ name: "a", command: "x", headers: { b: 1 } }, /headers: write names with texts/],
+  [{ name: "a", command: "x", headers: { b: "1" } }, /the mcpServer a is a process, .*: write env in place of headers/],
+  [{ name: "a", command: "x", token: () => "t" }, /the mcpServer a is a process, .*: write env/],
+  [
+    { name: "a", url: "http://127.0.0.1", env: { b: "1" } },
+    /the mcpServer a is no process, .*: write headers or token/,
+  ],
+  [{ name: "a", url: "http://127.0.0.1", token: "t" }, /token: write a function that returns a token/],
 ])("options %j are refused with what to write", (options, why) => {
   expect(() => mcpServer(options as never)).toThrow(AgentInvalid);
   expect(() => mcpServer(options as never)).toThrow(why);

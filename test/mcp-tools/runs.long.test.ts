@@ -1,7 +1,7 @@
 /** Runs whose tools are those of an MCP server: what its death, its silence and its changes do to them. */
 import { describe, expect, test } from "vitest";
 import { everyFaultPoint, runAgent } from "../../src/testing/kit/index.ts";
-import { callingAgent, openDesk, serverOf } from "./desk.ts";
+import { callingAgent, openDesk, serverOf, startedServerOf } from "./desk.ts";
 
 const statuses = (run: { readonly calls: readonly { readonly status: string; readonly effect: string | null }[] }) =>
   run.calls.map(({ effect, status }) => `${effect} ${status}`);
@@ -9,11 +9,13 @@ const statuses = (run: { readonly calls: readonly { readonly status: string; rea
 describe("a call of a tool that only reads", () => {
   test.each(["die-before", "die-after"] as const)("is repeated when the server does %s", async (fault) => {
     const desk = openDesk();
+    const source = await startedServerOf(desk.options);
     desk.fault(fault);
-    const run = await runAgent(callingAgent({ source: serverOf(desk.options), tools: ["desk_look"] }), { input: {} });
+    const run = await runAgent(callingAgent({ source, tools: ["desk_look"] }), { input: {} });
     expect([run.status, statuses(run)]).toEqual(["completed", ["none succeeded"]]);
     expect(desk.seen("started")).toHaveLength(2);
-    expect(desk.seen("asked")).toHaveLength(2);
+    // The start of the second server may take so long that its first call is repeated too.
+    expect(desk.seen("asked").length).toBeGreaterThan(1);
   });
 });
 
@@ -23,8 +25,9 @@ describe("a call of a tool that the server does not call read-only", () => {
     ["die-after", true],
   ] as const)("has an unknown outcome when the server does %s, and is not repeated", async (fault, happened) => {
     const desk = openDesk();
+    const source = await startedServerOf(desk.options);
     desk.fault(fault);
-    const agent = callingAgent({ source: serverOf(desk.options), tools: ["desk_post", "desk_look"] });
+    const agent = callingAgent({ source, tools: ["desk_post", "desk_look"] });
     const run = await runAgent(agent, {
       input: {},
       reconcile: () => (happened ? { kind: "happened", result: "posted" } : { kind: "absent" }),
@@ -78,7 +81,8 @@ test("a run waits for a server that does not start, and loses nothing", async ()
 
 test("a kill at each fault point repeats only what may be repeated", async () => {
   const desk = openDesk();
-  const source = serverOf({ ...desk.options, effects: { post: "keyed" } });
+  // Each call gets two seconds, in which a busy machine may not start a server.
+  const source = await startedServerOf({ ...desk.options, effects: { post: "keyed" } });
   const agent = callingAgent({ source, tools: ["desk_look", "desk_post"] });
   const { points } = await everyFaultPoint(agent, { input: {} });
   expect(points).toContain("after:effect:desk_post#1");
