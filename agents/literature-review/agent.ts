@@ -8,6 +8,7 @@ import { type RunView, check, defineAgent, defineChaos, react, tool } from "cair
 import { z } from "zod";
 import { SUBJECTS, task } from "./assignment.ts";
 import {
+  type Chapter,
   chapter,
   chaptersOf,
   citedIn,
@@ -19,9 +20,8 @@ import {
   sourcesOf,
   submit,
 } from "./desk.ts";
-import { changedOf, search } from "./library.ts";
+import { changedOf, deliver, search } from "./library.ts";
 import { model, price, summaries } from "./model.ts";
-import { findIn, obtain } from "./shelf.ts";
 
 const source = z.object({ paper: z.string(), section: z.string(), etag: z.string() });
 const submitted = z.object({ review: z.string(), words: z.int(), papers: z.int() });
@@ -33,22 +33,34 @@ export const literatureReview = defineAgent({
   ...(price === undefined ? {} : { price }),
   instructions:
     "You write a literature review from the papers of a library, and from nothing else. Search each subject. For each " +
-    "paper that you find, fetch every section with its etag, look for the sentences that report figures, findings, " +
-    "disagreements and limitations with findInSection, and keep them word for word with keepNotes. Your context is " +
-    "short, so what is not in a note is lost. When all papers are noted, write one chapter per subject with findNotes " +
+    "paper that you find, fetch every section with its etag, read the whole of it with cairn_read, 12,000 characters at " +
+    "a time, and keep the sentences that report figures, findings, disagreements and limitations word for word with " +
+    "keepNotes. Your context is short, so read two sections at a time: what is not in a note is lost. When all papers are noted, write one chapter per subject with findNotes " +
     "and writeChapter: what was measured, where studies agree, where they disagree and why. Link each claim to its " +
     "source as [paper](library:paper/section@etag#paragraph). Then check the sources; read again what has changed, " +
-    "and rewrite the chapters that it concerns. At last read the chapters and submit the review.",
+    "and rewrite the chapters that it concerns. At last read the chapters and submit the review. " +
+    "Say in its opening what earlier reviews found that you were told of, with their numbers.",
   task,
   topology: react({ maxBeats: 600 }),
-  budget: { usd: 25, beats: 600, wall: "4h" },
-  // A section is shown by its head and its tail. Eight of them with their notes fit into a fifth of this.
+  budget: { usd: 50, beats: 600, wall: "4h" },
+  // Two sections that are read, or five that are shown by head and tail with the notes of five, fit into a fifth of this.
   context: {
-    tokensMax: 48_000,
+    tokensMax: 80_000,
     model: summaries,
     instructions:
       "where the review stands: which subjects are searched, which papers are noted, which chapters " +
-      "are written, and each paper that is still to be read, with the etags of its sections. Notes are kept elsewhere.",
+      "are written, and each paper that is still to be read, with the etags of its sections and what cairn_read calls " +
+      "them, and each sentence to note of those that are read. Notes are kept elsewhere.",
+  },
+  // What a finished review found is recalled by later ones on near subjects.
+  memory: {
+    recall: ({ subjects }) => subjects.join(", "),
+    learn: ({ calls }) => {
+      const { review } = submittedIn(calls);
+      return [...chaptersIn(calls).values()].map(({ subject, lead }) => ({
+        ...{ text: `On ${subject}: ${lead}`, tags: ["finding"], source: `review ${review}` },
+      }));
+    },
   },
 
   tools: {
@@ -65,17 +77,13 @@ export const literatureReview = defineAgent({
       effect: "keyed",
       // The library delivers what it has charged for again under the same key, to whichever run asks.
       key: ({ paper, section, etag }) => `fetch_${paper}_${section}_${etag}`,
-      run: ({ input, key }) => {
-        const { etag, text } = obtain(input, key);
-        return etag === input.etag ? text : `The library has a newer version with the etag ${etag}.\n\n${text}`;
+      // The memory of the agent keeps each section with its etag. The library is asked only whether it has changed.
+      run: async ({ input: { paper, section, etag: wanted }, key, memory }) => {
+        const { etag, content } = await memory.fetch(`library:${paper}/${section}`, async (kept) =>
+          deliver({ paper, section }, { key, copy: kept?.etag ?? null }),
+        );
+        return etag === wanted ? content : `The library has a newer version with the etag ${etag}.\n\n${content}`;
       },
-    }),
-
-    findInSection: tool({
-      description: "Finds the sentences of a fetched section that contain one of the phrases, with their paragraphs.",
-      input: source.extend({ phrases: z.array(z.string().min(3)).min(1).max(20) }),
-      effect: "none",
-      run: ({ input: { phrases, ...of } }) => findIn(of, phrases),
     }),
 
     keepNotes: tool({
@@ -148,7 +156,7 @@ export const literatureReview = defineAgent({
   ],
 
   result: ({ calls }) => ({
-    ...submitted.parse(succeeded(calls, "submitReview").at(-1)?.result),
+    ...submittedIn(calls),
     sources: sourcesCited(calls),
   }),
 });
@@ -158,18 +166,21 @@ type Calls = RunView["calls"];
 const succeeded = (calls: Calls, name: string): Calls =>
   calls.filter(({ tool: called, outcome }) => called === name && outcome === "succeeded");
 
+const submittedIn = (calls: Calls): z.output<typeof submitted> =>
+  submitted.parse(succeeded(calls, "submitReview").at(-1)?.result);
+
 /** The newest chapter about each subject. */
-const chaptersIn = (calls: Calls): ReadonlyMap<string, string> =>
+const chaptersIn = (calls: Calls): ReadonlyMap<string, Chapter> =>
   new Map(
     succeeded(calls, "writeChapter").map(({ args }) => {
-      const { subject, body } = chapter.parse(args);
-      return [subject, body];
+      const written = chapter.parse(args);
+      return [written.subject, written];
     }),
   );
 
 /** The sections that the chapters link to, such as `okafor2021/results@1f0a…`. */
 function sourcesCited(calls: Calls): readonly string[] {
-  const cited = [...chaptersIn(calls).values()].flatMap(citedIn);
+  const cited = [...chaptersIn(calls).values()].flatMap(({ body }) => citedIn(body));
   return [...new Set(cited.map(({ paper, section, etag }) => `${paper}/${section}@${etag}`))].toSorted();
 }
 
@@ -189,6 +200,6 @@ export const chaos = defineChaos({
   env: (dir) => ({ LIBRARY: join(dir, "library") }),
   effects: (dir) =>
     reviewsIn(join(dir, "library")).map(({ key, reader }) => ({ tool: "submitReview", id: key, of: reader })),
-  // The number of a review depends on which task was submitted first.
-  normalise: (result) => z.object({ words: z.int(), sources: z.array(z.string()) }).parse(result),
+  // The number of a review, and what it recalls of others, depend on which task was submitted first.
+  normalise: (result) => z.object({ sources: z.array(z.string()) }).parse(result),
 });

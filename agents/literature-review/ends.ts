@@ -6,10 +6,22 @@ interface Lead {
   readonly lead: string;
 }
 
-export function openingOf(question: string, chapters: readonly Lead[]): string {
+/** What an earlier review found, and which one. */
+export interface Earlier {
+  readonly text: string;
+  readonly source: string;
+}
+
+export function openingOf(question: string, chapters: readonly Lead[], earlier: readonly Earlier[]): string {
   const list = chapters.map(({ subject, lead }) => `* **${capital(subject)}.** ${lead}`).join("\n");
   const many = chapters.length === 1 ? "one subject" : `${countOf(chapters.length)} subjects`;
-  return `*${question}* This review follows the question through ${many}. On each of them, one answer stands out, or two that are equally strong:\n\n${list}`;
+  return `*${question}* This review follows the question through ${many}. On each of them, one answer stands out, or two that are equally strong:\n\n${list}${recalled(earlier)}`;
+}
+
+function recalled(earlier: readonly Earlier[]): string {
+  if (earlier.length === 0) return "";
+  const list = earlier.map(({ text, source }) => `* ${text} (${source})`).join("\n");
+  return `\n\nEarlier reviews on near subjects found:\n\n${list}`;
 }
 
 const SUPPORT = /^(.*) \((\w+) of (\w+) studies\)\.$/;

@@ -3,13 +3,32 @@
  * and what it is about. They look for the turns of phrase in which papers report results, and know no paper.
  */
 
-/** The phrases to search a section for. A sentence with none of them is not noted. */
+/** The phrases to look for in a section. A sentence with none of them is not noted. */
 export const PHRASES = {
   figures: ["we measured a", " came to ", "across all runs, the "],
   findings: ["we find that", "our results show that", "the experiments show that", "we show that"],
   disputes: ["contradicts", "the difference between"],
   methods: ["we killed", "limitation of the method", "this paper is about"],
 } as const;
+
+/** A sentence with the number of its paragraph. */
+export interface Found {
+  readonly paragraph: number;
+  readonly sentence: string;
+}
+
+/** The sentences of a section that contain one of the phrases, word for word. Its paragraphs are numbered. */
+export function foundIn(section: string): readonly Found[] {
+  const wanted = Object.values(PHRASES).flat();
+  return section.split("\n\n").flatMap((numbered) => {
+    const [, paragraph = "", words = ""] = /^¶(\d+) (.*)$/s.exec(numbered) ?? [];
+    return sentencesOf(words)
+      .filter((sentence) => wanted.some((phrase) => sentence.toLowerCase().includes(phrase)))
+      .map((sentence) => ({ paragraph: Number(paragraph), sentence }));
+  });
+}
+
+const sentencesOf = (text: string): readonly string[] => text.split(/(?<=[.!?"]) (?=[A-ZÀ-Ž])/u);
 
 /** What a sentence says, as far as the writer uses it. */
 export type Saying =

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
 /** The folder of the library. `LIBRARY` names another one. */
-export const libraryDir = (): string => process.env.LIBRARY ?? join(process.env.CAIRN_STORE ?? ".cairn", "library");
+const libraryDir = (): string => process.env.LIBRARY ?? join(process.env.CAIRN_STORE ?? ".cairn", "library");
 
 /** A killed process loses nothing that it wrote. The loss of power may, and this library is an example. */
 export function openLibrary(dir = libraryDir()): DatabaseSync {

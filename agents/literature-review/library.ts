@@ -3,6 +3,7 @@
  * it delivers in full. A request with the etag of a copy gets "not modified" if the section is still the same, and a
  * repeated request with its idempotency key gets the first delivery again; neither is charged.
  */
+import type { SourceAnswer } from "cairn-run";
 import { type Paper, PAPERS, type Section, etagOf, isSection, paperOf, sectionsOf } from "./corpus/papers.ts";
 import { textOf } from "./corpus/text.ts";
 import { count, openLibrary } from "./library-file.ts";
@@ -32,17 +33,11 @@ export function search(query: string) {
   }));
 }
 
-export interface Delivery {
-  readonly etag: string;
-  /** Null: the section still has the etag of the reader's copy. */
-  readonly text: string | null;
-}
-
 /** Delivers a section as it is today. `copy` is the etag of the copy that the reader has, or null. */
 export function deliver(
   of: { readonly paper: string; readonly section: string },
   { key, copy }: { readonly key: string; readonly copy: string | null },
-): Delivery {
+): SourceAnswer {
   const { paper, section } = sectionOf(of);
   using file = openLibrary();
   const revision = revisionOf(file, paper.id);
@@ -50,7 +45,7 @@ export function deliver(
   const subject = `${paper.id}/${section}@${etag}`;
   if (copy === etag) {
     count(file, { what: "fetch", subject, answer: "not modified" });
-    return { etag, text: null };
+    return { kind: "unchanged" };
   }
   // What it charges for and what it counts are one transaction, whenever its process dies.
   file.exec("BEGIN IMMEDIATE");
@@ -59,7 +54,7 @@ export function deliver(
     .run(key, paper.id, section, etag);
   count(file, { what: "fetch", subject, answer: changes === 1 ? "full" : "delivered again" });
   file.exec("COMMIT");
-  return { etag, text: textOf(paper, section, revision) };
+  return { kind: "fetched", etag, content: textOf(paper, section, revision) };
 }
 
 /** Which of these sections have changed, with their etags of today. */

@@ -5,11 +5,10 @@
 import { type Conversation, type ModelChoice, type ScriptedReply, scriptedModel } from "cairn-run";
 import { SUBJECTS, type Task, task as assignment } from "./assignment.ts";
 import { chapterOf } from "./chapter.ts";
-import { closingOf, openingOf } from "./ends.ts";
-import { PHRASES, likeness, sayingOf, subjectOf } from "./extract.ts";
-import { notesIn } from "./notes.ts";
-import { type Progress, type Reading, nameOf, progressOf, summaryOf } from "./progress.ts";
-import type { Found } from "./shelf.ts";
+import { type Earlier, closingOf, openingOf } from "./ends.ts";
+import { type Found, PHRASES, likeness, sayingOf, subjectOf } from "./extract.ts";
+import { earlierIn, notesIn } from "./notes.ts";
+import { type Fetched, type Progress, type Reading, nameOf, progressOf, summaryOf } from "./progress.ts";
 
 const real = process.env.CAIRN_MODEL;
 
@@ -33,7 +32,7 @@ function reply(conversation: Conversation): ScriptedReply {
   const task = assignment.parse(conversation.task.json);
   const progress = progressOf(conversation, task.papersMax);
   if (isAskedForSummary(conversation)) return { text: summaryOf(progress) };
-  const calls = nextCalls(task, progress);
+  const calls = nextCalls(task, progress, earlierIn(conversation.instructions));
   return calls.length > 0 ? { calls } : { text: "The review is submitted." };
 }
 
@@ -42,7 +41,7 @@ const isAskedForSummary = ({ messages }: Conversation): boolean => {
   return last?.role === "user" && last.text.includes("Write a summary");
 };
 
-function nextCalls(task: Task, progress: Progress): readonly Call[] {
+function nextCalls(task: Task, progress: Progress, earlier: readonly Earlier[]): readonly Call[] {
   const unsearched = task.subjects.filter((subject) => !progress.searched.has(subject));
   if (unsearched.length > 0) {
     return unsearched.slice(0, SEARCHES).map((subject) => ({ tool: "search", args: { subject } }));
@@ -53,22 +52,20 @@ function nextCalls(task: Task, progress: Progress): readonly Call[] {
   if (progress.isSubmitted) return [];
   if (!progress.isChecked) return [{ tool: "checkSources", args: {} }];
   if (progress.chapters === null) return [{ tool: "readChapters", args: {} }];
-  return [{ tool: "submitReview", args: review(task, progress.chapters) }];
+  return [{ tool: "submitReview", args: review(task, progress.chapters, earlier) }];
 }
 
-/** Notes the paper at hand and fetches the next one, or looks through what was fetched. */
+/** Fetches the sections of the paper at hand and reads them, or notes it and fetches the next one. */
 function reading({ subjects }: Task, progress: Progress): readonly Call[] {
   const [first, second] = [...progress.open];
   if (first === undefined) return [];
   const [paper, { title, sections }] = first;
-  const unfetched = sections.filter((each) => !progress.fetched.has(nameOf(paper, each)));
   const unread = sections.filter((each) => !progress.found.has(nameOf(paper, each)));
+  const unfetched = unread.filter((each) => !progress.fetched.has(nameOf(paper, each)));
+  if (unfetched.length > 0) return fetching(paper, unfetched);
   if (unread.length > 0) {
-    if (unfetched.length > 0 && unread.length === sections.length) return fetching(paper, sections);
-    return unread.map((each) => ({
-      tool: "findInSection",
-      args: { paper, ...each, phrases: Object.values(PHRASES).flat() },
-    }));
+    const fetched = unread.flatMap((each) => progress.fetched.get(nameOf(paper, each)) ?? []);
+    return fetched.slice(0, SECTIONS).flatMap(readingRest);
   }
   const read = sections.map((each) => ({ ...each, found: progress.found.get(nameOf(paper, each)) ?? [] }));
   const note: Call = { tool: "keepNotes", args: { paper, sections: noted(read, { title, subjects }) } };
@@ -77,6 +74,19 @@ function reading({ subjects }: Task, progress: Progress): readonly Call[] {
 
 const fetching = (paper: string, sections: readonly Reading[]): readonly Call[] =>
   sections.map((each) => ({ tool: "fetchSection", args: { paper, ...each } }));
+
+/** How many sections it reads in one reply, and how many characters in one call. */
+const SECTIONS = 2;
+const CHARACTERS = 12_000;
+
+/** Reads what was not read yet of a section. It has at most as many characters as bytes. */
+function readingRest({ result, bytes, text }: Fetched): readonly Call[] {
+  const calls = Math.max(1, Math.ceil((bytes - text.length) / CHARACTERS));
+  return Array.from({ length: calls }, (_, at) => ({
+    tool: "cairn_read",
+    args: { result, offset: text.length + at * CHARACTERS, length: CHARACTERS },
+  }));
+}
 
 /** The sentences that say something about a subject of the review. A reason belongs to the contradiction before it. */
 function noted(
@@ -129,10 +139,10 @@ function writing(subject: string, { lines }: Progress): readonly Call[] {
   return [{ tool: "writeChapter", args: { subject, ...chapterOf(notesIn(found)) } }];
 }
 
-function review({ question }: Task, chapters: NonNullable<Progress["chapters"]>) {
+function review({ question }: Task, chapters: NonNullable<Progress["chapters"]>, earlier: readonly Earlier[]) {
   return {
     title: question.replace(/[?.]$/, ""),
-    opening: openingOf(question, chapters),
+    opening: openingOf(question, chapters, earlier),
     closing: closingOf(chapters),
   };
 }

@@ -1,4 +1,6 @@
-/** The notes that the desk found, read: where each stands, whose it is and what it says. */
+/** The notes that the desk found, read: where each stands, whose it is and what it says. And what was recalled. */
+import { z } from "zod";
+import type { Earlier } from "./ends.ts";
 import { type Saying, sayingOf } from "./extract.ts";
 
 /** A note with what it says. */
@@ -19,3 +21,13 @@ export function notesIn(lines: readonly string[]): readonly Note[] {
 
 export const ofKind = <Kind extends Saying["kind"]>(notes: readonly Note[], kind: Kind) =>
   notes.filter((note): note is Note<Extract<Saying, { readonly kind: Kind }>> => note.said.kind === kind);
+
+const recalled = z.object({ text: z.string(), source: z.string(), tags: z.array(z.string()) });
+
+/** What earlier reviews found, as the instructions list it: one line of JSON each. */
+export function earlierIn(instructions: string): readonly Earlier[] {
+  return [...instructions.matchAll(/^- (\{.*\})$/gm)].flatMap(([, line = ""]) => {
+    const entry = recalled.safeParse(JSON.parse(line)).data;
+    return entry?.tags.includes("finding") === true ? [{ text: entry.text, source: entry.source }] : [];
+  });
+}

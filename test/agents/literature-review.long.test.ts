@@ -105,7 +105,7 @@ test("a paper that is revised while the review is written is read again, and not
   let revised = "";
   const { shown } = await playRun(agent, {
     input: { subjects: [SUBJECTS[0]?.name ?? ""], papersMax: 6 },
-    crash: { at: 60, when: "before" },
+    crash: { at: 260, when: "before" },
     afterDeath: () => revise(dir, (revised = noted()[0] ?? "")),
   });
   expect(shown?.status).toBe("completed");
@@ -118,4 +118,29 @@ test("a paper that is revised while the review is written is read again, and not
   expect(reviewsIn(dir).map(({ body }) => [body.includes(corrected), body.includes(`${revised}/results@`)])).toEqual([
     [true, true],
   ]);
+});
+
+test("a review on a near subject recalls what the one before it found, and is asked for changes only", async () => {
+  const dir = library();
+  const first = SUBJECTS[0]?.name ?? "";
+  const near = "recovery time from snapshots after a crash";
+  const { harness } = await playRun(agent, { input: { reader: "Ada", subjects: [first], papersMax: 4 } });
+  const before = requestsIn(dir).filter(({ what }) => what === "fetch");
+  expect(before.map(({ answer, times }) => [answer, times])).toEqual(before.map(() => ["full", 1]));
+
+  const input = { question: "What slows a recovery down?", reader: "Bob", subjects: [near], papersMax: 4 };
+  const { shown, events } = await playRun(agent, { harness, input });
+  expect(shown?.status).toBe("completed");
+  const [earlier, later] = reviewsIn(dir).map(({ body }) => body);
+  const lead = /^\* \*\*.*?\*\* (.*)$/m.exec(earlier ?? "")?.[1] ?? expect.fail("it has no lead");
+  expect(earlier).not.toContain("Earlier reviews");
+  expect(later).toContain(`Earlier reviews on near subjects found:\n\n* On ${first}: ${lead} (review R1)`);
+  expect(events.filter(({ kind }) => kind === "Recalled")).toHaveLength(1);
+  // Sections that both reviews read are kept with their etags: the library confirms them, and does not charge again.
+  const fetches = requestsIn(dir).filter(({ what }) => what === "fetch");
+  const again = fetches.filter(({ answer }) => answer === "not modified");
+  expect(again.length).toBeGreaterThanOrEqual(10);
+  expect(
+    fetches.filter(({ answer, times }) => answer !== "not modified" && (answer !== "full" || times !== 1)),
+  ).toEqual([]);
 });
