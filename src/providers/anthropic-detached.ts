@@ -83,37 +83,45 @@ async function resultOf(wire: WireRequest, reference: string, options: LanguageM
   return line.parse(JSON.parse(first));
 }
 
-/** Lists batches, newest first, back to the time before which it was not started. */
+/** Reads the results of the batches that may be the job, oldest first: it began soon after its key was committed. */
 async function findBatch(open: OpenModel, { options, sought }: LookUp): Promise<DetachedSearch> {
   const wire = await written(open, options);
-  const seen = { reads: 0, working: 0 };
+  const listed = await listBatches(wire, { options, sought });
+  const ended = listed.batches.filter((each) => each.processing_status === "ended");
+  for (const each of ended.slice(0, READ_MAX)) {
+    const { custom_id: key } = await resultOf(wire, each.id, options);
+    if (key === sought.key) return { kind: "found", reference: each.id };
+  }
+  const working = listed.batches.length - ended.length;
+  // A batch in progress may be the one that is sought.
+  if (working > 0) return { kind: "unsure", why: `${working} batches of one request are in progress` };
+  if (ended.length > READ_MAX)
+    return { kind: "unsure", why: `more than ${READ_MAX} batches of one request ended since` };
+  return listed.isWhole
+    ? { kind: "absent" }
+    : { kind: "unsure", why: `it is not among the newest ${PAGES_MAX * PAGE} batches` };
+}
+
+/** The batches of one request that were created at that time, oldest first. The provider lists the newest first. */
+async function listBatches(
+  wire: WireRequest,
+  { options, sought }: LookUp,
+): Promise<{ readonly batches: readonly z.infer<typeof batch>[]; readonly isWhole: boolean }> {
+  const [from, to] = [sought.since - SKEW_MS, sought.until + SKEW_MS];
+  const found: z.infer<typeof batch>[] = [];
   let after = "";
   for (let pages = 0; pages < PAGES_MAX; pages += 1) {
     const url = `${wire.url}/batches?limit=${PAGE}${after}`;
-    const {
-      data,
-      has_more: hasMore,
-      last_id: last,
-    } = page.parse(JSON.parse(await send(wire, { method: "GET", url, signal: options.abortSignal })));
+    const answer = page.parse(JSON.parse(await send(wire, { method: "GET", url, signal: options.abortSignal })));
+    const { data, has_more: hasMore, last_id: last } = answer;
     for (const each of data) {
-      if (Date.parse(each.created_at) < sought.since - SKEW_MS) return ending(seen);
-      if (Object.values(each.request_counts).reduce((sum, count) => sum + count, 0) !== 1) continue;
-      if (each.processing_status !== "ended") {
-        seen.working += 1;
-        continue;
-      }
-      seen.reads += 1;
-      if (seen.reads > READ_MAX)
-        return { kind: "unsure", why: `more than ${READ_MAX} batches of one request ended since` };
-      const { custom_id: key } = await resultOf(wire, each.id, options);
-      if (key === sought.key) return { kind: "found", reference: each.id };
+      const at = Date.parse(each.created_at);
+      if (at < from) return { batches: found.toReversed(), isWhole: true };
+      const isOne = Object.values(each.request_counts).reduce((sum, count) => sum + count, 0) === 1;
+      if (isOne && at <= to) found.push(each);
     }
-    if (hasMore !== true || last == null) return ending(seen);
+    if (hasMore !== true || last == null) return { batches: found.toReversed(), isWhole: true };
     after = `&after_id=${encodeURIComponent(last)}`;
   }
-  return { kind: "unsure", why: `it is not among the newest ${PAGES_MAX * PAGE} batches` };
+  return { batches: found.toReversed(), isWhole: false };
 }
-
-/** A batch in progress may be the one that is sought. */
-const ending = ({ working }: { readonly working: number }): DetachedSearch =>
-  working === 0 ? { kind: "absent" } : { kind: "unsure", why: `${working} batches of one request are in progress` };

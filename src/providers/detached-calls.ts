@@ -5,7 +5,7 @@
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { bounded, sentenceOf } from "../codec/value.ts";
 import type { AsynchronousCalls } from "../ports/asynchronous-model.ts";
-import type { ModelRequest } from "../ports/model.ts";
+import type { ModelFailed, ModelRequest } from "../ports/model.ts";
 import type { DetachedCalls, Submitted } from "../ports/model.ts";
 import { ModelNotReady } from "../ports/named-models.ts";
 import { failedBy } from "./model-failure.ts";
@@ -29,32 +29,46 @@ export class NotSent extends Error {
   }
 }
 
+/** The provider may have worked on the job, and its reply cannot be had. */
+export class ReplyLost extends Error {
+  override readonly name = "ReplyLost";
+
+  constructor(cause: unknown) {
+    super(sentenceOf(cause), { cause });
+  }
+}
+
 /** `open` may reject: nothing has left then. `offers`: what its provider can do. */
 export function callsOver(
-  open: (request: ModelRequest) => Promise<OpenedCalls>,
+  open: Open,
   offers: Pick<AsynchronousCalls, "honoursKeys"> & { readonly finds: boolean; readonly cancels: boolean },
 ): DetachedCalls {
   const { finds, cancels, honoursKeys } = offers;
   return {
     submit: (request, key) => submit(open, { request, key }),
     poll: async (request, reference) => {
+      const opened = await opening(open, request);
+      if (opened instanceof NotSent) return { kind: "pending", ...unasked(opened, "") };
+      const { detached, options, secret } = opened;
       try {
-        const { detached, options, secret } = await open(request);
         const state = await detached.poll(options, reference);
         if (state.kind === "done") return replyOf(state.result);
-        if (state.kind === "failed") return failedBy(state.error, secret);
+        if (state.kind === "failed") return failedDetached(state.error, secret);
         return { kind: "pending", why: "its provider works on it" };
       } catch (error) {
-        return { kind: "pending", why: wordsOf(error) };
+        return { kind: "pending", ...unasked(error, secret) };
       }
     },
     ...(finds && {
       find: async (request, sought) => {
+        const opened = await opening(open, request);
+        if (opened instanceof NotSent) return { kind: "unsure", ...unasked(opened, "") };
+        const { detached, options, secret } = opened;
         try {
-          const { detached, options } = await open(request);
-          return (await detached.find?.(options, sought)) ?? { kind: "absent" };
+          const found = (await detached.find?.(options, sought)) ?? { kind: "absent" };
+          return found.kind !== "found" || isReference(found.reference) ? found : { kind: "unsure", why: NO_REFERENCE };
         } catch (error) {
-          return { kind: "unsure", why: wordsOf(error) };
+          return { kind: "unsure", ...unasked(error, secret) };
         }
       },
     }),
@@ -68,16 +82,25 @@ export function callsOver(
   };
 }
 
+const failedDetached = (error: unknown, secret: string): ModelFailed =>
+  error instanceof ReplyLost ? { ...failedBy(error.cause, secret), isPartial: true } : failedBy(error, secret);
+
+type Open = (request: ModelRequest) => Promise<OpenedCalls>;
+
+const opening = (open: Open, request: ModelRequest): Promise<OpenedCalls | NotSent> =>
+  open(request).catch((error: unknown) => new NotSent(error));
+
 async function submit(
-  open: (request: ModelRequest) => Promise<OpenedCalls>,
+  open: Open,
   { request, key }: { readonly request: ModelRequest; readonly key: string },
 ): Promise<Submitted> {
-  const opened = await open(request).catch((error: unknown) => new NotSent(error));
+  const opened = await opening(open, request);
   // No request was sent, and what prevented it may be temporary.
   if (opened instanceof NotSent) return { ...failedBy(opened.cause, ""), retryable: true };
   const { detached, options, secret } = opened;
   try {
-    return { kind: "submitted", reference: await detached.submit(options, key) };
+    const reference: unknown = await detached.submit(options, key);
+    return isReference(reference) ? { kind: "submitted", reference } : { kind: "unknown", why: NO_REFERENCE };
   } catch (error) {
     if (error instanceof NotSent) return failedBy(error.cause, secret);
     return isNotStarted(error)
@@ -85,6 +108,14 @@ async function submit(
       : { kind: "unknown", why: failedBy(error, secret).failure.message };
   }
 }
+
+/** A model of one's own may be written in JavaScript. A reference that cannot be stored would fail each commit. */
+const isReference = (value: unknown): value is string =>
+  typeof value === "string" && value !== "" && value.length <= REFERENCE_CHARACTERS_MAX && value.isWellFormed();
+
+const REFERENCE_CHARACTERS_MAX = 1_024;
+
+const NO_REFERENCE = `it gave no reference: submit and find give a text of 1 to ${REFERENCE_CHARACTERS_MAX} characters`;
 
 /** The provider refused the start, or no connection to it came about. */
 function isNotStarted(error: unknown): boolean {
@@ -107,4 +138,8 @@ function isUnconnected(error: unknown): boolean {
 
 const CAUSES_MAX = 8;
 
-const wordsOf = (error: unknown): string => bounded(failedBy(error, "").failure.message);
+/** Why the provider could not be asked, in its own words. */
+function unasked(error: unknown, secret: string): { readonly why: string; readonly isUnasked: true } {
+  const { failure } = failedBy(error instanceof NotSent ? error.cause : error, secret);
+  return { why: bounded(failure.message), isUnasked: true };
+}

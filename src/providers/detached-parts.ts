@@ -3,7 +3,7 @@ import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import * as z from "zod";
 import type { DetachedState } from "../ports/asynchronous-model.ts";
 import type { SoughtCall } from "../ports/model.ts";
-import { NotSent } from "./detached-calls.ts";
+import { NotSent, ReplyLost } from "./detached-calls.ts";
 import { type OpenModel, type WireRequest, readResponse, refusal, wireRequest } from "./wire-request.ts";
 
 /** How much the clocks of a provider and of this machine may differ, in milliseconds. */
@@ -37,11 +37,11 @@ export async function readReply(
     return { kind: "done", result: await readResponse(open, options, body) };
   } catch (error) {
     // The same body would be read in the same way again.
-    return { kind: "failed", error };
+    return { kind: "failed", error: new ReplyLost(error) };
   }
 }
 
-/** A provider that does not know the job any more has no reply for it. */
+/** A provider that does not know the job any more has no reply for it. It may have been paid for. */
 export async function unlessGone(url: string, ask: () => Promise<string>): Promise<string | DetachedState> {
   try {
     return await ask();
@@ -49,6 +49,6 @@ export async function unlessGone(url: string, ask: () => Promise<string>): Promi
     const { statusCode } = error as { statusCode?: unknown };
     if (statusCode !== 404) throw error;
     const body = JSON.stringify({ error: { message: "the provider does not know the job any more" } });
-    return { kind: "failed", error: refusal(body, { url, status: 503 }) };
+    return { kind: "failed", error: new ReplyLost(refusal(body, { url, status: 503 })) };
   }
 }

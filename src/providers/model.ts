@@ -180,7 +180,7 @@ async function answerOf(
  * request would only refer to it; a run may go on after it is deleted there. So a request holds the whole transcript.
  */
 function settingsOf({ provider }: LanguageModelV4, { options = {} }: ModelRequest): Settings {
-  const settings = structuredClone(options) as Settings;
+  const settings: Settings = Object.keys(options).length === 0 ? {} : (structuredClone(options) as Settings);
   if (provider !== "openai.responses") return settings;
   const { providerOptions = {} } = settings;
   return { ...settings, providerOptions: { ...providerOptions, openai: { store: false, ...providerOptions.openai } } };

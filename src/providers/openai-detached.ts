@@ -13,10 +13,8 @@ const KEY = "cairn_call";
 const PAGES_MAX = 20;
 const PAGE = 100;
 
-const responseState = z.looseObject({
-  status: z.string(),
-  error: z.looseObject({ code: z.string().nullish(), message: z.string().nullish() }).nullish(),
-});
+const reported = z.looseObject({ code: z.string().nullish(), message: z.string().nullish() });
+const responseState = z.looseObject({ status: z.string(), error: reported.nullish() });
 
 export const openaiBackground = (open: OpenModel): AsynchronousCalls => ({
   async submit(options, key) {
@@ -57,12 +55,12 @@ const batch = z.looseObject({
   metadata: z.record(z.string(), z.string()).nullish(),
   output_file_id: z.string().nullish(),
   error_file_id: z.string().nullish(),
-  errors: z.looseObject({ data: z.array(z.looseObject({ message: z.string().nullish() })).nullish() }).nullish(),
+  errors: z.looseObject({ data: z.array(reported).nullish() }).nullish(),
 });
 const page = z.looseObject({ data: z.array(batch), has_more: z.boolean().nullish() });
 const line = z.looseObject({
   response: z.looseObject({ status_code: z.number(), body: z.unknown() }).nullish(),
-  error: z.looseObject({ code: z.string().nullish(), message: z.string().nullish() }).nullish(),
+  error: reported.nullish(),
 });
 
 const ENDPOINT = "/v1/responses";
@@ -115,11 +113,19 @@ export const openaiBatch = (open: OpenModel): AsynchronousCalls => ({
 
 const PENDING: ReadonlySet<string> = new Set(["validating", "in_progress", "finalizing", "cancelling"]);
 
-/** The batch ended without a line: it failed as a whole, expired or was cancelled. Only a failed one is at fault. */
+/**
+ * The batch ended without a line: it failed as a whole, expired or was cancelled. Only a failed one is at fault, unless
+ * it found the account's queue of batches full: OpenAI takes such a batch first, and fails it afterwards.
+ */
 function withoutLine({ status, errors }: z.infer<typeof batch>, url: string): unknown {
-  const message = errors?.data?.[0]?.message ?? `the batch is ${status}`;
-  return refusal(JSON.stringify({ error: { message } }), { url, status: status === "failed" ? 400 : 503 });
+  const { code, message } = errors?.data?.[0] ?? {};
+  const body = { error: { message: message ?? `the batch is ${status}`, ...(code && { code }) } };
+  const refused = code === QUEUE_IS_FULL ? 429 : 400;
+  return refusal(JSON.stringify(body), { url, status: status === "failed" ? refused : 503 });
 }
+
+/** As many tokens as the account may have in batches wait already. */
+const QUEUE_IS_FULL = "token_limit_exceeded";
 
 /** Lists batches, newest first, back to the time before which it was not started. */
 async function findBatch(open: OpenModel, { options, sought }: LookUp): Promise<DetachedSearch> {

@@ -1,7 +1,7 @@
 /** The job APIs of providers, over HTTP in their own wire format: starts, looks, cancels, and starts whose answer is lost. */
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { z } from "zod";
-import { type Tool, tool } from "../../src/index.ts";
+import { type Tool, scriptedAsynchronousModel, tool } from "../../src/index.ts";
 import { text } from "../../src/core/message.ts";
 import type { ModelRequest } from "../../src/ports/model.ts";
 import type { DetachedCalls } from "../../src/ports/model.ts";
@@ -62,7 +62,9 @@ describe.each(CASES)("$name", ({ name, wire, bodyIn }) => {
   test("a job is pending until it is done, and its reply is read as that of any call", async () => {
     await using server = await startBatchServer();
     const reference = await started(name);
-    expect(await detachedOf(name).poll(request(), reference)).toMatchObject({ kind: "pending" });
+    expect(await detachedOf(name).poll(request(), reference)).toEqual({
+      ...{ kind: "pending", why: "its provider works on it" },
+    });
     server.finish(0, done(wire));
     expect(await detachedOf(name).poll(request(), reference)).toMatchObject({
       ...{ kind: "reply", finish: "tool-calls", ...wire.counts },
@@ -97,13 +99,24 @@ describe.each(CASES)("$name", ({ name, wire, bodyIn }) => {
       ...{ kind: "failed", retryable: false },
       failure: { code: "ModelRefused", message: expect.stringContaining("this prompt is invalid") as string },
     });
+    expect(await detachedOf(name).poll(request(), reference)).not.toHaveProperty("isPartial");
   });
 
-  test("a job that its provider does not know any more may be started again", async () => {
+  test("a job that its provider does not know any more may be started again, and may have been paid for", async () => {
     await using server = await startBatchServer();
     const reference = await started(name);
     server.forget();
-    expect(await detachedOf(name).poll(request(), reference)).toMatchObject({ kind: "failed", retryable: true });
+    expect(await detachedOf(name).poll(request(), reference)).toMatchObject({
+      ...{ kind: "failed", retryable: true, isPartial: true },
+    });
+  });
+
+  test("a job whose reply cannot be read may have been paid for", async () => {
+    await using server = await startBatchServer();
+    const reference = await started(name);
+    const { body } = done(wire);
+    server.finish(0, { kind: "done", body: { ...body, output: 7, content: 7 } });
+    expect(await detachedOf(name).poll(request(), reference)).toMatchObject({ kind: "failed", isPartial: true });
   });
 
   test("a job is pending while its provider cannot be asked", async () => {
@@ -111,7 +124,23 @@ describe.each(CASES)("$name", ({ name, wire, bodyIn }) => {
     const reference = await started(name);
     server.finish(0, done(wire));
     vi.stubGlobal("fetch", () => Promise.reject(new TypeError("fetch failed")));
-    expect(await detachedOf(name).poll(request(), reference)).toMatchObject({ kind: "pending", why: "fetch failed" });
+    expect(await detachedOf(name).poll(request(), reference)).toEqual({
+      ...{ kind: "pending", why: "fetch failed", isUnasked: true },
+    });
+  });
+
+  test.each([
+    ["a refused key", KEY, "HTTP 401: the key [removed] was revoked"],
+    ["no key", null, "which has no value"],
+  ])("a look with %s says that the provider could not be asked, and does not show the key", async (_, key, why) => {
+    await using server = await startBatchServer();
+    const reference = await started(name);
+    server.refuse({ status: 401, message: `the key ${KEY} was revoked` });
+    const { poll, find } = detachedOf(name, key);
+    const unasked = { why: expect.stringContaining(why) as string, isUnasked: true };
+    expect(await poll(request(), reference)).toEqual({ kind: "pending", ...unasked });
+    const sought = { key: KEY_OF_CALL, since: Date.now(), until: Date.now() };
+    if (find !== undefined) expect(await find(request(), sought)).toEqual({ kind: "unsure", ...unasked });
   });
 
   test("a refused start made no job, and its key is not shown", async () => {
@@ -155,7 +184,7 @@ describe.each(CASES)("$name", ({ name, wire, bodyIn }) => {
     expect(await detachedOf(name).submit(request(), KEY_OF_CALL)).toMatchObject({ kind: "unknown" });
     expect(server.detached).toHaveLength(1);
     const { find } = detachedOf(name);
-    const sought = { key: KEY_OF_CALL, since: Date.now() };
+    const sought = { key: KEY_OF_CALL, since: Date.now(), until: Date.now() };
     if (name.startsWith("openai-background")) {
       expect(find).toBeUndefined();
       return;
@@ -165,10 +194,41 @@ describe.each(CASES)("$name", ({ name, wire, bodyIn }) => {
     server.finish(0, done(wire));
     expect(await find?.(request(), sought)).toEqual({ kind: "found", reference: server.detached[0]?.id });
     expect(await find?.(request(), { ...sought, key: "cairn-other" })).toEqual({ kind: "absent" });
-    expect(await find?.(request(), { ...sought, since: Date.now() + 3_600_000 })).toMatchObject(
-      wire === anthropic ? { kind: "absent" } : { kind: "found" },
-    );
+    for (const otherMs of [3_600_000, -3_600_000]) {
+      const then = { since: Date.now() + otherMs, until: Date.now() + otherMs };
+      expect(await find?.(request(), { ...sought, ...then })).toMatchObject(
+        wire === anthropic ? { kind: "absent" } : { kind: "found" },
+      );
+    }
   });
+});
+
+test("a start that left no batch is known, also if other batches of the account are always in progress", async () => {
+  vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000_000_000 });
+  onTestFinished(() => void vi.useRealTimers());
+  await using server = await startBatchServer();
+  const sought = { key: "cairn-lost", since: Date.now(), until: Date.now() + 900_000 };
+  await started("anthropic-batch:m");
+  server.finish(0, done(anthropic));
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await started("anthropic-batch:m");
+  expect(await detachedOf("anthropic-batch:m").find?.(request(), sought)).toEqual({ kind: "absent" });
+});
+
+test.each([
+  ["nothing", undefined],
+  ["no text", 7],
+  ["an empty text", ""],
+  ["a text that is too long", "x".repeat(1_025)],
+])("a start that gives %s as its reference may have made a job", async (_, reference) => {
+  const submit = async () => reference as string;
+  const find = async () => ({ kind: "found" as const, reference: reference as string });
+  const model = scriptedAsynchronousModel({ name: "slow", reply: () => ({ text: "over" }) });
+  const { detached } = modelOf(Object.assign({}, model, { detached: { ...model.detached, submit, find } }));
+  expect(await detached?.submit(request(), KEY_OF_CALL)).toMatchObject({
+    ...{ kind: "unknown", why: expect.stringContaining("it gave no reference") },
+  });
+  expect(await detached?.find?.(request(), { key: KEY_OF_CALL, since: 0, until: 1 })).toMatchObject({ kind: "unsure" });
 });
 
 test("a batch that expired may be started again", async () => {
@@ -178,6 +238,36 @@ test("a batch that expired may be started again", async () => {
     server.finish(0, { kind: "expired" });
     expect(await detachedOf(name).poll(request(), reference)).toMatchObject({ kind: "failed", retryable: true });
   }
+});
+
+const FULL =
+  "Enqueued token limit reached for m in organization org-1. Limit: 90,000 enqueued tokens. " +
+  "Please try again once some in_progress batches have been completed.";
+
+test("a batch that found the queue of its account full may be started again", async () => {
+  await using server = await startBatchServer();
+  const reference = await started("openai-batch:m");
+  server.finish(0, {
+    kind: "failed",
+    errors: [{ code: "token_limit_exceeded", message: FULL, param: null, line: null }],
+  });
+  expect(await detachedOf("openai-batch:m").poll(request(), reference)).toMatchObject({
+    ...{ kind: "failed", retryable: true, retryAfterMs: null },
+    failure: { code: "ModelFailed", message: `HTTP 429: ${FULL}: token_limit_exceeded` },
+  });
+});
+
+test.each([
+  [{ code: "invalid_json_line", message: "line 1 is no JSON" }, "line 1 is no JSON: invalid_json_line"],
+  [{ code: null, message: "no reason" }, "no reason"],
+])("a batch that failed as a whole because of %o is not started again", async (error, words) => {
+  await using server = await startBatchServer();
+  const reference = await started("openai-batch:m");
+  server.finish(0, { kind: "failed", errors: [error] });
+  expect(await detachedOf("openai-batch:m").poll(request(), reference)).toMatchObject({
+    ...{ kind: "failed", retryable: false },
+    failure: { code: "ModelRefused", message: `HTTP 400: ${words}` },
+  });
 });
 
 test("a background response is stored at its provider, since it could not be asked for otherwise", async () => {

@@ -6,11 +6,13 @@ import { timeline, transcript } from "../../src/operations/views.ts";
 import type { AsynchronousCalls } from "../../src/ports/asynchronous-model.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { Json } from "../../src/core/json.ts";
+import { StoreUnreachable, type World } from "../../src/ports/world.ts";
 import { type AsynchronousAgent, asynchronousAgent } from "../support/agents/asynchronous-agent.ts";
 import { endAttempt, flushPromises, performTask, runAttempt } from "../support/harness/chain-steps.ts";
 import { runUntilIdle, startAttempt, startKeyedRun } from "../support/harness/chain-steps.ts";
 import { SETTLE_MS, createChainHarness, neverSettles, rowOf } from "../support/harness/harness.ts";
-import { beatReply } from "../support/harness/harness.ts";
+import { beatReply, scriptedAgent } from "../support/harness/harness.ts";
+import { attemptDuringOutage } from "../support/faults/store-outages.ts";
 
 /** The agent in a process whose request to start a job goes through `submit`. */
 function withSubmit(
@@ -100,4 +102,66 @@ test("schedule 197: an operator cancels a run whose job is out, and its provider
   await runUntilIdle(harness, agent);
   expect(rowOf(harness, run)).toMatchObject({ status: "cancelled", spent: { tokensOut: 500, beats: 0 } });
   expect(model.started()).toMatchObject([{ state: "cancelled" }]);
+});
+
+test("schedule 198: quick retries are used up, the answer to a job's start is lost, and its request arrives later", async () => {
+  for (const arrives of [true, false]) {
+    const harness = createChainHarness();
+    const detached = asynchronousAgent();
+    let starts = 0;
+    const broken = withSubmit(detached, (submit) => async (...asked) => {
+      starts += 1;
+      if (starts === 1) throw Object.assign(new Error("no connection"), { code: "ECONNREFUSED" });
+      if (starts > 3) return submit(...asked);
+      if (starts === 3 && arrives) harness.clock.after(SETTLE_MS - 1, () => void submit(...asked));
+      throw new Error("the connection broke");
+    });
+    let asks = 0;
+    const { model } = scriptedAgent({
+      reply: () => {
+        asks += 1;
+        return { text: "over" };
+      },
+    });
+    const fallback = { model, price: { inUsd: 1, outUsd: 10 }, priceFrom: { kind: "none" } } as const;
+    const agent = { ...broken, fallbacks: [fallback] };
+    const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
+    await runUntilIdle(harness, agent);
+    expect(rowOf(harness, run).status).toBe("completed");
+    // The job is looked for once it can be there. Only if it is not, the next model is asked, and that at once.
+    expect(await endsIn(harness.world, run)).toEqual(arrives ? ["job-1 adopted", "job-2"] : []);
+    expect([detached.model.started().length, asks]).toEqual(arrives ? [2, 0] : [0, 1]);
+  }
+});
+
+/** Its objects can be read, and none can be written. */
+const withoutPuts = ({ objects, ...world }: World): World => {
+  const put = (): Promise<never> =>
+    Promise.reject(new StoreUnreachable("no object can be put", { store: "the objects" }));
+  return { ...world, objects: { ...objects, put } };
+};
+
+test("schedule 199: no store accepts what a job's reply or its end decides, attempt after attempt", async () => {
+  const large = { look: "x".repeat(20_000) };
+  const cases = [
+    { reply: { text: "over" }, cancels: false, tokensOut: 6 },
+    { reply: { calls: [{ tool: "look", args: large }] }, cancels: false, tokensOut: 12 },
+    { reply: { text: "over" }, cancels: true, tokensOut: 500 },
+  ];
+  for (const { reply, cancels, tokensOut } of cases) {
+    const harness = createChainHarness();
+    const { agent, model } = asynchronousAgent({
+      pending: 0,
+      reply: ({ calls }) => ({ ...(calls.length === 0 ? reply : { text: "over" }), tokensIn: 60, tokensOut: 6 }),
+    });
+    const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
+    await runAttempt(harness, agent);
+    if (cancels) await sendRequest(harness.world, { run, want: "cancel" });
+    const away = withoutPuts(harness.world);
+    for (let attempts = 0; attempts < 3; attempts += 1) await attemptDuringOutage(harness, agent, away);
+    expect(rowOf(harness, run)).toMatchObject({ status: "running", owner: null, spent: { tokensOut: 0 } });
+    await runUntilIdle(harness, agent);
+    expect(rowOf(harness, run)).toMatchObject({ status: cancels ? "cancelled" : "completed", spent: { tokensOut } });
+    expect(model.started()).toHaveLength(tokensOut === 12 ? 2 : 1);
+  }
 });
