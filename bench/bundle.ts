@@ -12,12 +12,13 @@ const OUT = join(import.meta.dirname, "../build/bench");
 export async function bundleBench(): Promise<string> {
   rmSync(OUT, { recursive: true, force: true });
   mkdirSync(OUT, { recursive: true });
-  const input = { drive: "bench/drive.ts", "drive-many": "bench/drive-many.ts", "many-agent": "bench/many-agent.ts" };
+  const names = ["drive", "drive-many", "many-agent", "fresh-load"];
+  const input = Object.fromEntries(names.map((name) => [name, `bench/${name}.ts`]));
   const processes = { worker: "src/cli/workers/worker.ts" };
   await bundle({
     ...{ input: { ...input, ...processes }, dir: OUT },
     groups: [
-      { name: "drive", entryPoints: [input.drive] },
+      { name: "drive", entryPoints: ["bench/drive.ts"] },
       { name: "worker", entryPoints: Object.values(processes) },
     ],
   });

@@ -7,26 +7,35 @@ import { type Counted, counting, nothing } from "./counting.ts";
 import { newRunner, performBeats } from "./perform-beats.ts";
 import { sized } from "./workload.ts";
 
-/** Drives a run to its end in a store of its own, and checks that no call ran twice. */
-export async function drive(
+/** A run that is not started yet, in a new store. */
+export interface OpenRun {
+  /** Starts it, drives it to its end, and checks that no call ran twice. */
+  readonly run: () => Promise<Counted>;
+  /** Its ID, once it is started. */
+  readonly id: () => string;
+  readonly close: () => void;
+}
+
+export function openRun(
   dir: string,
   of: { readonly beats: number; readonly perInvocation: number; readonly called?: (turn: number) => void },
-): Promise<Counted> {
+): OpenRun {
   const { called = () => undefined, ...size } = of;
   const { agent, performed } = sized({ beats: of.beats, replyMs: 0, called });
   const limits = limitsFor(60_000, { beatsPerInvocation: of.perInvocation });
   const store = openStore({ dir, create: true });
   const counted = nothing();
-  try {
-    const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+  const world = counting(localWorld({ store, limits, telemetry: { record: () => undefined } }), counted);
+  let id = "";
+  const run = async (): Promise<Counted> => {
     const started = await startRun(world, { agent, input: size, tenant: "bench", idempotencyKey: null });
     if (started.kind !== "started") throw new Error(`cannot start: ${started.kind}`);
+    id = started.row.run;
     const runner = newRunner(world, agent);
     for await (const route of performBeats(started.row, () => runner)) void route;
     const tools = performed.none + performed.keyed;
     if (performed.model !== of.beats + 1 || tools !== of.beats) throw new Error("a call ran twice, or never");
     return counted;
-  } finally {
-    store.close();
-  }
+  };
+  return { run, id: () => id, close: () => store.close() };
 }

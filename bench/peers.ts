@@ -9,7 +9,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { median, sorted } from "./statistics.ts";
+import { median, spread } from "./statistics.ts";
 import { canTrace, strace } from "./strace.ts";
 import { prose } from "./sentences.ts";
 import { bundleBench } from "./bundle.ts";
@@ -48,20 +48,25 @@ const MANY_BEATS = 20;
 interface Said {
   /** Milliseconds of the whole run. */
   readonly took: number;
-  /** When each beat began, in milliseconds; none for a peer whose model is in another process. */
+  /** When each beat began, in milliseconds; none of many runs in another process. */
   readonly marks: readonly number[];
   readonly peakKb: number;
 }
 
 const TRACED = "fsync,fdatasync,sync_file_range,write,writev,pwrite64,pwritev,pwritev2,mkdir,mkdirat";
 
-/** The Node for which the native part of LangGraph's store was built; null: it is not on this machine. */
-const LANGGRAPH_NODE =
-  [process.execPath, "/usr/bin/node", "/usr/local/bin/node"].find(
-    (node) => spawnSync(node, ["-e", 'new (require("better-sqlite3"))(":memory:")'], { cwd: PEERS }).status === 0,
-  ) ?? null;
+/**
+ * The Node for which the native part of LangGraph's store was built; null: it is not on this machine. It is asked for
+ * once the peers are installed.
+ */
+function findLanggraphNode(): string | null {
+  const nodes = [process.execPath, "/usr/bin/node", "/usr/local/bin/node"];
+  const opens = ["-e", 'new (require("better-sqlite3"))(":memory:")'];
+  return nodes.find((node) => spawnSync(node, opens, { cwd: PEERS }).status === 0) ?? null;
+}
 
-const nodeFor = (peer: string): string | null => (peer.startsWith("langgraph") ? LANGGRAPH_NODE : process.execPath);
+let langgraphNode: string | null = null;
+const nodeFor = (peer: string): string | null => (peer.startsWith("langgraph") ? langgraphNode : process.execPath);
 
 function measure(peer: string, of: { readonly runs: number; readonly beats: number; readonly trace?: string }): Said {
   const dir = mkdtempSync(join(tmpdir(), "cairn-peers-"));
@@ -103,49 +108,64 @@ function traced(peer: string): { readonly syncs: number; readonly bytes: number 
   return { syncs: syncs / TRACED_BEATS, bytes: bytes / TRACED_BEATS };
 }
 
-const spread = (given: readonly number[], digits: number): string =>
-  `${median(given).toFixed(digits)} (${sorted(given)[0]?.toFixed(digits)}–${sorted(given).at(-1)?.toFixed(digits)})`;
+/** The median beat. Of two beats together, since every second one has a call with a key. */
+const beatOf = ({ marks }: Said): number =>
+  median(marks.slice(2).map((mark, index) => (mark - (marks[index] ?? NaN)) / 2));
 
-/** How much longer a beat of the last tenth takes than one of the first; null for a peer without marks. */
-function growthOf({ marks, took }: Said): number | null {
+/** How much longer a beat of the last tenth takes than one of the first. */
+function growthOf({ marks }: Said): number {
   const tenth = Math.floor(marks.length / 10);
-  const [first = 0] = marks;
-  if (tenth === 0) return null;
-  const last = first + took - (marks.at(-tenth) ?? 0);
-  return last / ((marks[tenth] ?? 0) - first);
+  return ((marks.at(-1) ?? 0) - (marks.at(-1 - tenth) ?? 0)) / ((marks[tenth] ?? 0) - (marks[0] ?? 0));
 }
+
+interface Measured {
+  /** What each peer said of its long run, in each round. */
+  readonly said: ReadonlyMap<string, readonly Said[]>;
+  /** The beats per second of many runs, by peer, in each round. */
+  readonly perSecond: ReadonlyMap<string, readonly number[]>;
+}
+
+/** Measures each peer once in each round. */
+function measureAll(peers: readonly string[], of: { readonly beats: number; readonly rounds: number }): Measured {
+  const said = new Map<string, Said[]>();
+  const perSecond = new Map<string, number[]>();
+  for (let round = 1; round <= of.rounds; round += 1) {
+    for (const peer of peers) {
+      process.stderr.write(`round ${round} of ${of.rounds}: ${ALONE[peer]}\n`);
+      said.set(peer, [...(said.get(peer) ?? []), measure(peer, { runs: 1, beats: of.beats })]);
+    }
+    for (const peer of MANY.filter((each) => peers.includes(each))) {
+      process.stderr.write(`round ${round} of ${of.rounds}: ${ALONE[peer]}, ${MANY_RUNS} runs\n`);
+      const { took } = measure(peer, { runs: MANY_RUNS, beats: MANY_BEATS });
+      perSecond.set(peer, [...(perSecond.get(peer) ?? []), (MANY_RUNS * MANY_BEATS * 1_000) / took]);
+    }
+  }
+  return { said, perSecond };
+}
+
+const COLUMNS = [
+  ...["", "ms per beat, median", "whole run ÷ beats", "last ÷ first tenth", "syncs per beat", "KB written per beat"],
+  ...["MB over the raw loop", `beats/s of ${MANY_RUNS} runs × ${MANY_BEATS} beats`],
+];
 
 function compare(): string {
   const beats = Number(values.beats);
   const rounds = Number(values.rounds);
   const alone = Object.keys(ALONE).filter((peer) => nodeFor(peer) !== null);
-  const many = MANY.filter((peer) => alone.includes(peer));
-  const said = new Map<string, Said[]>();
-  const perSecond = new Map<string, number[]>();
-  for (let round = 1; round <= rounds; round += 1) {
-    for (const peer of alone) {
-      process.stderr.write(`round ${round} of ${rounds}: ${ALONE[peer]}\n`);
-      said.set(peer, [...(said.get(peer) ?? []), measure(peer, { runs: 1, beats })]);
-    }
-    for (const peer of many) {
-      process.stderr.write(`round ${round} of ${rounds}: ${ALONE[peer]}, ${MANY_RUNS} runs\n`);
-      const { took } = measure(peer, { runs: MANY_RUNS, beats: MANY_BEATS });
-      perSecond.set(peer, [...(perSecond.get(peer) ?? []), (MANY_RUNS * MANY_BEATS * 1_000) / took]);
-    }
-  }
+  const { said, perSecond } = measureAll(alone, { beats, rounds });
   const raw = median((said.get("raw:") ?? []).map(({ peakKb }) => peakKb));
   const rows = alone.map((peer) => {
     process.stderr.write(`counting: ${ALONE[peer]}\n`);
     const each = said.get(peer) ?? [];
     const counted = peer.startsWith("raw") ? { syncs: 0, bytes: 0 } : traced(peer);
-    const growth = each.flatMap((one) => growthOf(one) ?? []);
     return [
       ALONE[peer],
+      spread(each.map(beatOf), 2),
       spread(
         each.map(({ took }) => took / beats),
         2,
       ),
-      growth.length === 0 || peer.startsWith("raw") ? "–" : median(growth).toFixed(2),
+      peer.startsWith("raw") ? "–" : median(each.map(growthOf)).toFixed(2),
       counted === null ? "not counted" : counted.syncs.toFixed(2),
       counted === null ? "not counted" : (counted.bytes / 1_024).toFixed(1),
       peer.startsWith("cairn:work") ? "–" : ((median(each.map(({ peakKb }) => peakKb)) - raw) / 1_024).toFixed(0),
@@ -153,19 +173,12 @@ function compare(): string {
     ];
   });
   const ratio = (one: string, other: string): string =>
-    median((said.get(one) ?? []).map(({ took }, round) => took / (said.get(other)?.[round]?.took ?? NaN))).toFixed(2);
+    median((said.get(one) ?? []).map(beatOf).map((ms, round) => ms / beatOf(said.get(other)?.[round] as Said))).toFixed(
+      2,
+    );
   const ratioOfMany = (one: string, other: string): string =>
     median((perSecond.get(one) ?? []).map((each, round) => each / (perSecond.get(other)?.[round] ?? NaN))).toFixed(2);
-  const head = [
-    "",
-    "ms per beat",
-    "last ÷ first tenth",
-    "syncs per beat",
-    "KB written per beat",
-    "MB over the raw loop",
-  ];
-  const many100 = `beats/s of ${MANY_RUNS} runs × ${MANY_BEATS} beats`;
-  const table = [[...head, many100], head.concat("").map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`);
+  const table = [COLUMNS, COLUMNS.map(() => "---"), ...rows].map((row) => `| ${row.join(" | ")} |`);
   const ratios = [
     ["in process, B = 50, against the AWS durable SDK", ratio("cairn:in-50", "aws:")],
     ["in process, B = 1, against DBOS with two steps", ratio("cairn:in-1", "dbos:2")],
@@ -190,6 +203,7 @@ if (!existsSync(join(PEERS, "node_modules"))) {
   const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: PEERS, stdio: ["ignore", 2, 2] });
   if (status !== 0) throw new Error("the peers could not be installed: see above, and try npm ci in bench/peers");
 }
+langgraphNode = findLanggraphNode();
 await bundleBench();
 const part = compare();
 console.log(part);

@@ -17,14 +17,14 @@ export const newRunner = (world: World, agent: Agent): Runner => ({
 });
 
 /**
- * Yields the route of each invocation, until one is not `beat`. `runnerOf` gives the process of the next invocation.
- * Throws if a beat asks to end its process.
+ * Yields the route of each invocation, over all executions of the run, until one neither goes on nor hands over to the
+ * next execution. `runnerOf` gives the process of the next invocation. Throws if a beat asks to end its process.
  */
 export async function* performBeats({ run, born, agent }: Row, runnerOf: () => Runner): AsyncGenerator<Route> {
-  const execution = executionName(run, born, 1);
   let payload = { run, born, chain: 1, epoch: 0, agent };
-  for (let route: Route = "beat"; route === "beat";) {
+  for (let route: Route = "beat"; route === "beat" || route === "renew";) {
     const runner = runnerOf();
+    const execution = executionName(run, born, payload.chain);
     const attempt = { execution, epoch: payload.epoch, retry: 0, died: null };
     const deadline = Date.now() + runner.world.limits.beatMs;
     const { kind, reply } = await beat(runner, { payload, attempt }, { deadline, drain: new AbortController().signal });

@@ -10,7 +10,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Counted } from "./counting.ts";
-import { drive } from "./drive.ts";
+import { openRun } from "./drive.ts";
 import { canTrace, strace } from "./strace.ts";
 
 const SHORT = 20;
@@ -77,6 +77,8 @@ function compare(): void {
 
 const [, , mode, dir = "", beats, perInvocation] = process.argv;
 if (mode === "--one") {
-  const counted = await drive(dir, { beats: Number(beats), perInvocation: Number(perInvocation) });
+  const { run, close } = openRun(dir, { beats: Number(beats), perInvocation: Number(perInvocation) });
+  const counted = await run();
+  close();
   process.stdout.write(JSON.stringify(counted));
 } else compare();

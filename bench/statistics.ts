@@ -3,3 +3,7 @@ export const sorted = (samples: readonly number[]): readonly number[] => samples
 
 /** The median of the samples; of an even number, the upper of the two in the middle. NaN without samples. */
 export const median = (samples: readonly number[]): number => sorted(samples)[Math.floor(samples.length / 2)] ?? NaN;
+
+/** The median with the least and the most, as the tables show them. */
+export const spread = (samples: readonly number[], digits: number): string =>
+  `${median(samples).toFixed(digits)} (${sorted(samples)[0]?.toFixed(digits)}–${sorted(samples).at(-1)?.toFixed(digits)})`;

@@ -8,13 +8,23 @@ export async function open(dir, steps, variant) {
   const [how, perInvocation] = variant.split("-");
   const store = join(dir, "store");
   if (how === "in") {
-    const { drive } = await import("../../build/bench/drive.js");
+    const { openRun } = await import("../../build/bench/drive.js");
     const called = (turn) => void (turn < steps.beats && steps.model(turn));
-    return { run: () => drive(store, { beats: steps.beats, perInvocation: Number(perInvocation), called }) };
+    return openRun(store, { beats: steps.beats, perInvocation: Number(perInvocation), called });
   }
   const { openMany } = await import("../../build/bench/drive-many.js");
   const { runs, beats } = steps;
-  const load = { runs, beats, replyMs: 0, perInvocation: Number(perInvocation), workers: 1, beatsPerWorker: 256 };
+  // Those of many runs would be mixed.
+  const marks = runs === 1 ? join(dir, "marks.json") : undefined;
+  const load = {
+    runs,
+    beats,
+    replyMs: 0,
+    perInvocation: Number(perInvocation),
+    workers: 1,
+    beatsPerWorker: 256,
+    marks,
+  };
   const many = await openMany(store, load);
-  return { run: many.drive, close: many.close };
+  return { run: many.drive, close: many.close, marks };
 }
