@@ -10,7 +10,7 @@ export default defineConfig({
     globalSetup: ["test/deployment/setup.ts"],
     pool: "forks",
     allowOnly: false,
-    testTimeout: 60_000,
+    testTimeout: 300_000,
     hookTimeout: 300_000,
     maxWorkers: 2,
   },

@@ -10,8 +10,9 @@ export default defineConfig({
     globalSetup: ["test/localstack/setup.ts"],
     pool: "forks",
     allowOnly: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // A deployment takes half a minute alone, and two beside other work.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // One emulator on a small machine: what waits for it in parallel only waits longer.
     maxWorkers: 1,
   },

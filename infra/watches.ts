@@ -98,7 +98,7 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
   }),
   ModelUnavailable: (names) => ({
     means:
-      "Runs wait because the provider of their model does not answer. Each run asks again at least every 15 minutes, and fails when its agent's outageMax is over",
+      "Runs wait because the provider of their model does not answer. Each run asks again at least every 15 minutes, and fails when its agent's outageMax is over. A run that waits for a job looks at least every 30 minutes, and gives the job up after 26 hours",
     todo: `${alarms(names, "beat", "ModelUnavailable")} names the run and the provider's last error; ${typed("npx cairn show RUN --world aws")} shows when the run asks again, ${typed("npx cairn resume RUN --world aws")} asks at once, ${typed("npx cairn redrive RUN --world aws")} continues a failed run`,
   }),
   ToolGone: (names) => ({

@@ -26,7 +26,13 @@ interface Score {
 type Step = readonly [name: string, run: () => Promise<Score>];
 
 /** Lanes run in parallel; the steps of a lane run in sequence. */
-type Stage = readonly (readonly Step[])[];
+type Stage = readonly Iterable<Step>[];
+
+/** Two lanes, each of which takes the next of these steps when it is through with one. */
+function divided(steps: readonly Step[]): Stage {
+  const rest = steps.values();
+  return [rest, rest];
+}
 
 /** The types of infra, which the lint reads too, come with the platform. */
 const PLATFORM: Stage = [
@@ -67,15 +73,14 @@ const crash = (name: string, ...words: readonly string[]): Step => [
   () => command("node", "test/slow/crash/main.ts", ...words),
 ];
 
+const OUTAGES = crash("stores that are away", "--outages", "--stride", "3");
+
 const CRASHES: readonly Step[] = [
   crash("crashes and zombies"),
   crash("crashes and zombies, stopping", "--stops"),
   crash("crashes and zombies, compacting", "--compacts"),
   crash("crashes and zombies, waiting", "--waits"),
-  crash("stores that are away", "--outages", "--stride", "3"),
-];
-
-const MORE_CRASHES: readonly Step[] = [
+  OUTAGES,
   crash("crashes and zombies, dialled", "--dialled", "1"),
   // Each zombie of a recovery takes as long as its whole scene, so these are samples.
   ...["rollback", "replan", "round", "cap"].map((scene) =>
@@ -92,7 +97,7 @@ const simulation = (seeds: number): Step => [
 const LAPTOP: readonly Stage[] = [
   PLATFORM,
   [CHECKS, INFRA],
-  [CRASHES, [simulation(2_000), ...MORE_CRASHES]],
+  divided([simulation(2_000), ...CRASHES]),
   [[["tests", () => tests("--config=vitest.config.ts", "--exclude", "test/slow/**")]]],
 ];
 
@@ -101,39 +106,58 @@ const FULL: readonly Stage[] = [
   [
     [...CHECKS, CONTRACT],
     [...INFRA, ...BENCHMARKS],
+    // Mostly downloads, so that no later step has to wait for them.
+    [["LocalStack installed", () => command("node", "localstack/main.ts", "install")]],
   ],
-  [
-    [...CRASHES, crash("pairs of crashes", "--pairs", "--stride", "40")],
-    [simulation(10_000), ...MORE_CRASHES],
-  ],
+  // The tests play every single fault of these scenes, and samples of their zombies.
+  divided([
+    crash("pairs of crashes", "--pairs", "--stride", "40"),
+    crash("zombies", "--zombies"),
+    crash("zombies, waiting", "--zombies", "--waits"),
+    crash("zombies, compacting", "--zombies", "--compacts"),
+    crash("zombies, stopping", "--zombies", "--stops"),
+    crash("zombies, dialled", "--zombies", "--dialled", "1"),
+    OUTAGES,
+  ]),
   [
     [
-      ["mutants", () => command("node", "test/mutation/run.ts")],
+      // All of them take twelve minutes, and twice that on a slow machine.
+      ["mutants", () => command("node", "test/mutation/run.ts", "--minutes", "12")],
       ["tests", () => tests("--config=vitest.config.ts")],
-      ["browser tests", () => tests("--config=vitest.browser.config.ts")],
-      ["tests on LocalStack", () => tests("--config=vitest.localstack.config.ts")],
-      ["cost of beats on LocalStack", () => command("node", "scripts/cost.ts", "--localstack")],
     ],
+  ],
+  // The tests mostly wait, for pages and for an emulator, and run one file at a time. The simulation takes what is left.
+  [
+    [
+      ["browser tests", () => tests("--config=vitest.browser.config.ts")],
+      // On an emulator of its own, at another port.
+      ["cost of beats on LocalStack", () => command("env", "LS_PORT=4600", "node", "scripts/cost.ts", "--localstack")],
+      simulation(10_000),
+    ],
+    [["tests on LocalStack", () => tests("--config=vitest.localstack.config.ts")]],
   ],
 ];
 
 const WITHOUT = "--without-localstack";
 
-function chosenStages(): readonly Stage[] {
-  if (!process.argv.includes("--full")) return LAPTOP;
-  if (!process.argv.includes(WITHOUT)) return FULL;
-  if (process.env["CI"]) throw new Error(`${WITHOUT} is not for CI`);
-  console.log(`${WITHOUT}: the real machine and the real functions are not run`);
-  return FULL.map((lanes) => lanes.map((lane) => lane.filter(([name]) => !name.endsWith("LocalStack"))));
+/** The stages, and whether they leave LocalStack out. */
+function chosen(): { readonly stages: readonly Stage[]; readonly isWithout: boolean } {
+  if (!process.argv.includes("--full")) return { stages: LAPTOP, isWithout: false };
+  const isWithout = process.argv.includes(WITHOUT);
+  if (isWithout && process.env["CI"]) throw new Error(`${WITHOUT} is not for CI`);
+  if (isWithout) console.log(`${WITHOUT}: the real machine and the real functions are not run`);
+  return { stages: FULL, isWithout };
 }
 
 async function main(): Promise<void> {
   const scores: Score[] = [];
   const failures: string[] = [];
-  for (const lanes of chosenStages()) {
+  const { stages, isWithout } = chosen();
+  for (const lanes of stages) {
     await Promise.all(
       lanes.map(async (lane) => {
         for (const step of lane) {
+          if (isWithout && step[0].includes("LocalStack")) continue;
           const score = await played(step);
           scores.push(score);
           if (score.failed > 0) failures.push(`FAILED ${step[0]}`, ...(score.named ?? []).map((name) => `  ${name}`));
@@ -156,15 +180,16 @@ async function played([name, run]: Step): Promise<Score> {
   return score;
 }
 
-/** Prints the tool's output only if the tool fails. */
+/** Prints the tool's output if the tool fails, and otherwise what it could not do. */
 async function command(name: string, ...words: readonly string[]): Promise<Score> {
   const child = spawn(name, words, { cwd: ROOT, env: ENV, stdio: ["ignore", "pipe", "pipe"] });
   const said: Buffer[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => void said.push(chunk));
   const status = await ended(child);
-  if (status === 0) return { passed: 1, failed: 0 };
-  console.log(typeof status === "string" ? status : Buffer.concat(said).toString());
-  return { passed: 0, failed: 1 };
+  const output = Buffer.concat(said).toString();
+  if (status !== 0) console.log(typeof status === "string" ? status : output);
+  else for (const line of output.split("\n").filter((each) => each.includes(" not played "))) console.log(line);
+  return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
 /** The exit code, null after a signal, or the reason why the process could not be started. */

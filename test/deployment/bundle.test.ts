@@ -79,7 +79,7 @@ describe("a function", () => {
     ["start", 800],
     ["api", 1_130],
     ["events", 1_090],
-    ["sweep", 750],
+    ["sweep", 755],
     ["cleanup", 600],
     ["park", 400],
   ] as const)("%s starts with at most %i KB", (name, kilobytes) => {

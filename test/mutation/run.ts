@@ -1,10 +1,14 @@
 /**
- * `npm run mutants [-- --only TEXT] [--list] [--table FILE]`: plays the mutants of `mutants.txt`. For each it breaks one
- * rule in a copy of the sources and runs the suite that must notice. It prints which suite killed which mutant after how
- * many seconds, and at the end again the mutants that were not killed. Exits 1 if a mutant survived or could not be
- * judged; exits 2 if no mutant is called so. `--only` takes the mutants whose names contain TEXT.
+ * `npm run mutants [-- --only TEXT] [--list] [--table FILE] [--minutes N]`: plays the mutants of `mutants.txt`. For each it
+ * breaks one rule in a copy of the sources and runs the suite that must notice. It prints which suite killed which mutant
+ * after how many seconds, and at the end again the mutants that were not killed. Exits 1 if a mutant survived or could not
+ * be judged; exits 2 if no mutant is called so. `--only` takes the mutants whose names contain TEXT.
+ *
+ * With `--minutes` it begins no mutant after that time, so that a slow machine ends too, and says how many are left. Their
+ * order is another one for each commit, so no mutant is left out for long.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { hash } from "node:crypto";
 import { cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -25,6 +29,8 @@ const COPIED = [
 export interface Hunt {
   readonly mutants: readonly Mutant[];
   readonly say: (line: string) => void;
+  /** No mutant begins after so many minutes. By default all are played. */
+  readonly minutes?: number;
 }
 
 /** A copy of the sources, and the process that plays suites over it. */
@@ -36,7 +42,7 @@ interface Court {
 }
 
 /** Whether every mutant was killed, by a suite that passes over the sound sources. */
-export async function hunt({ mutants, say }: Hunt): Promise<boolean> {
+export async function hunt({ mutants, say, minutes = Infinity }: Hunt): Promise<boolean> {
   const problems = findProblems(mutants);
   for (const problem of problems) say(problem);
   if (problems.length > 0) return false;
@@ -47,14 +53,18 @@ export async function hunt({ mutants, say }: Hunt): Promise<boolean> {
     sound,
   }));
   try {
-    const reports = await shareOut(courts, mutants, async (mutant, court) => {
+    const until = performance.now() + minutes * 60_000;
+    const work = async (mutant: Mutant, court: Court) => {
       const report = await playMutant(mutant, court);
       say(report.line);
       return report;
-    });
+    };
+    const reports = await shareOut(courts, { list: mutants, until, work });
     const notKilled = reports.filter(({ isKilled }) => !isKilled);
     for (const { line } of notKilled) say(line);
-    say(`${mutants.length - notKilled.length} of ${mutants.length} mutants killed`);
+    const left = mutants.length - reports.length;
+    const rest = left > 0 ? `, and ${left} were not played within ${minutes} minutes` : "";
+    say(`${reports.length - notKilled.length} of ${reports.length} mutants killed${rest}`);
     return notKilled.length === 0;
   } finally {
     for (const { copy, judge } of courts) {
@@ -71,19 +81,29 @@ function makeCopy(): string {
   return copy;
 }
 
-/** Each court takes the next piece of work as soon as it is free. The results have the order of the list. */
+/** Each court takes the next piece of work as soon as it is free, until that time. */
 async function shareOut<T, R>(
   courts: readonly Court[],
-  list: readonly T[],
-  work: (item: T, court: Court) => Promise<R>,
+  of: { readonly list: readonly T[]; readonly until: number; readonly work: (item: T, court: Court) => Promise<R> },
 ): Promise<readonly R[]> {
   const results: R[] = [];
-  const queue = list.entries();
+  const queue = of.list.values();
   const workThrough = async (court: Court): Promise<void> => {
-    for (const [index, item] of queue) results[index] = await work(item, court);
+    while (performance.now() < of.until) {
+      const { value, done } = queue.next();
+      if (done === true) return;
+      results.push(await of.work(value, court));
+    }
   };
   await Promise.all(courts.map(workThrough));
   return results;
+}
+
+/** The same mutants in an order of this commit. */
+function shuffled(mutants: readonly Mutant[]): readonly Mutant[] {
+  const { stdout } = spawnSync("git", ["rev-parse", "HEAD"], { cwd: ROOT, encoding: "utf8" });
+  const placeOf = ({ name }: Mutant): string => hash("sha256", `${stdout} ${name}`);
+  return mutants.toSorted((one, other) => (placeOf(one) < placeOf(other) ? -1 : 1));
 }
 
 const FATES = { failed: "killed  ", passed: "SURVIVED", broken: "BROKEN  " } as const;
@@ -196,14 +216,21 @@ function run(
 
 async function main(): Promise<number> {
   const text = { type: "string" } as const;
-  const { values } = parseArgs({ options: { only: text, table: text, list: { type: "boolean" } } });
+  const options = { only: text, table: text, minutes: text, list: { type: "boolean" } } as const;
+  const { values } = parseArgs({ options });
   const mutants = readMutants(values.table).filter(({ name }) => name.includes(values.only ?? ""));
   const say = (line: string): void => console.log(line);
   if (mutants.length === 0) {
     console.error(`No mutant has "${values.only}" in its name. \`npm run mutants -- --list\` shows all names.`);
     return 2;
   }
-  if (values.list !== true) return (await hunt({ mutants, say })) ? 0 : 1;
+  const bound = values.minutes === undefined ? {} : { minutes: Number(values.minutes) };
+  if (!((bound.minutes ?? 1) > 0)) {
+    console.error(`--minutes takes a number above 0, not "${values.minutes}"`);
+    return 2;
+  }
+  const played = values.minutes === undefined ? mutants : shuffled(mutants);
+  if (values.list !== true) return (await hunt({ mutants: played, say, ...bound })) ? 0 : 1;
   for (const { name, killedBy } of mutants) say(`${name.padEnd(NAME_COLUMNS)} ${describeSuite(killedBy)}`);
   return 0;
 }

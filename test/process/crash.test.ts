@@ -27,7 +27,9 @@ test("checkpoints survive a crash: in progress, baseline and tool batch, each me
   if (started.kind !== "started") throw new Error(started.kind);
   const { run } = started.row;
   // The first beat is checkpointed; the reply of the second one is there, and nothing of it is committed.
-  const first = startSupervisorProcess(harness, { env: { CAIRN_HOLD: "before:intent:3" } });
+  // A beat that ends early, for want of time on a busy machine, would move that point to another beat.
+  const env = { CAIRN_HOLD: "before:intent:3", CAIRN_BEAT_SECONDS: "30" };
+  const first = startSupervisorProcess(harness, { env });
   await killPausedProcess(harness);
   await first.kill("SIGKILL");
 

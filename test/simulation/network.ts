@@ -39,7 +39,7 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   "leases.cursorOf": [],
   "objects.put": CONDITIONAL,
   "objects.get": [...ANY, "damaged", "missing"],
-  // What is done about runs that are gone: each call of it is enumerated in `test/history/clean-up-faults.test.ts`.
+  // What is done about runs that are gone: each call of it is enumerated in `test/history/clean-up-faults.long.test.ts`.
   "table.purge": [],
   "inbox.forget": [],
   "table.storeId": [],

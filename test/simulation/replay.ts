@@ -11,6 +11,8 @@ import { segmentKey } from "../../src/history/object-keys.ts";
 import type { History } from "./history.ts";
 
 interface Replayed {
+  /** The state of the first snapshot. */
+  readonly first: State;
   readonly commits: readonly CommitRecord[];
   readonly state: State;
   readonly violations: readonly string[];
@@ -44,7 +46,8 @@ function replayed(history: History): Replayed {
   const whole = (stored: (typeof snapshots)[number]["state"]): State =>
     wholeState(stored, (ref): Segment => decodeSegment(ref, objectAt(segmentKey(row, ref.sha256))));
   const violations: string[] = [];
-  let state = whole((snapshots[0] as (typeof snapshots)[number]).state);
+  const first = whole((snapshots[0] as (typeof snapshots)[number]).state);
+  let state = first;
   for (const snapshot of snapshots.slice(1)) {
     state = snapshot.commits.reduce((folded, commit) => foldAll(folded, commit.events), state);
     const stored = whole(snapshot.state);
@@ -55,5 +58,10 @@ function replayed(history: History): Replayed {
   }
   const journal = decodeJournal(row.journal);
   const commits = [...snapshots.flatMap((snapshot) => snapshot.commits), ...journal];
-  return { commits, state: journal.reduce((folded, commit) => foldAll(folded, commit.events), state), violations };
+  return {
+    first,
+    commits,
+    state: journal.reduce((folded, commit) => foldAll(folded, commit.events), state),
+    violations,
+  };
 }

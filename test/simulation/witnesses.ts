@@ -202,8 +202,12 @@ export const SHOWN_ELSEWHERE: Readonly<Record<number, string>> = {
   195: "test/schedules/detached-calls.test.ts",
   196: "test/schedules/detached-calls.test.ts",
   197: "test/schedules/detached-calls.test.ts",
+  198: "test/schedules/detached-calls.test.ts",
+  199: "test/schedules/detached-calls.test.ts",
   // No agent of a history has a memory.
   200: "test/schedules/memory.test.ts",
   201: "test/schedules/memory.test.ts",
   202: "test/schedules/memory.test.ts",
+  // No result of a history is too long to show.
+  203: "test/schedules/result-summaries.test.ts",
 };

@@ -16,6 +16,8 @@ const WRITES = [
   ...["take", "purge", "keepKey", "forgetKey"],
 ] as const satisfies readonly (keyof Ports)[];
 const CONDITIONAL: ReadonlySet<string> = new Set([...WRITES.map((write) => `table.${write}`), "objects.put"]);
+/** The model of summaries, which another model can replace. */
+export const CHEAP_MODEL = "model.cheap";
 const PORT = /^(table|objects|chain)\./;
 
 /** A write whose answer can be lost. */
@@ -24,7 +26,7 @@ export const isConditional = (point: string): boolean => CONDITIONAL.has(point);
 /** Which faults can meet a call of that name. */
 export function faultsOf(point: string): readonly FaultKind[] {
   if (isConditional(point)) return FAULTS;
-  return PORT.test(point) ? [...CRASHES, "unavailable"] : CRASHES;
+  return PORT.test(point) || point === CHEAP_MODEL ? [...CRASHES, "unavailable"] : CRASHES;
 }
 
 export class Actor {

@@ -2,7 +2,7 @@
 import { CommitCache } from "../../../src/history/commits.ts";
 import type { VirtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
-import { modelOf } from "../../../src/providers/model.ts";
+import { modelsOf } from "../../../src/providers/model.ts";
 import type { Grant } from "../../../src/core/policy/budget.ts";
 import { extensionOf } from "../../../src/core/policy/extension.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
@@ -19,12 +19,13 @@ import { startRun } from "../../../src/operations/start.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { acceptUpgrade } from "../../../src/operations/upgrade.ts";
 import type { History } from "../../simulation/history.ts";
-import { Actor } from "./actor.ts";
+import { Actor, CHEAP_MODEL } from "./actor.ts";
 import { HourOutage } from "./hour-outage.ts";
 import type { Plan, Point } from "./plan.ts";
 import { CANCELLED_AT } from "./saga-scenario.ts";
 import { type Gate, type Services, BEAT_MS } from "./scenario.ts";
 import { servicesOf } from "./scenes.ts";
+import { noConnection } from "./summary-scenario.ts";
 import { giveInput } from "./wait-scenario.ts";
 
 const AMBIGUOUS: unknown = { kind: "ambiguous", why: "no answer" };
@@ -89,7 +90,7 @@ export class CrashHarness {
         this.reached.add(`${point} away`);
         return this.#away.answer(point, act);
       }
-      if (fault === "unavailable") throw new StoreUnreachable("the store does not answer");
+      if (fault === "unavailable") throw point === CHEAP_MODEL ? noConnection() : new StoreUnreachable("no answer");
       if (fault === "not applied") return AMBIGUOUS as Awaited<ReturnType<typeof act>>;
       const outcome = await act().then(
         (value) => () => value,
@@ -236,11 +237,10 @@ export class CrashHarness {
     const actor = new Actor(true);
     const gate = this.#gate(actor);
     const agent = this.outside.agentIn(gate);
-    const model = modelOf(agent.model);
     const world = actor.worldOf(this.world, gate);
     const code = { version: "" };
     this.#lastCode = code;
-    const agentOf = async () => ({ kind: "agent", agent: { ...agent, ...code }, model }) as const;
+    const agentOf = async () => ({ kind: "agent", agent: { ...agent, ...code }, ...modelsOf(agent) }) as const;
     this.#perform = runTask({ world, agentOf, segments: new SegmentCache(), commits: new CommitCache() });
     this.#process = actor;
     return actor;

@@ -4,6 +4,7 @@ import { eventsOfKind } from "../../simulation/replay.ts";
 import { faultsOf } from "./actor.ts";
 import { type PlayedHistory, playScene } from "./play.ts";
 import { standing, wrongWithUndos } from "./saga-scenario.ts";
+import { wrongWithSummaries } from "./summary-scenario.ts";
 import { wayOf, wrongWithProgress } from "./topology-scenario.ts";
 import { OUTAGE_KINDS, OUTAGE_STORES, OUTAGE_MS, type Fault, type Outage, type Plan, type Zombie } from "./plan.ts";
 
@@ -26,7 +27,17 @@ export interface Enumerated {
 
 interface Options extends Pick<
   Plan,
-  "bend" | "forgetsKeys" | "stops" | "compacts" | "dialled" | "saga" | "recovers" | "forgets" | "waits" | "sleeps"
+  | "bend"
+  | "forgetsKeys"
+  | "stops"
+  | "compacts"
+  | "summariser"
+  | "dialled"
+  | "saga"
+  | "recovers"
+  | "forgets"
+  | "waits"
+  | "sleeps"
 > {
   /** One violation is enough. */
   readonly stopAtFirst?: boolean;
@@ -64,6 +75,7 @@ export function wrongWith(history: PlayedHistory, calm: PlayedHistory): readonly
     ...late,
     ...asked,
     ...uncounted(history),
+    ...(history.hasSummariser ? wrongWithSummaries(history) : []),
     ...forgotten,
   ];
 }
@@ -88,6 +100,7 @@ const faultsIn = ({ points }: PlayedHistory, from = 0): readonly Fault[] =>
 const scenarioOf = ({
   stops = false,
   compacts = false,
+  summariser,
   dialled,
   saga,
   recovers,
@@ -95,15 +108,17 @@ const scenarioOf = ({
   sleeps = false,
 }: Options): Plan => ({
   ...{ stops, compacts, waits, sleeps },
+  ...(summariser && { summariser }),
   ...(dialled === undefined ? {} : { dialled }),
   ...(saga && { saga }),
   ...(recovers && { recovers }),
 });
 
-const wordsOf = ({ stops, compacts, dialled, saga, recovers, waits }: Options): string =>
+const wordsOf = ({ stops, compacts, summariser, dialled, saga, recovers, waits }: Options): string =>
   [
     ...(stops === true ? [" --stops"] : []),
     ...(compacts === true ? [" --compacts"] : []),
+    ...(summariser === undefined ? [] : [` --summariser ${summariser}`]),
     ...(waits === true ? [" --waits"] : []),
     ...(dialled === undefined ? [] : [` --dialled ${dialled}`]),
     ...(saga === undefined ? [] : [` --saga ${saga}`]),

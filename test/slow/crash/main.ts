@@ -1,15 +1,16 @@
 /**
- * `npm run crash -- [--pairs | --outages] [--stride 40] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --waits | --dialled 1 | --saga fails | --recovers replan]`:
+ * `npm run crash -- [--pairs | --outages | --zombies] [--stride 40] [--outage "17 objects requests"] [--fault "17 crash after"]… [--zombie "9 4"] [--stops | --compacts | --summariser answers | --waits | --dialled 1 | --saga fails | --recovers replan]`:
  * plays the histories of the enumerations. `--stops` plays the scenario of a run that has to stop, `--compacts` that of one whose
- * context gets too long, `--dialled` that of the dial, in invocations of so many beats, `--saga` (`fails` or `cancelled`) that
+ * context gets too long, `--summariser` (`answers` or `dies`) that of a run with a model for its summaries, `--dialled` that of the dial, in invocations of so many beats, `--saga` (`fails` or `cancelled`) that
  * of a run that undoes what it did, `--recovers` (`rollback`, `replan`, `round` or `cap`) that of a topology that
- * recovers. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of faults; else all of
- * one fault or zombie. `--stride`: of the pairs, outages or zombies, each of so many. Exits 1 if there is a violation.
+ * recovers. With a fault or a zombie exactly that one, point by point; with `--pairs` all pairs of faults; with
+ * `--zombies` all of one zombie; else all of one fault or zombie. `--stride`: of the pairs, outages or zombies, each of so many. Exits 1 if there is a violation.
  */
 import { parseArgs } from "node:util";
 import { FAULTS } from "./actor.ts";
 import { type Enumerated, everyFault, everyOutage, everyZombie, pairsOfFaults, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
+import { SUMMARISERS } from "./summary-scenario.ts";
 import { RECOVERIES } from "./topology-scenario.ts";
 import { OUTAGE_KINDS, OUTAGE_STORES, type Fault, type Outage, type Plan } from "./plan.ts";
 
@@ -20,9 +21,11 @@ const { values } = parseArgs({
     fault: { type: "string", multiple: true, default: [] },
     zombie: { type: "string" },
     outages: { type: "boolean", default: false },
+    zombies: { type: "boolean", default: false },
     outage: { type: "string" },
     stops: { type: "boolean", default: false },
     compacts: { type: "boolean", default: false },
+    summariser: { type: "string" },
     waits: { type: "boolean", default: false },
     dialled: { type: "string" },
     saga: { type: "string" },
@@ -32,9 +35,17 @@ const { values } = parseArgs({
 
 const { stops, compacts, waits } = values;
 const saga = (["fails", "cancelled"] as const).find((each) => each === values.saga);
+const summariser = SUMMARISERS.find((each) => each === values.summariser);
 const recovers = RECOVERIES.find((each) => each === values.recovers);
 const scenario = {
-  ...{ stops, compacts, waits, ...(saga && { saga }), ...(recovers && { recovers }) },
+  ...{
+    stops,
+    compacts,
+    waits,
+    ...(summariser && { summariser }),
+    ...(saga && { saga }),
+    ...(recovers && { recovers }),
+  },
   ...(values.dialled === undefined ? {} : { dialled: Math.max(1, Number(values.dialled) || 1) }),
 };
 
@@ -71,7 +82,7 @@ async function playAll(): Promise<readonly string[]> {
     ? [() => pairsOfFaults(stride)]
     : values.outages
       ? [() => everyOutage({ ...scenario, stride })]
-      : [() => everyFault(scenario), () => everyZombie({ ...scenario, stride })];
+      : [...(values.zombies ? [] : [() => everyFault(scenario)]), () => everyZombie({ ...scenario, stride })];
   const violations: string[] = [];
   for (const part of parts) {
     const begun = performance.now();

@@ -1,6 +1,7 @@
 /** The plan of a history: which faults meet which of its points, and which scenario it is. */
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { FaultKind } from "./actor.ts";
+import type { SummariserScene } from "./summary-scenario.ts";
 import type { RecoveryScene } from "./topology-scenario.ts";
 
 export interface Fault {
@@ -42,6 +43,8 @@ export interface Plan {
   /** Other scenes: the run goes in circles and has to stop; its context gets too long. */
   readonly stops?: boolean;
   readonly compacts?: boolean;
+  /** A model of its own summarises the run's context: one of two scenes. */
+  readonly summariser?: SummariserScene;
   /** The dial is on, in invocations of so many beats. */
   readonly dialled?: number;
   /** The run undoes what it did: since it fails, or since somebody cancels it and wants that. */

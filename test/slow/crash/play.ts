@@ -27,9 +27,11 @@ export interface PlayedHistory extends History {
   readonly closings: number;
   /** How often its model was asked for a summary. */
   readonly summaries: number;
-  /** How many replies its model gave where the dial is on or a topology recovers, and how many the run knows of. */
+  /** How many replies its model gave, where the scene counts them, and how many the run knows of. */
   readonly replies: number;
   readonly accounted: number;
+  /** A model of its own summarises the context of the run. */
+  readonly hasSummariser: boolean;
   /** What the parent heard. */
   readonly told: readonly string[];
   /** What was made of a person's decision about the gate. */
@@ -90,7 +92,7 @@ export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
     closings: outside.closings(),
     summaries: outside.summaries(),
     replies: outside.replies(),
-    accounted: plan.dialled === undefined && plan.recovers === undefined ? 0 : await accountedIn(world, run),
+    accounted: COUNTED.every((name) => plan[name] === undefined) ? 0 : await accountedIn(world, run),
   };
   const ended = { result, code: shown?.failure?.code ?? null, ...asked };
   const letters = await world.inbox.unread({ ...stage.parent, now: clock.now(), limit: 9 });
@@ -105,11 +107,15 @@ export async function playScene(plan: Plan = {}): Promise<PlayedHistory> {
     ...ended,
     tookMs,
     isOutage: plan.outage !== undefined,
+    hasSummariser: plan.summariser !== undefined,
     thawed,
     told,
     decisions,
   };
 }
+
+/** The scenes that count the replies of their model. */
+const COUNTED = ["dialled", "recovers", "summariser"] as const;
 
 /** A sweeper would start the parent too, which is to hear of the end only. */
 const sweptOnly = (world: MemoryWorld, run: string): World => ({

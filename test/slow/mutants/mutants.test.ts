@@ -45,6 +45,14 @@ test("plays no mutant when the table does not fit the checkout", async () => {
   expect([isOver, said]).toEqual([false, expect.stringContaining("must have this text once, and has it 0 times")]);
 });
 
+test("begins no mutant after its time, and says how many are left", async () => {
+  const said: string[] = [];
+  const lines = ["schedule 46: killed", `  - ${HELD}`, "  +  && turn.now < 0"];
+  const mutants = parseTable(tableOf(...lines));
+  const isOver = await hunt({ mutants, say: (line) => void said.push(line), minutes: 0 });
+  expect([isOver, said]).toEqual([true, ["0 of 0 mutants killed, and 1 were not played within 0 minutes"]]);
+});
+
 test("the command exits 1 when a mutant survives, 0 when all are killed, and 2 when none has the name", () => {
   const dir = mkdtempSync(join(tmpdir(), "cairn-table-"));
   onTestFinished(() => rmSync(dir, { recursive: true }));

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { literatureReview } from "../../../agents/literature-review/agent.ts";
+import { SUBJECTS } from "../../../agents/literature-review/assignment.ts";
 import { PAPERS } from "../../../agents/literature-review/corpus/papers.ts";
 import { reviewsIn } from "../../../agents/literature-review/desk.ts";
 import { requestsIn } from "../../../agents/literature-review/library.ts";
@@ -86,7 +87,7 @@ test("a review that is killed twenty times and drained once cites the same sourc
     }
     return (await harness.world.table.read(run, Date.now()))?.status;
   };
-  await expect.poll(look, { timeout: 240_000, interval: 25 }).toBe("completed");
+  await expect.poll(look, { timeout: 480_000, interval: 25 }).toBe("completed");
   expect(killed).toEqual({ workers: 16, supervisors: 4, drains: 1 });
 
   const shown = await show(harness.world, run);
@@ -102,7 +103,11 @@ test("a review that is killed twenty times and drained once cites the same sourc
 
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expectExactBudget(events, shown?.spent.usd ?? 0);
-});
+  // Whatever was killed, the run left what it found in memory once.
+  const learned = events.flatMap((event) => (event.kind === "Learned" ? event.refs : []));
+  expect(learned).toHaveLength(SUBJECTS.length);
+  expect(new Set(learned.map(({ id }) => id)).size).toBe(SUBJECTS.length);
+}, 600_000);
 
 const PRICES = { working: { inUsd: 3, outUsd: 15 }, summaries: { inUsd: 1, outUsd: 5 } };
 

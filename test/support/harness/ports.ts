@@ -29,7 +29,17 @@ export const memoryPorts = (store: MemoryStore): Ports => ({
   ...memoryMutexLeases(store),
 });
 
-type Local = "clock" | "random" | "telemetry" | "secrets" | "sealKeys" | "limits" | "sizes" | "hash" | "links";
+type Local =
+  | "clock"
+  | "random"
+  | "telemetry"
+  | "secrets"
+  | "sealKeys"
+  | "limits"
+  | "sizes"
+  | "hash"
+  | "links"
+  | "placesOf";
 type Remote = Exclude<keyof World, Local>;
 
 /** A port that is added to the world belongs in here, or in `Local`: otherwise this does not compile. */

@@ -13,7 +13,9 @@ type Json = Readonly<Record<string, unknown>>;
 export type CallOver =
   | { readonly kind: "done"; readonly body: Json }
   | { readonly kind: "refused"; readonly message: string }
-  | { readonly kind: "expired" };
+  | { readonly kind: "expired" }
+  /** A batch of OpenAI that fails as a whole, with these errors and without a file. */
+  | { readonly kind: "failed"; readonly errors: readonly Json[] };
 
 export interface StoredCall {
   readonly id: string;
@@ -33,6 +35,8 @@ export interface BatchServer extends AsyncDisposable {
   finish(index: number, over: CallOver): void;
   /** What happens to the next requests that start a job: the answer of one that is accepted is lost, or it is refused. */
   fail(next: "lost" | { readonly status: number; readonly message: string } | null): void;
+  /** Every request from now on is refused. */
+  refuse(all: { readonly status: number; readonly message: string }): void;
   forget(): void;
 }
 
@@ -41,6 +45,7 @@ class Calls {
   readonly files = new Map<string, string>();
   readonly asked: string[] = [];
   next: Parameters<BatchServer["fail"]>[0] = null;
+  refusal: Parameters<BatchServer["refuse"]>[0] | null = null;
 
   find(id: string): StoredCall | undefined {
     return this.all.find((call) => call.id === id);
@@ -76,6 +81,7 @@ export async function startBatchServer(): Promise<BatchServer> {
       if (call !== undefined) call.over = over;
     },
     fail: (next) => void (detached.next = next),
+    refuse: (all) => void (detached.refusal = all),
     forget: () => void detached.all.splice(0),
     async [Symbol.asyncDispose]() {
       vi.unstubAllGlobals();
@@ -104,6 +110,7 @@ interface Asked {
 
 function replyTo(detached: Calls, asked: Asked): Reply {
   const { path, isPost, body, headers } = asked;
+  if (detached.refusal !== null) return refused(detached.refusal.status, detached.refusal.message);
   if (isPost && path === "/files") {
     const id = `file-${detached.files.size + 1}`;
     detached.files.set(id, /\{"custom_id".*\}/.exec(body)?.[0] ?? "");
@@ -151,17 +158,18 @@ function stateOf(path: string, call: StoredCall): Json {
     return { id, status: over === null ? "queued" : "failed", error };
   }
   if (path === "/batches") {
-    const status = over === null ? "in_progress" : over.kind === "expired" ? "expired" : "completed";
-    const file = over === null || over.kind === "expired" ? null : `out-${id}`;
+    const hasFile = over?.kind === "done" || over?.kind === "refused";
+    const status = over === null ? "in_progress" : hasFile ? "completed" : over.kind;
+    const errors = over?.kind === "failed" ? { object: "list", data: over.errors } : null;
     const { metadata } = sent;
     return {
       id,
       status,
       metadata,
       created_at: createdAt / 1_000,
-      output_file_id: file,
+      output_file_id: hasFile ? `out-${id}` : null,
       error_file_id: null,
-      errors: null,
+      errors,
     };
   }
   return {

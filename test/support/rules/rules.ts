@@ -105,7 +105,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   "src/mcp-tools": {
     ours: /^src\/(core|codec|ports|sdk)\//,
-    packages: /^(zod|@modelcontextprotocol\/client(\/(stdio|validators\/ajv))?|node:child_process)$/,
+    packages: /^(zod|@modelcontextprotocol\/client(\/(stdio|validators\/ajv))?|node:(child_process|fs))$/,
   },
   "src/langgraph": {
     ours: /^src\/(ports|history|client)\//,

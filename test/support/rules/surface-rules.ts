@@ -8,7 +8,7 @@ const knowingAdapter: Check = ({ imports }) =>
 
 /** Modules that only read, and the table itself. A reader that attaches changes no run. */
 const LOOKING =
-  /^src\/operations\/(operation|perform|table|help|views|labels|list|approvals|replay|schedules|attach|live-cursor|live-page|access\/check-token)\.ts$/;
+  /^src\/operations\/(operation|perform|table|help|views|labels|list|approvals|replay|schedules|attach|live-cursor|live-page|summary|budget-meter|caller-view|access\/check-token)\.ts$/;
 const READING = /^(read|readKey|list|alive|unread|cursorOf)$/;
 
 /** A surface that changes a run without the operation table: it would have a scope, words and codes of its own. */
@@ -23,12 +23,12 @@ const bypassingTable: Check = (source) => [
   })(source),
 ];
 
-/** The name of a world that decides something. `local` alone is a tenant as well. */
+/** The name of a world that decides something. `local` alone is a tenant as well, and `memory` a command. */
 const askingWhichWorld = nodes(({ node, within: [parent] }) => {
   if (/^is(Aws|Local|Memory)$/.test(nameOf(node))) return true;
   const value = node.type === "Literal" ? node["value"] : null;
   const isCompared = parent?.type === "BinaryExpression" || parent?.type === "SwitchCase";
-  return value === "aws" || value === "memory" || (value === "local" && isCompared);
+  return value === "aws" || ((value === "local" || value === "memory") && isCompared);
 });
 
 export const SURFACE_RULES: readonly Rule[] = [
@@ -56,6 +56,7 @@ export const SURFACE_RULES: readonly Rule[] = [
     ],
     spares: [
       ["src/cli/x.ts", 'const tenant = "local"; if (provider.can.rollout) move("aws-table");'],
+      ["src/cli/x.ts", 'program.command("memory");'],
       ["src/cli/worlds.ts", 'const { awsProvider } = await import("../adapters/aws/provider.ts");'],
     ],
   },

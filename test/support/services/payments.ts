@@ -6,7 +6,8 @@ import type { FakeService } from "../../../src/testing/kit/index.ts";
 import { type ServedAnswer, type ServedRequest, json, lost, serve } from "./http-server.ts";
 import { type MadeEffect, serviceView } from "./service-view.ts";
 
-type PaymentFault = "none" | "answerLost" | "unavailable" | "keysForgotten";
+/** What becomes of a request. A number: it is refused with that status, before its key is looked at. */
+type PaymentFault = "none" | "answerLost" | "unavailable" | "keysForgotten" | number;
 
 export interface Payments {
   readonly url: string;
@@ -18,6 +19,11 @@ export interface Payments {
 }
 
 const failure = (status: number, code: string): ServedAnswer => json(status, { error: { type: code, code } });
+
+const replayed = (answer: ServedAnswer): ServedAnswer => ({
+  ...answer,
+  headers: { ...answer.headers, "idempotent-replayed": "true" },
+});
 
 export async function startPayments(
   of: {
@@ -34,6 +40,7 @@ export async function startPayments(
   const pay = (form: URLSearchParams): ServedAnswer => {
     const amount = Number(form.get("amount"));
     if (form.get("payment_method") === "pm_declined") return failure(402, "card_declined");
+    if (form.get("payment_method") === "pm_unknown") return failure(400, "resource_missing");
     const isOpen = form.get("payment_method") === null;
     const [id, status] = [`pi_${payments.length + 1}`, isOpen ? "requires_payment_method" : "succeeded"];
     const result = { id, status, amount, currency: form.get("currency") };
@@ -59,7 +66,8 @@ export async function startPayments(
     const [key, params] = [String(headers["idempotency-key"]), String(body)];
     forms.push(Object.fromEntries(new URLSearchParams(params)));
     const known = answers.get(key);
-    if (known !== undefined) return known.params === params ? known.answer : failure(400, "idempotency_error");
+    if (known !== undefined)
+      return known.params === params ? replayed(known.answer) : failure(400, "idempotency_error");
     const answer = (url.pathname === "/v1/refunds" ? refund : pay)(new URLSearchParams(params));
     answers.set(key, { params, answer });
     return answer;
@@ -70,6 +78,7 @@ export async function startPayments(
     if (headers.authorization !== "Bearer sk_test") return failure(401, "invalid_api_key");
     const befalls = fault({ nth: requests.length });
     if (befalls === "unavailable") return { status: 503 };
+    if (typeof befalls === "number") return failure(befalls, "refused_before_its_key");
     if (befalls === "keysForgotten") answers.clear();
     const answer = method === "GET" ? search(url.searchParams.get("query") ?? "") : post(request);
     return lost(answer, befalls === "answerLost");

@@ -11,6 +11,7 @@ import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
 import { type WalkOperation, operation } from "./operation.ts";
 import { canCompact, compactionEvent } from "../states/compactions.ts";
 import { learned, recalled } from "../states/memory-events.ts";
+import { resultedLarge, summariesIn } from "../states/result-summaries.ts";
 import {
   AT,
   FAILURE,
@@ -108,6 +109,7 @@ function runnerOperations(
       return [
         ...replies(),
         ...submissions(state, view),
+        ...summariesIn(state).map((event) => operation(event, debit(3))),
         operation(...LOST),
         { events: (_, pick) => retryOf(state, view, pick) },
         ...stops(state),
@@ -288,7 +290,11 @@ function endsOf(call: string, state: State, view: View): readonly WalkOperation[
   const silent = isUnsafe ? ({ ...outcomeLost(call, view.now + 30), otherwise } as Event) : again;
   const exists = { ...reconciled(call, answer("succeeded")), evidence: "it exists", externalId: "x" } as Event;
   return [
-    { performs: true, events: (size, pick) => [resulted(call, multibyteText(size, pick))] },
+    {
+      performs: true,
+      // Some results are too long to show, and get a summary before the next reply.
+      events: (size, pick) => [pick % 3 === 0 ? resultedLarge(call) : resulted(call, multibyteText(size, pick))],
+    },
     { performs: true, events: () => [silent] },
     ...(isUnsafe ? [] : [{ performs: true, events: () => [outcomeLost(call, null)] }]),
     ...(isUnsafe ? [] : [{ performs: true, events: () => [exists] }]),
