@@ -55,7 +55,7 @@ export async function takeBackup(
     });
     complete(part, file);
     syncPath(part);
-    linkSync(part, file);
+    putInPlace(part, file);
     syncPath(dirname(file));
     return { bytes: statSync(file).size };
   } catch (cause) {
@@ -65,6 +65,21 @@ export async function takeBackup(
     removeFiles(part);
   }
 }
+
+/** Gives the finished copy its name. Fails if something has that name. */
+function putInPlace(part: string, file: string): void {
+  try {
+    linkSync(part, file);
+  } catch (error) {
+    if (!WITHOUT_LINKS.has(fileCode(error) ?? "")) throw error;
+    // Reserves the name, so that the rename replaces no other file.
+    closeSync(openSync(file, "wx", 0o600));
+    renameSync(part, file);
+  }
+}
+
+/** What file systems without hard links say, such as FAT and exFAT on removable disks. */
+const WITHOUT_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
 
 /** Makes the copy one plain file without the processes of this machine, and checks it as a whole. */
 function complete(part: string, file: string): void {
