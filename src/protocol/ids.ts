@@ -5,6 +5,13 @@
 import type { Hash } from "../core/ids.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz234567";
+const TIME_DIGITS = 15;
+
+/** Epoch milliseconds as a text of fixed length, so that texts sort as their times do. */
+export const timeText = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(TIME_DIGITS, "0");
+
+/** The time at the beginning of a text; `NaN` if there is none. */
+export const timeIn = (text: string): number => Number(text.slice(0, TIME_DIGITS));
 
 /** The run ID, `{tenant}-{26 base32}`. The same idempotency key of the same agent names the same run. */
 export function runId(hash: Hash, of: { tenant: string; agent: string; idempotencyKey: string }): string {

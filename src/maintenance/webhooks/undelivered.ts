@@ -4,6 +4,7 @@ import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts"
 import type { NotificationKind } from "../../core/notifications.ts";
 import type { AddOutcome, NewRecord } from "../../ports/records.ts";
 import type { World } from "../../ports/world.ts";
+import { timeText } from "../../protocol/ids.ts";
 
 export interface Undelivered {
   /** The ID of the notification. */
@@ -18,17 +19,14 @@ export interface Undelivered {
   readonly why: string;
 }
 
-/** IDs in the audit log sort by time. */
-const TIME_DIGITS = 15;
-
-/** The ID of the record derives from the notification, so a repeated call adds nothing. */
+/** IDs in the audit log sort by time. The rest derives from the notification, so a repeated call adds nothing. */
 export async function recordUndelivered(world: World, of: Undelivered): Promise<void> {
   const { id, run, tenant, url, kind, at, attempts, why } = of;
   // A path may hold a token of the receiver.
   const to = new URL(url).origin;
   const record: NewRecord = {
     ...({ kind: "audit", about: run, tenant, at } as const),
-    id: `${String(at).padStart(TIME_DIGITS, "0")}-${world.hash(`${id} ${url}`).slice(0, 16)}`,
+    id: `${timeText(at)}-${world.hash(`${id} ${url}`).slice(0, 16)}`,
     expiresAtSec: Math.ceil((world.clock.now() + world.limits.auditMs) / 1_000),
     body: {
       ...{ operation: "webhook", actor: "cairn", token: null, from: null, run },

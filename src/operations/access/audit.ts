@@ -16,6 +16,7 @@ import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts"
 import { alarm } from "../../history/alarm.ts";
 import type { DamagedRecord, NewRecord, StoredRecord } from "../../ports/records.ts";
 import { StoreUnreachable, type World } from "../../ports/world.ts";
+import { timeIn, timeText } from "../../protocol/ids.ts";
 import type { OperationContext, Typed } from "../operation.ts";
 
 /** One record as the log shows it. `at`: epoch milliseconds. */
@@ -119,7 +120,7 @@ async function recordOf(context: OperationContext, { typed, input, run }: Audite
   const tenant = run === null ? context.tenant : run.slice(0, run.indexOf("-"));
   return {
     ...{ kind: "audit", about: run ?? tenant, tenant, at },
-    id: `${String(at).padStart(TIME_DIGITS, "0")}-${nextOf(world)}${world.random.hex().slice(0, 12)}`,
+    id: `${timeText(at)}-${nextOf(world)}${world.random.hex().slice(0, 12)}`,
     expiresAtSec: Math.ceil((at + world.limits.auditMs) / 1_000),
     body: {
       ...{ operation: commandOf(typed, given), actor: clean(by, DETAIL_CHARACTERS_MAX), run, details, outcome: null },
@@ -130,7 +131,6 @@ async function recordOf(context: OperationContext, { typed, input, run }: Audite
 }
 
 /** IDs sort by time, and those of one process within a millisecond by their order. */
-const TIME_DIGITS = 15;
 const ORDER_DIGITS = 4;
 
 const made = new WeakMap<World, number>();
@@ -210,7 +210,7 @@ function entryOf(record: StoredRecord): AuditEntry {
 
 /** The entry of a damaged record: its key says when it was made, and of which run. */
 const damagedEntry = ({ about, id, why }: DamagedRecord, tenant: string): AuditEntry => ({
-  ...{ at: Number.parseInt(id.slice(0, TIME_DIGITS), 10) || 0, id, tenant, run: isRunId(about) ? about : null },
+  ...{ at: timeIn(id) || 0, id, tenant, run: isRunId(about) ? about : null },
   ...{ operation: "unknown", actor: "unknown", ...UNREADABLE, details: { damaged: why }, outcome: "unreadable" },
 });
 

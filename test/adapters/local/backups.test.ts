@@ -1,4 +1,5 @@
 /** Backups onto file systems without hard links, such as FAT and exFAT on removable disks. */
+import type * as Fs from "node:fs";
 import { readFileSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -8,7 +9,7 @@ import { temporaryDir } from "../../process/fixtures/store.ts";
 
 /** The folder of the backup refuses links, as FAT does. A file of the name `raced` is there by then. */
 vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
+  const fs = await original<typeof Fs>();
   const linkSync: typeof fs.linkSync = (from, to) => {
     if (!String(from).includes(".part-")) return fs.linkSync(from, to);
     if (String(to).endsWith("raced")) fs.writeFileSync(to, "mine");

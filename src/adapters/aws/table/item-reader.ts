@@ -8,6 +8,7 @@ import { LOWEST_LEVEL } from "../../../core/levels.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../../core/phases.ts";
 import { type Found, RowDamaged, changeIn, newerBy } from "../../../codec/row.ts";
 import type { Entry } from "../../../protocol/entry.ts";
+import { timeIn } from "../../../protocol/ids.ts";
 import type { RowBrief } from "../../../protocol/row-brief.ts";
 import type { Incarnation, RedriveNote, Row } from "../../../protocol/row.ts";
 import { UNCOUNTED } from "../../../protocol/uncounted.ts";
@@ -150,7 +151,7 @@ class Reader {
 
   since(): number {
     const [stored, run] = [this.text("since"), this.text("run")];
-    const since = keys.timeOf(stored);
+    const since = timeIn(stored);
     return this.#sound("since", stored === keys.sinceOf(run, since) ? since : undefined, 0);
   }
 

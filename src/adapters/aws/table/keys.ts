@@ -4,6 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Status } from "../../../core/phases.ts";
+import { timeText } from "../../../protocol/ids.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
 
 export const ROW_ITEM = "row";
@@ -21,7 +22,6 @@ export const STATUS_SHARDS_MAX = 16;
  */
 export const STORE = { item: "store", key: "store-id" } as const;
 
-const TIME_DIGITS = 15;
 /** The longest ID in bytes; DynamoDB takes sort keys of 1,024 bytes. */
 const ID_BYTES_MAX = 960;
 
@@ -38,12 +38,8 @@ export function partsOfStatus(stored: string): { readonly status: string; readon
   return { status, shard: Number(shard) };
 }
 
-/** A text of fixed length, so that texts sort as their times do. */
-const timeText = (time: number): string => String(Math.max(0, Math.floor(time))).padStart(TIME_DIGITS, "0");
-
 /** The sort key of a list: time, then run. Together with the tenant in the partition key it names the run. */
 export const sinceOf = (run: string, statusSince: number): string => `${timeText(statusSince)}${afterTenant(run)}`;
-export const timeOf = (since: string): number => Number(since.slice(0, TIME_DIGITS));
 
 /** The sort key of `due`. Without a run: before every run of that moment. */
 export const dueOf = (moment: number, run: string): string => `${timeText(moment)}${run}`;
@@ -93,7 +89,7 @@ export const recordSince = ({ at, id }: { readonly at: number; readonly id: stri
 
 /** An ID that is too long for a key is stored by its digest there. The message keeps the ID itself. */
 function boundedId(id: string): string {
-  if (Buffer.byteLength(id) + TIME_DIGITS <= ID_BYTES_MAX) return id;
+  if (Buffer.byteLength(timeText(0) + id) <= ID_BYTES_MAX) return id;
   return `sha256#${createHash("sha256").update(id, "utf8").digest("hex")}`;
 }
 

@@ -26,14 +26,14 @@ export async function giveBackRoom({ dir, rows }: Store): Promise<void> {
       rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
     }
     for (const pauseMs of WRITE_BACK_PAUSES_MS) {
+      await elapse(pauseMs);
       const { busy, log, checkpointed } = writeBack.get() as { busy: number; log: number; checkpointed: number };
       if (busy === 0 && checkpointed === log) return;
-      await elapse(pauseMs);
     }
   } catch (error) {
     throw asStoreError(error, dir);
   }
 }
 
-/** Two seconds in all. A process reads for milliseconds, unless it is stopped meanwhile. */
-const WRITE_BACK_PAUSES_MS = [5, 10, 20, 40, 80, 160, 320, 640, 640];
+/** Before each attempt, two seconds in all. A process reads for milliseconds, unless it is stopped meanwhile. */
+const WRITE_BACK_PAUSES_MS = [0, 5, 10, 20, 40, 80, 160, 320, 640, 640];
