@@ -3,12 +3,12 @@
  * command line drop its text, and see that of the next worker, which becomes the reply.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type LiveItem, connect } from "../../../src/client/index.ts";
 import {
   createCliFolder,
+  freePort,
   runCairnJson,
   spawnCairn,
   waitForOutput,
@@ -60,15 +60,6 @@ class Joined {
   }
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
-}
-
 test("a worker is killed in the middle of a streamed reply", async () => {
   const at = createCliFolder();
   writeFileSync(join(at.dir, "talker.ts"), TALKER);
@@ -94,6 +85,7 @@ test("a worker is killed in the middle of a streamed reply", async () => {
   await waitUntil(() => expect(shown.open).toMatch(/word\d/));
   await waitUntil(() => expect(messages).toContain("event: delta"));
   const pid = Number(readFileSync(join(at.dir, "pid"), "utf8"));
+  await waitForOutput(watching, `… process ${pid} says`);
   expect(shown.open).toContain(`process ${pid} says `);
   const before = shown.cursors.at(-1) ?? "";
   process.kill(pid, "SIGKILL");
