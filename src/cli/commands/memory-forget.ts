@@ -3,10 +3,9 @@ import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { openExisting } from "../open.ts";
-import { contextOf } from "../perform.ts";
 import { commandLine, count, short, visible } from "../render/words.ts";
 import { type Shell, printDocument } from "../shell.ts";
-import { type MemoryFlags, entryUnknown, scopeIn, tenantIn } from "./memory.ts";
+import { type MemoryFlags, entryUnknown, openMemory } from "./memory.ts";
 
 export interface ForgetFlags extends MemoryFlags {
   readonly yes?: boolean;
@@ -19,9 +18,7 @@ export async function forgetOne(
   shell: Shell,
   { id, flags }: { readonly id: string; readonly flags: ForgetFlags },
 ): Promise<number> {
-  const opened = await openExisting(shell, flags);
-  const scope = await scopeIn(shell, opened, flags);
-  const context = contextOf(shell, opened, { tenant: tenantIn(flags) });
+  const { opened, scope, context } = await openMemory(openExisting, shell, flags);
   // An entry that cannot be read can be forgotten with --yes.
   if (flags.yes !== true) {
     const seen = await performOperation(OPERATIONS.memoryEntry, context, { scope, id });
@@ -40,9 +37,7 @@ export async function forgetOne(
 const COPIES = "Runs that recalled it keep their copy until they are removed.";
 
 export async function forgetAll(shell: Shell, flags: ForgetFlags): Promise<number> {
-  const opened = await openExisting(shell, flags);
-  const scope = await scopeIn(shell, opened, flags);
-  const context = contextOf(shell, opened, { tenant: tenantIn(flags) });
+  const { scope, context } = await openMemory(openExisting, shell, flags);
   const seen = await performOperation(OPERATIONS.forgetMemory, context, { scope });
   const what = `${entriesWords(seen.entries)} of memory ${scope}, and every source that its tools fetched`;
   if (flags.yes !== true) await confirm(shell, what);

@@ -30,10 +30,11 @@ export async function listEntries(
   },
 ): Promise<number> {
   const { query, flags } = of;
-  const opened = await openToRead(shell, flags);
-  const scope = await scopeIn(shell, opened, { ...flags, ...(of.agent !== undefined && { agent: of.agent }) });
-  const tenant = tenantIn(flags);
-  const context = contextOf(shell, opened, { tenant });
+  const { opened, scope, context } = await openMemory(openToRead, shell, {
+    ...flags,
+    ...(of.agent !== undefined && { agent: of.agent }),
+  });
+  const { tenant } = context;
   const page = await performOperation(OPERATIONS.memory, context, { scope, query, limit: flags.limit });
   const named = ["--scope", scope, ...(tenant === DEFAULT_TENANT ? [] : ["--tenant", tenant])];
   const forget = (id: string): string => opened.settings.command("memory", "forget", id, ...named, "--yes");
@@ -48,9 +49,7 @@ export async function showOne(
   shell: Shell,
   { id, flags }: { readonly id: string; readonly flags: MemoryFlags },
 ): Promise<number> {
-  const opened = await openToRead(shell, flags);
-  const scope = await scopeIn(shell, opened, flags);
-  const context = contextOf(shell, opened, { tenant: tenantIn(flags) });
+  const { opened, scope, context } = await openMemory(openToRead, shell, flags);
   const outcome = await performOperation(OPERATIONS.memoryEntry, context, { scope, id });
   if (outcome.kind === "missing") throw entryUnknown(opened.settings.command, { scope, id });
   if (shell.json) printDocument(shell, { scope, ...outcome.entry });
@@ -58,7 +57,13 @@ export async function showOne(
   return EXIT.done;
 }
 
-export const tenantIn = ({ tenant = DEFAULT_TENANT }: MemoryFlags): string => tenant;
+/** The store, the memory that the user means, and what its operations are performed with. */
+export async function openMemory(open: typeof openToRead, shell: Shell, flags: MemoryFlags) {
+  const opened = await open(shell, flags);
+  const scope = await scopeIn(shell, opened, flags);
+  const { tenant = DEFAULT_TENANT } = flags;
+  return { opened, scope, context: contextOf(shell, opened, { tenant }) };
+}
 
 const styleOf = ({ terminal }: Shell, { world }: Opened) => ({
   ...{ now: world.clock.now(), paint: terminal.paintOut, width: terminal.width },
@@ -76,7 +81,7 @@ export const entryUnknown = (
   });
 
 /** The name of the memory that the user means. */
-export async function scopeIn(
+async function scopeIn(
   shell: Shell,
   { settings }: Pick<Opened, "settings">,
   { agent: name, scope }: MemoryFlags,
