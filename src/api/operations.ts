@@ -8,7 +8,7 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { savedAs, servedAs } from "../codec/media-types.ts";
 import { bounded, sentenceOf } from "../codec/value.ts";
-import { isName, isRunId } from "../core/ids.ts";
+import { isName, isRunId, tenantOf } from "../core/ids.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
@@ -263,7 +263,7 @@ function told(outcome: ToldOutcome & { readonly row?: Row }, world: World): Told
 
 /** The row of a run, if it exists and belongs to the caller's tenant. The operator of the machine has every tenant. */
 export async function find({ world, caller }: Asked, run: string): Promise<Row> {
-  const isOfTenant = run.slice(0, run.indexOf("-")) === caller.tenant || caller.isOperator === true;
+  const isOfTenant = tenantOf(run) === caller.tenant || caller.isOperator === true;
   const isTheirs = isRunId(run) && isOfTenant;
   const row = isTheirs ? await world.table.read(run, world.clock.now()) : null;
   if (row === null) throw runUnknown();

@@ -12,6 +12,8 @@ const TENANT = /^[a-z0-9]{1,24}$/;
 const NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,63}$/;
 
 export const isRunId = (id: string): boolean => RUN.test(id);
+/** The tenant that a run ID names. */
+export const tenantOf = (run: string): string => run.slice(0, run.indexOf("-"));
 export const isTenant = (name: string): boolean => TENANT.test(name);
 /** Agents and tools. Model providers accept these characters in a tool's name. */
 export const isName = (name: string): boolean => NAME.test(name);

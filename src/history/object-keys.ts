@@ -2,14 +2,14 @@
  * The keys of objects: one prefix per incarnation of a run. So deleting a run means deleting one prefix, and no key of
  * one run lies below the prefix of another.
  */
-import { isRunId } from "../core/ids.ts";
+import { isRunId, tenantOf } from "../core/ids.ts";
 import { ARCHIVES, type ArchiveTier } from "../core/policy/retention.ts";
 import type { Incarnation } from "../protocol/row.ts";
 
 /** The common prefix of the objects of all runs. */
 export const RUNS = "runs/";
 
-const placeOf = ({ run, born }: Incarnation): string => `${run.slice(0, run.indexOf("-"))}/${run}/${born}`;
+const placeOf = ({ run, born }: Incarnation): string => `${tenantOf(run)}/${run}/${born}`;
 const prefixOf = (of: Incarnation): string => `${RUNS}${placeOf(of)}`;
 
 /** The prefix of all keys of this incarnation, and of no others. */

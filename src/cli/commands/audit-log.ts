@@ -1,5 +1,5 @@
 /** `cairn audit-log`: who did what, to what, when, from where and why, and what came of it. Newest first. */
-import { isRunId } from "../../core/ids.ts";
+import { isRunId, tenantOf } from "../../core/ids.ts";
 import type { AuditEntry, AuditPage } from "../../operations/access/audit.ts";
 import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
@@ -29,7 +29,7 @@ export async function showAuditLog(
   const { command } = settings;
   // The records of a run outlive it, so a whole ID needs no run.
   const run = typed === null || isRunId(typed) ? typed : await resolveRun(world, { text: typed, command });
-  const tenant = run === null ? flags.tenant : run.slice(0, run.indexOf("-"));
+  const tenant = run === null ? flags.tenant : tenantOf(run);
   const context = contextOf(shell, opened, { tenant });
   const filter = { run, actor: flags.actor ?? null, since: sinceOf(shell, flags.since, world.clock.now()) };
   const entries: AuditEntry[] = [];

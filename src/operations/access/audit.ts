@@ -9,7 +9,7 @@
 import * as z from "zod";
 import { SIZES } from "../../codec/limits.ts";
 import { sentenceOf } from "../../codec/value.ts";
-import { isRunId } from "../../core/ids.ts";
+import { isRunId, tenantOf } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { redactionIn, learnSecrets } from "../../history/secrets.ts";
 import { resolveAmbiguousWrite } from "../../history/resolve-ambiguous-write.ts";
@@ -117,7 +117,7 @@ async function recordOf(context: OperationContext, { typed, input, run }: Audite
       return [[name, typeof value === "string" ? clean(value, DETAIL_CHARACTERS_MAX) : (value as Json)]];
     }),
   );
-  const tenant = run === null ? context.tenant : run.slice(0, run.indexOf("-"));
+  const tenant = run === null ? context.tenant : tenantOf(run);
   return {
     ...{ kind: "audit", about: run ?? tenant, tenant, at },
     id: `${timeText(at)}-${nextOf(world)}${world.random.hex().slice(0, 12)}`,

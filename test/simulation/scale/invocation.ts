@@ -3,6 +3,7 @@
  * sends, through the real run table of AWS. What to do next follows from the version of the row, as in the engine it
  * follows from the state.
  */
+import { tenantOf } from "../../../src/core/ids.ts";
 import { LEVEL } from "../../../src/core/levels.ts";
 import { patient, resolveAmbiguousWrite } from "../../../src/history/resolve-ambiguous-write.ts";
 import type { Attempt, Payload } from "../../../src/protocol/chain.ts";
@@ -125,7 +126,7 @@ const ended = (now: number): Partial<Commit> => ({
 });
 
 export const newRun = (run: string, of: { readonly born: string; readonly now: number }): Creation => ({
-  ...{ run, ...of, parent: null, tenant: run.slice(0, run.indexOf("-")), agent: "scale", agentVersion: "1" },
+  ...{ run, ...of, parent: null, tenant: tenantOf(run), agent: "scale", agentVersion: "1" },
   ...{ inputDigest: "0".repeat(64), snapshot: { version: 0, key: `runs/${run}`, digest: "0".repeat(64) } },
   deadline: of.now + LIMITS.idleRunMs,
 });

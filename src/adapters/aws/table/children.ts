@@ -7,7 +7,7 @@
  * sent again without them. A conflict with another transaction is no answer: the caller sends the same write again.
  */
 import { ensure } from "../../../core/ensure.ts";
-import { isRunId } from "../../../core/ids.ts";
+import { isRunId, tenantOf } from "../../../core/ids.ts";
 import { RowUnreadable, presentIn } from "../../../codec/row.ts";
 import {
   type ChildAnswer,
@@ -24,7 +24,7 @@ import { all, number } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { type Item, itemOf, keyOf, rowItem } from "./item.ts";
 import { rowOf } from "./item-reader.ts";
-import { ROW_ITEM, seenItem, tenantOf } from "./keys.ts";
+import { ROW_ITEM, seenItem } from "./keys.ts";
 import { WRITES_MAX, changedTooOften } from "./rows.ts";
 import type { StatusShards } from "./status-shards.ts";
 

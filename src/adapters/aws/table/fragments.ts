@@ -2,12 +2,13 @@
  * The conditions of writes, by name. A decision on a row needs `same` alone (`row-writes.ts`). The others belong to
  * messages, operator requests, tombstones and mutex leases, which are written without a read before.
  */
+import { tenantOf } from "../../../core/ids.ts";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Status } from "../../../core/phases.ts";
 import { FORMAT, type Incarnation, type RunRef } from "../../../protocol/row.ts";
 import type { Attribute } from "./attributes.ts";
 import { type Fragment, all, fragment, number, text } from "./expression.ts";
-import { tenantOf, tenantStatus } from "./keys.ts";
+import { tenantStatus } from "./keys.ts";
 
 /** The item exists. A fragment that compares one of its attributes implies this. */
 export const exists = fragment("attribute_exists(#run)");

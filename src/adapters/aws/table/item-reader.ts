@@ -4,6 +4,7 @@
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { METERS, type Spent } from "../../../core/policy/budget.ts";
+import { tenantOf } from "../../../core/ids.ts";
 import { LOWEST_LEVEL } from "../../../core/levels.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../../core/phases.ts";
 import { type Found, RowDamaged, changeIn, newerBy } from "../../../codec/row.ts";
@@ -24,7 +25,7 @@ export function rowOf(item: Item): Found {
   const row = {
     ...of,
     parent: read.has("parentRun") ? { run: read.text("parentRun"), born: read.text("parentBorn") } : null,
-    tenant: keys.tenantOf(of.run),
+    tenant: tenantOf(of.run),
     agent: read.text("agent"),
     agentVersion: read.text("agentVersion"),
     createdAt: read.number("createdAt"),
@@ -136,7 +137,7 @@ class Reader {
   status(): Status {
     const [stored, run] = [this.text("tenantStatus"), this.text("run")];
     const { status, shard } = keys.partsOfStatus(stored);
-    const isKey = stored === keys.tenantStatus(keys.tenantOf(run), status as Status, shard);
+    const isKey = stored === keys.tenantStatus(tenantOf(run), status as Status, shard);
     // A list reads the run from its shards only.
     const isSound = STATUSES.has(status) && isKey && keys.isStatusShard(run, shard);
     return this.#sound("tenantStatus", isSound ? (status as Status) : undefined, "running");

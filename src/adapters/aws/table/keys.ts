@@ -3,6 +3,7 @@
  * apart: each key of an item beside the row begins with its kind and its `born`.
  */
 import { createHash } from "node:crypto";
+import { tenantOf } from "../../../core/ids.ts";
 import type { Status } from "../../../core/phases.ts";
 import { timeText } from "../../../protocol/ids.ts";
 import type { Incarnation } from "../../../protocol/row.ts";
@@ -25,7 +26,6 @@ export const STORE = { item: "store", key: "store-id" } as const;
 /** The longest ID in bytes; DynamoDB takes sort keys of 1,024 bytes. */
 const ID_BYTES_MAX = 960;
 
-export const tenantOf = (run: string): string => run.slice(0, run.indexOf("-"));
 const afterTenant = (run: string): string => run.slice(run.indexOf("-") + 1);
 
 /** The partition key of a list. The first shard has the key of a table without shards, so each version reads it. */

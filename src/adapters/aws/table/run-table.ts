@@ -2,7 +2,7 @@
  * RunTable on DynamoDB. Every operation on a row is a pure decision of `protocol/`, as in every world. It is written by
  * compare-and-swap: one conditional write of one item, or one transaction (`rows.ts`).
  */
-import { isRunId } from "../../../core/ids.ts";
+import { isRunId, tenantOf } from "../../../core/ids.ts";
 import { ensure } from "../../../core/ensure.ts";
 import { type Creation, decideCommit, newRow, isExpired } from "../../../protocol/row.ts";
 import { decidePark } from "../../../protocol/row-park.ts";
@@ -18,7 +18,6 @@ import { createChildren } from "./children.ts";
 import * as is from "./fragments.ts";
 import { rowItem } from "./item.ts";
 import { rowOf } from "./item-reader.ts";
-import { tenantOf } from "./keys.ts";
 import { alive, list } from "./pages.ts";
 import { Rows, WRITES_MAX, changedTooOften } from "./rows.ts";
 import { StatusShards } from "./status-shards.ts";
