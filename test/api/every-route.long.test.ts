@@ -1,24 +1,14 @@
 /** What every route refuses, whatever it does: one table over all routes that the operation table describes. */
 import { expect, test } from "vitest";
 import { SIZES } from "../../src/codec/limits.ts";
-import { type ApiHarness, createApiHarness } from "../support/harness/api-harness.ts";
+import { type ApiHarness, createReadNotingApi } from "../support/harness/api-harness.ts";
 import { PLAIN_ROUTES, requestFor } from "../support/harness/plain-routes.ts";
 
 const VALID = "a".repeat(26);
 const HOSTILE = ["x", `LOCAL-${VALID}`, `other-${VALID}`, "../../etc/passwd", "\u0000", "constructor", "x".repeat(200)];
 
 async function begun(): Promise<{ readonly harness: ApiHarness; readonly run: string; readonly read: string[] }> {
-  const read: string[] = [];
-  const harness = createApiHarness({}, (world) => ({
-    ...world,
-    table: {
-      ...world.table,
-      read: (run, now) => {
-        read.push(run);
-        return world.table.read(run, now);
-      },
-    },
-  }));
+  const { harness, read } = createReadNotingApi();
   const { body } = await harness.ask({ path: "/runs", json: { agent: "actor" } });
   return { harness, run: String(body["run"]), read };
 }

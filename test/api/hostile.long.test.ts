@@ -5,7 +5,12 @@ import { BOUNDS } from "../../src/core/limits.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { type Started, startRun } from "../../src/operations/start.ts";
-import { type ApiResponse, type ApiRequest, createApiHarness } from "../support/harness/api-harness.ts";
+import {
+  type ApiResponse,
+  type ApiRequest,
+  createApiHarness,
+  createReadNotingApi,
+} from "../support/harness/api-harness.ts";
 
 const VALID = "a".repeat(26);
 const json = { "content-type": "application/json" };
@@ -31,17 +36,7 @@ describe("a run id", () => {
     "'; drop table runs; --",
     "x".repeat(200),
   ])("that is malformed or another tenant's is reported as missing without a read: %s", async (id) => {
-    const read: string[] = [];
-    const harness = createApiHarness({}, (world) => ({
-      ...world,
-      table: {
-        ...world.table,
-        read: (run, now) => {
-          read.push(run);
-          return world.table.read(run, now);
-        },
-      },
-    }));
+    const { harness, read } = createReadNotingApi();
     const absent = await harness.ask({ path: `/runs/local-${VALID}` });
     expect(read).toEqual([`local-${VALID}`]);
     const looked = await harness.ask({ path: `/runs/${id}` });

@@ -53,6 +53,22 @@ export interface ApiResponse {
 
 const trip = z.strictObject({ to: z.string(), nights: z.array(z.int().positive()) });
 
+/** An API whose world adds the ID of each row that is read to `read`. */
+export function createReadNotingApi(): { readonly harness: ApiHarness; readonly read: string[] } {
+  const read: string[] = [];
+  const harness = createApiHarness({}, (world) => ({
+    ...world,
+    table: {
+      ...world.table,
+      read: (run, now) => {
+        read.push(run);
+        return world.table.read(run, now);
+      },
+    },
+  }));
+  return { harness, read };
+}
+
 /** `rows`: the operations that it has. `part` is the agent named `actor`; `traveller` and `omnivore` take other tasks; `broken` cannot be loaded. */
 export function createApiHarness(
   part: ScriptedAgentOptions = {},
