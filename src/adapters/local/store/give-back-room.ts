@@ -26,7 +26,7 @@ export async function giveBackRoom({ dir, rows }: Store): Promise<void> {
       rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
     }
     for (const pauseMs of WRITE_BACK_PAUSES_MS) {
-      await elapse(pauseMs);
+      if (pauseMs > 0) await elapse(pauseMs);
       const { busy, log, checkpointed } = writeBack.get() as { busy: number; log: number; checkpointed: number };
       if (busy === 0 && checkpointed === log) return;
     }
