@@ -242,16 +242,21 @@ const library: Plugin = {
 };
 
 /** The folder of our sources; it does not exist in the package, whose modules are bundled already. */
-const SOURCES = join(OWN, "src");
+const SOURCES = join(OWN, "src", "/");
 
-/** Marks our source files as free of side effects, so that esbuild drops unused ones with all that they import. */
-const pureSources: Plugin = {
+/**
+ * Marks our source files as free of side effects, so that esbuild drops unused ones with all that they import. It loads
+ * files at the same time, and the import that comes first decides about a file: all of them have to say the same, or
+ * two bundles of the same files differ (`are those that it uses, wherever the import of one is`, in
+ * test/infra/pure-sources.test.ts).
+ */
+export const pureSources: Plugin = {
   name: "pure-sources",
   setup: (esbuild) => {
     esbuild.onResolve({ filter: /^\.\.?\// }, async ({ path, importer, kind, resolveDir, pluginData }) => {
-      if (pluginData === "resolving" || !importer.startsWith(SOURCES)) return null;
+      if (pluginData === "resolving" || importer.includes("/node_modules/")) return null;
       const found = await esbuild.resolve(path, { importer, kind, resolveDir, pluginData: "resolving" });
-      return { ...found, sideEffects: false };
+      return found.path.startsWith(SOURCES) ? { ...found, sideEffects: false } : found;
     });
   },
 };
