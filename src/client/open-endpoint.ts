@@ -7,7 +7,7 @@ import { isAgent } from "../ports/is-agent.ts";
 import type { StoreTarget } from "./targets.ts";
 import { openStore } from "./open-store.ts";
 import type { Endpoint } from "./request.ts";
-import { unlessAborted } from "./unless-aborted.ts";
+import { unlessAborted } from "../ports/unless-aborted.ts";
 
 /** No request leaves the process. */
 const URL_HERE = "http://cairn.local";

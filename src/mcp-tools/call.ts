@@ -7,6 +7,7 @@ import type { CallToolResult, Tool as Definition } from "@modelcontextprotocol/c
 import { sentenceOf } from "../codec/value.ts";
 import { EFFECTS, type Effect } from "../core/calls/effects.ts";
 import type { ToolContext } from "../ports/agent.ts";
+import { unlessAborted } from "../ports/unless-aborted.ts";
 import { OutcomeUnknown } from "../sdk/outcome.ts";
 import { refusalIn } from "./authorization.ts";
 import type { Connection } from "./connection.ts";
@@ -34,19 +35,9 @@ export const callServer = (server: Server, definition: Definition, context: Tool
     const options = { timeout: NEVER_MS, maxTotalTimeout: NEVER_MS, toolDefinition };
     const call = (more: { readonly signal?: AbortSignal }) => live.client.callTool(params, { ...options, ...more });
     // A keyed call is sent again under its key, and then finds what the first one began. So it is left to the server.
-    const called = server.effect === "keyed" ? unlessAborted(call({}), signal) : call({ signal });
+    const called = server.effect === "keyed" ? unlessAborted(signal, () => call({})) : call({ signal });
     return resultOf(server, await called.catch((error: unknown) => throwFor(server, live, { error, signal })));
   });
-
-/** Rejects when the signal fires. Nothing is told to what works on the promise. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason as Error);
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
-}
 
 function resultOf(server: Server, result: CallToolResult): unknown {
   if (result.isError !== true) return valueOf(result);

@@ -3,7 +3,7 @@
  * credentials of the request that they answer. So the API alone decides who may do what.
  */
 import type { Endpoint } from "../client/request.ts";
-import { unlessAborted } from "../client/unless-aborted.ts";
+import { unlessAborted } from "../ports/unless-aborted.ts";
 import * as problems from "../api/problem.ts";
 import { credentialsOf, tooManyStreams } from "./event-route.ts";
 import type { OpenStreams } from "./open-streams.ts";

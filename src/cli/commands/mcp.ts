@@ -5,7 +5,7 @@ import { createClient } from "../../client/client.ts";
 import { CairnError } from "../../client/errors.ts";
 import { connect } from "../../client/connect.ts";
 import type { Client } from "../../client/client.ts";
-import { unlessAborted } from "../../client/unless-aborted.ts";
+import { unlessAborted } from "../../ports/unless-aborted.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { loadMcp } from "../../mcp/load.ts";
 import { VERSION } from "../../mcp/version.ts";

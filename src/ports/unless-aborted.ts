@@ -1,9 +1,16 @@
-/** Lets the caller of an API in this process give up waiting. */
+/** Lets a caller give up waiting for work that takes no signal, or must not see it. */
 
-/** The API does not look at the signal of a request. What it was asked for goes on, and nobody waits for it. */
+/**
+ * Rejects with the reason of the signal as soon as it fires. The work goes on, and nobody waits for it. It is not begun
+ * if the signal has fired before.
+ */
 export function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const onAbort = (): void => reject(signal.reason as Error);
+  if (signal.aborted) {
+    onAbort();
+    return promise;
+  }
   signal.addEventListener("abort", onAbort, { once: true });
   work()
     .then(resolve, reject)
