@@ -63,8 +63,10 @@ const LOAD: { readonly [P in ProviderName]: () => Promise<Provide> } = {
   },
   "openai-compatible": async () => {
     const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+    // Without `includeUsage` a stream reports no tokens, and its reply would cost nothing.
+    const settings = { name: "openai-compatible", includeUsage: true };
     return ({ modelId, baseURL }, key) =>
-      createOpenAICompatible({ name: "openai-compatible", baseURL: baseURL ?? "", ...key }).chatModel(modelId);
+      createOpenAICompatible({ ...settings, baseURL: baseURL ?? "", ...key }).chatModel(modelId);
   },
 };
 

@@ -91,7 +91,7 @@ function give(
   switch (answer.kind) {
     case "says":
       if (!streams) response.setHeader("content-type", "application/json").end(wire.whole(answer.said));
-      else begin().end(Buffer.concat(wire.stream(answer.said).map((frame) => Buffer.from(frame))));
+      else begin().end(Buffer.concat(wire.stream(answer.said, one.body).map((frame) => Buffer.from(frame))));
       return;
     case "frames":
       begin().write(Buffer.concat(answer.frames.map((frame) => Buffer.from(frame))), () =>

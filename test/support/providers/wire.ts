@@ -26,8 +26,8 @@ export interface Wire {
   readonly counts: Readonly<Record<string, number>>;
   /** The body of a whole response. */
   readonly whole: (said: Said) => string;
-  /** The frames of a streamed response. */
-  readonly stream: (said: Said) => readonly Frame[];
+  /** The frames of a streamed response to a request with this body. */
+  readonly stream: (said: Said, body?: SentBody) => readonly Frame[];
   /** How many frames follow the last piece of a text that ends a reply. */
   readonly endFrames: number;
   readonly isStream: (path: string, body: SentBody) => boolean;
