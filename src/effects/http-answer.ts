@@ -3,6 +3,7 @@
  * unknown outcome; only a connection that was never made is a failure.
  */
 import { SIZES } from "../codec/limits.ts";
+import { asJson } from "../codec/value.ts";
 import { OutcomeUnknown } from "../sdk/outcome.ts";
 import { readText } from "../sdk/read-text.ts";
 
@@ -11,7 +12,7 @@ export interface HttpRequest {
   /** Default: POST, and GET for a lookup. */
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text, bytes or a form goes as it is, any other value as JSON. */
+  /** A text, bytes (also a `Blob`) or a form goes as it is, any other value as JSON, by the rules of results. */
   readonly body?: unknown;
 }
 
@@ -52,11 +53,16 @@ export async function sendRequest(request: HttpRequest & { readonly signal: Abor
 
 function bodyOf(given: unknown): readonly [body: NonNullable<RequestInit["body"]> | null, type: string | null] {
   if (given === undefined || given === null) return [null, null];
-  if (typeof given === "string" || given instanceof Uint8Array || given instanceof URLSearchParams) {
+  if (typeof given === "string" || AS_IT_IS.some((kind) => given instanceof kind) || ArrayBuffer.isView(given)) {
     return [given as NonNullable<RequestInit["body"]>, null];
   }
-  return [JSON.stringify(given), "application/json"];
+  // JSON.stringify would write {} for a map or a stream, and null for NaN, and the service would act on that.
+  const json = asJson(given);
+  if (!json.ok) throw new TypeError(`the body of the request is not JSON, so nothing was sent: ${json.why}`);
+  return [JSON.stringify(json.json), "application/json"];
 }
+
+const AS_IT_IS = [ArrayBuffer, Blob, FormData, URLSearchParams];
 
 function parsed(headers: Headers, text: string): unknown {
   if (text === "") return null;

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type HttpEffectOptions, httpEffect } from "../../src/effects/index.ts";
 import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
-import { json, serve } from "../support/services/http-server.ts";
+import { type ServedRequest, json, serve } from "../support/services/http-server.ts";
 import { duplicatesIn } from "../support/services/service-view.ts";
 import { type Shop, startShop } from "../support/services/shop.ts";
 import { callingAgent } from "./calling-agent.ts";
@@ -25,6 +25,12 @@ const lookupFrom = ({ url }: Shop): Pick<HttpEffectOptions<typeof input>, "looku
 const undoFrom = ({ url }: Shop): Pick<HttpEffectOptions<typeof input>, "undo"> => ({
   undo: { request: ({ of }) => ({ url: `${url}/orders/${of.key}`, method: "DELETE" }) },
 });
+
+function formOf(fields: Readonly<Record<string, string>>): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  return form;
+}
 
 /** An address at which no server listens any more. */
 async function closedAddress(): Promise<string> {
@@ -202,6 +208,32 @@ describe("one request", () => {
     const act = httpEffect({ input, request: () => ({ url: "ftp://shop.example/orders" }) });
     const sent = act.run(callContext({ input: { book: "Emma" } }));
     await expect(sent).rejects.toThrow("ftp://shop.example/orders is no address of HTTP: write http:// or https://");
+  });
+
+  test.each([
+    ["a form", formOf({ book: "Emma" }), /^multipart\/form-data/, /name="book"\r\n\r\nEmma\r\n/],
+    ["a blob", new Blob(["Emma"], { type: "text/x-title" }), /^text\/x-title$/, /^Emma$/],
+    ["an array buffer", new TextEncoder().encode("Emma").buffer, /^$/, /^Emma$/],
+    ["a view of bytes", new DataView(new TextEncoder().encode("an Emma").buffer, 3), /^$/, /^Emma$/],
+    ["a date in an object", { on: new Date(0) }, /^application\/json$/, /^\{"on":"1970-01-01T00:00:00.000Z"\}$/],
+  ])("has the content of %s as its body", async (_, body, type, text) => {
+    const seen: ServedRequest[] = [];
+    const url = await serve((request) => json(200, { place: seen.push(request) }));
+    const act = httpEffect({ input, request: () => ({ url, body }), honoursKeys: true });
+    await act.run(callContext({ input: { book: "Emma" } }));
+    expect(seen[0]?.headers["content-type"] ?? "").toMatch(type);
+    expect(String(seen[0]?.body)).toMatch(text);
+  });
+
+  test.each([
+    ["a map", new Map([["book", "Emma"]])],
+    ["a stream", new Blob(["Emma"]).stream()],
+    ["a number that JSON has not", { copies: Number.NaN }],
+  ])("does not leave with %s as its body", async (_, body) => {
+    const url = await serve(() => json(200, {}));
+    const act = httpEffect({ input, request: () => ({ url, body }), honoursKeys: true });
+    const sent = act.run(callContext({ input: { book: "Emma" } }));
+    await expect(sent).rejects.toThrow("the body of the request is not JSON, so nothing was sent");
   });
 
   test("that lands when its call is settled makes no second order", async () => {
