@@ -77,12 +77,17 @@ function user(): string {
   }
 }
 
-/** The first signal asks the command to stop cleanly. The second signal ends the process at once. */
+/**
+ * The first signal asks the command to stop cleanly. The second one ends the process at once, unless the first was a
+ * SIGHUP: after that `cairn work` lets its beats end in their own time, and the second one asks it to stop.
+ */
 function stopSignal(): AbortSignal {
   const stop = new AbortController();
+  let isLast = false;
   for (const signal of STOP_SIGNALS) {
     process.on(signal, () => {
-      if (stop.signal.aborted) process.exit(1);
+      if (stop.signal.aborted && (stop.signal.reason !== "SIGHUP" || isLast)) process.exit(1);
+      isLast = stop.signal.aborted;
       stop.abort(signal);
     });
   }

@@ -28,10 +28,16 @@ export interface Supervisor {
   readonly stopped: Promise<void>;
   /**
    * Lets busy child processes finish, kills those that remain after `graceMs` (8 s by default), and releases the store.
-   * Takes less than 2 s more than that.
+   * Takes less than 2 s more than that. A second call may hurry a drain that waits for its beats.
    */
-  drain(graceMs?: number): Promise<void>;
+  drain(graceMs?: number, pace?: DrainPace): Promise<void>;
 }
+
+/**
+ * What a drain asks of the beats under way. `hurry`, the default: give up model calls, commit and end. `finish`: end in
+ * their own time; no next beat begins.
+ */
+export type DrainPace = "hurry" | "finish";
 
 export interface SuperviseOptions {
   readonly worker: WorkerOptions;

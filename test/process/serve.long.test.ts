@@ -1,5 +1,5 @@
 /** `cairn serve` and `cairn dev` as real processes: runs survive kills, changed code and broken code. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
@@ -23,8 +23,9 @@ interface Served {
   readonly url: string;
 }
 
-async function served(command: "serve" | "dev"): Promise<Served> {
+async function served(command: "serve" | "dev", changed = (clerk: string): string => clerk): Promise<Served> {
   const at = createCliFolder();
+  writeFileSync(join(at.dir, "clerk.ts"), changed(readFileSync(join(at.dir, "clerk.ts"), "utf8")));
   const port = await freePort();
   const running = spawnCairn(at, [command, "--port", String(port), "--workers", "1"]);
   const url = `http://127.0.0.1:${port}`;
@@ -102,6 +103,34 @@ describe("dev", () => {
     running.child.kill("SIGTERM");
     const { exit, out } = await running.ended;
     expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn dev")]);
+  });
+
+  /** Its model notes each request in `asked`, and takes that long to reply. */
+  const slowly = (ms: number) => (code: string) =>
+    code.replace("const cost = {", `appendFileSync(here("asked"), "once ");\n      const cost = { delayMs: ${ms},`);
+  const asked = ({ at }: Served): string =>
+    existsSync(join(at.store, "asked")) ? readFileSync(join(at.store, "asked"), "utf8") : "";
+  /** A run whose model is asked while code changes. */
+  async function changedMeanwhile(ms: number): Promise<Served & { readonly run: string }> {
+    const server = await served("dev", slowly(ms));
+    const run = await begin(server);
+    await waitUntil(() => expect(asked(server)).toBe("once "));
+    writeFileSync(clerkIn(server), readFileSync(clerkIn(server), "utf8").replace('version: "1"', 'version: "2"'));
+    // The idle worker ends at once.
+    await waitForOutput(server.running, "killed: the supervisor is stopping");
+    return { ...server, run };
+  }
+
+  it("gives up no model call for changed code", async () => {
+    const server = await changedMeanwhile(1_500);
+    await ends(server, server.run, "completed");
+    expect(asked(server)).toBe("once ");
+  });
+
+  it("stops when it is asked to while it waits for a beat to end", async () => {
+    const { running } = await changedMeanwhile(40_000);
+    running.child.kill("SIGTERM");
+    expect(await running.ended).toMatchObject({ exit: 0, out: expect.stringContaining("the workers finished in") });
   });
 
   it("names the process that ends both, also by kill -9: the one that drives the runs would start again", async () => {

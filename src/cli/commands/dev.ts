@@ -21,6 +21,7 @@ import { type Sources, changedIn, sourcesUnder } from "../sources.ts";
 import { RELOAD } from "./work.ts";
 
 const LOOK_EVERY_MS = 300;
+const FOR_EVER_MS = 2 ** 31 - 1;
 /** Times in a row that the server may be killed before any code changes. */
 const DEATHS_MAX = 5;
 
@@ -73,9 +74,18 @@ export async function dev(shell: Shell, flags: ServeFlags): Promise<number> {
     }
     tell(shell, { kind: "reloading", file }, `${file} changed: the server restarts when its beats are done`);
     server?.child.kill(RELOAD);
-    await server?.gone;
+    if (await isStopped(stop, server)) continue;
     server = startServer(shell, flags);
   }
+}
+
+/** Waits until the server is gone; true if the user stops before. */
+async function isStopped(stop: AbortSignal, server: Server | null): Promise<boolean> {
+  const over = new AbortController();
+  const heard = elapse(FOR_EVER_MS, undefined, { signal: AbortSignal.any([stop, over.signal]) }).catch(() => {});
+  await Promise.race([server?.gone, heard]);
+  over.abort();
+  return stop.aborted;
 }
 
 const WAITS = "the server is down; it starts again when code changes";

@@ -96,8 +96,12 @@ export function supervised(
     await Promise.race([supervisor.stopped, stop.aborted ? null : once(stop, "abort")]);
     terminal.waitFor("waiting for the workers to finish");
     const since = clock.now();
-    // A beat under way ends in its own time when only its code is replaced.
-    await supervisor.drain(stop.reason === RELOAD ? limits.beatMs : undefined);
+    if (stop.reason === RELOAD) {
+      // The signal that follows a reload is the first that asks to stop.
+      shell.stopSignal().addEventListener("abort", () => void supervisor.drain(), { once: true });
+      // A beat under way ends in its own time when only its code is replaced.
+      await supervisor.drain(limits.beatMs, "finish");
+    } else await supervisor.drain();
     terminal.waitFor(null);
     const tookMs = clock.now() - since;
     if (json) return printLines(shell, [{ at: clock.now(), kind: "drained", tookMs }]);

@@ -16,7 +16,7 @@ import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "../store/database.ts";
 import { type Execution, applyAnswer, applyFailure, taskOf } from "../../../protocol/execution.ts";
 import { type Executions, executionsOf } from "../store/executions.ts";
-import type { ScheduledAgent } from "../../../ports/supervision.ts";
+import type { DrainPace, ScheduledAgent } from "../../../ports/supervision.ts";
 import { firingsOf } from "../store/firings.ts";
 import { type Children, childrenOf, leftBehind } from "./processes.ts";
 import { retentionOf } from "../store/retention.ts";
@@ -44,7 +44,7 @@ export interface Driver {
   /** Starts what is due now, without waiting for any of it. Throws bugs, and `WorkersUnbootable`. */
   readonly work: () => void;
   /** Sends no more tasks; resolves when no child process is left. */
-  readonly drain: (graceMs: number) => Promise<void>;
+  readonly drain: (graceMs: number, pace: DrainPace) => Promise<void>;
 }
 
 const SWEEP_EVERY_MS = 60_000;
@@ -106,9 +106,9 @@ export function createDriver(options: DriverOptions): Driver {
   };
   return {
     work: () => backlog.goOn(dispatch),
-    drain: async (graceMs) => {
+    drain: async (graceMs, pace) => {
       isDraining = true;
-      await pool.drain(graceMs);
+      await pool.drain(graceMs, pace);
       // An outcome that cannot be stored now counts as a death of its attempt for the next supervisor.
       backlog.flush();
     },

@@ -6,7 +6,7 @@
  */
 import { ensure } from "../../../core/ensure.ts";
 import type { Limits } from "../../../protocol/limits.ts";
-import type { ScheduledAgent, Supervisor, WorkerOptions } from "../../../ports/supervision.ts";
+import type { DrainPace, ScheduledAgent, Supervisor, WorkerOptions } from "../../../ports/supervision.ts";
 import type { Clock } from "../../../ports/world.ts";
 import { storeClock } from "../clock.ts";
 import { clockWatch } from "../clock-watch.ts";
@@ -14,7 +14,7 @@ import type { Store } from "../store/database.ts";
 import type { SupervisorEvent } from "../../../ports/supervisor-events.ts";
 import type { Concurrency } from "./agent-caps.ts";
 import { createDriver } from "./driver.ts";
-import { identityOf } from "./process-identity.ts";
+import { type ProcessIdentity, identityOf } from "./process-identity.ts";
 import { releaseSupervision, takeSupervision } from "./processes.ts";
 
 export interface SupervisorOptions {
@@ -40,6 +40,13 @@ export interface SupervisorOptions {
 const LOOK_EVERY_MS = 25;
 const DRAIN_MS = 8_000;
 
+/** How a supervisor ends. `mistake` holds the error that stopped it, or nothing. */
+interface Ending {
+  readonly graceMs: number;
+  readonly pace: DrainPace;
+  readonly mistake?: readonly unknown[];
+}
+
 /**
  * Takes the store, and drives it until it is drained. Later problems of the store are reported as events.
  *
@@ -49,11 +56,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { store, onEvent } = options;
   const ofStore = storeClock(store);
   const { clock = ofStore, workers = 4, beatsPerWorker = 1, concurrency = {}, schedules = () => [] } = options;
-  ensure(Number.isSafeInteger(workers) && workers > 0, `workers must be a positive whole number, not ${workers}`);
-  ensure(
-    Number.isSafeInteger(beatsPerWorker) && beatsPerWorker > 0,
-    `beatsPerWorker must be a positive whole number, not ${beatsPerWorker}`,
-  );
+  for (const [name, count] of Object.entries({ workers, beatsPerWorker }))
+    ensure(Number.isSafeInteger(count) && count > 0, `${name} must be a positive whole number, not ${count}`);
   const self = identityOf(process.pid);
   ensure(self !== null, "this system does not report when a process started, so no pid can be trusted");
   takeSupervision(store, { self, now: clock.now() });
@@ -64,31 +68,27 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   let takeBack = (): void => {};
   let finished: Promise<void> | null = null;
 
-  /** `mistake` holds the error that stopped the supervisor, or nothing. An error during the drain counts too. */
-  const end = async (graceMs: number, mistake: readonly unknown[]): Promise<void> => {
-    const late = await driver.drain(graceMs).then(
+  /** An error during the drain counts too. */
+  const end = async ({ graceMs, pace, mistake = [] }: Ending): Promise<void> => {
+    const late = await driver.drain(graceMs, pace).then(
       () => [],
       (error: unknown) => [error],
     );
-    try {
-      releaseSupervision(store, self);
-    } catch {
-      // An unreachable store keeps this process as its supervisor. It blocks no other once this process is gone.
-    }
+    release(store, self);
     const all = [...mistake, ...late];
     if (all.length === 0) stopped.resolve();
     else stopped.reject(all[0]);
   };
-  const finish = (graceMs: number, mistake: readonly unknown[] = []): Promise<void> => {
+  const finish = (ending: Ending): Promise<void> => {
     takeBack();
-    return (finished ??= end(graceMs, mistake));
+    return (finished ??= end(ending));
   };
   const look = (): void => {
     if (finished !== null) return;
     try {
       driver.work();
     } catch (error) {
-      void finish(0, [error]);
+      void finish({ graceMs: 0, pace: "hurry", mistake: [error] });
     }
   };
   let isLookDue = false;
@@ -112,6 +112,18 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   takeBack = clock.after(0, lookForEver);
   return {
     stopped: stopped.promise,
-    drain: (graceMs = DRAIN_MS) => finish(graceMs),
+    drain: (graceMs = DRAIN_MS, pace = "hurry") => {
+      // An error of this drain is one of the first drain, which reports it.
+      if (finished !== null && pace === "hurry") driver.drain(graceMs, pace).catch(() => {});
+      return finish({ graceMs, pace });
+    },
   };
+}
+
+function release(store: Store, self: ProcessIdentity): void {
+  try {
+    releaseSupervision(store, self);
+  } catch {
+    // An unreachable store keeps this process as its supervisor. It blocks no other once this process is gone.
+  }
 }

@@ -179,7 +179,7 @@ function send(worker: Worker, of: { readonly sent: Sent } & Sending): void {
     kind: "task",
     secret,
     task,
-    attempt: goesOn?.attempt ?? null,
+    attempt: sent.isAskedBack ? null : (goesOn?.attempt ?? null),
     places: worker.most,
     deadline: clock.now() + beatMs,
   });

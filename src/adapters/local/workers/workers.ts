@@ -1,6 +1,6 @@
 /** The workers of a supervisor: warm child processes, each with the tasks of one agent at a time. */
 import { randomBytes } from "node:crypto";
-import { type WorkerOptions, WorkersUnbootable } from "../../../ports/supervision.ts";
+import { type DrainPace, type WorkerOptions, WorkersUnbootable } from "../../../ports/supervision.ts";
 import { type Placement, type Wish, isSurplus, mostFor, placeFor } from "./placement.ts";
 import { heardFrom } from "./wire.ts";
 import { DRAINED, REPLACED, type ProcessOptions, type TaskEnd, WorkerUnavailable } from "./worker-process.ts";
@@ -46,8 +46,8 @@ export interface Pool {
   readonly askBack: () => void;
   /** Frees the room of tasks that are not run after all. */
   readonly freeUnused: () => void;
-  /** Lets busy workers finish, for `graceMs` at most; resolves when no worker is left. */
-  readonly drain: (graceMs: number) => Promise<void>;
+  /** Lets busy workers finish, for `graceMs` at most; resolves when no worker is left. A second call may hurry it. */
+  readonly drain: (graceMs: number, pace: DrainPace) => Promise<void>;
 }
 
 export function createPool(options: PoolOptions): Pool {
@@ -105,11 +105,11 @@ export function createPool(options: PoolOptions): Pool {
     freeUnused: () => {
       for (const worker of pool) worker.kept = 0;
     },
-    drain: async (graceMs) => {
+    drain: async (graceMs, pace) => {
       draining = true;
       if (pool.size === 0) return;
       const takeBack = [
-        ...drainAll(pool, { clock, graceMs }),
+        ...drainAll(pool, { clock, graceMs, pace }),
         // A process that hangs in the kernel cannot die. It stays in the store, and the next supervisor waits for it.
         clock.after(graceMs + KILL_MS, empty.resolve),
       ];
@@ -119,14 +119,18 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-/** Asks busy workers to commit and end, and ends the others at once. Returns what takes the kill at the end back. */
+/**
+ * Asks busy workers to commit and end, or to return their runs after the beats under way, and ends the others at once.
+ * Returns what takes the kill at the end back.
+ */
 function drainAll(
   pool: ReadonlySet<Worker>,
-  { clock, graceMs }: Pick<PoolOptions, "clock"> & { readonly graceMs: number },
+  { clock, graceMs, pace }: Pick<PoolOptions, "clock"> & { readonly graceMs: number; readonly pace: DrainPace },
 ): readonly (() => void)[] {
   for (const worker of pool) {
-    if (worker.tasks.size > 0) tell(worker, { kind: "drain" });
-    else leave(worker, DRAINED);
+    if (worker.tasks.size === 0) leave(worker, DRAINED);
+    else if (pace === "finish") askBack(worker);
+    else tell(worker, { kind: "drain" });
   }
   const kill = (): void => {
     for (const worker of pool) leave(worker, DRAINED);
