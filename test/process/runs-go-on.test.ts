@@ -20,6 +20,8 @@ test("a process that goes on ends its run at a drain, and the next supervisor co
 describe("a drain that lets the beats under way finish", () => {
   const routesOf = (of: ReturnType<typeof createSupervisorHarness>, run: string) =>
     eventsOf(of.events, "attemptAnswered", run).map(({ route }) => route);
+  const begunOf = (of: ReturnType<typeof createSupervisorHarness>, run: string) =>
+    eventsOf(of.events, "attemptStarted", run).length;
 
   test("gives up none of them, and begins no next beat", async () => {
     const of = createSupervisorHarness();
@@ -30,7 +32,7 @@ describe("a drain that lets the beats under way finish", () => {
       () => of.noted("held-a").length > 0 && of.noted("runsOn-b").length > 2,
     );
     const drained = supervisor.drain(20_000, "finish");
-    await waitUntil("the other one is returned", () => of.noted("runsOn-b").length === routesOf(of, "runsOn-b").length);
+    await waitUntil("the other one is returned", () => begunOf(of, "runsOn-b") === routesOf(of, "runsOn-b").length);
     of.go();
     await drained;
     expect(routesOf(of, "held-a")).toEqual(["done"]);
