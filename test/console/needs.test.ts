@@ -1,6 +1,13 @@
 /** What waits for a human, as the page of what it needs orders and names it, without a browser. */
 import { describe, expect, test } from "vitest";
-import { type AllNeeds, type RunDocument, argsIn, isOpenIn, needsOf } from "../../src/console/model/needs.ts";
+import {
+  type AllNeeds,
+  type RunDocument,
+  argsIn,
+  blockedFrom,
+  isOpenIn,
+  needsOf,
+} from "../../src/console/model/needs.ts";
 import type { WaitingGate, WaitingQuestion } from "../../src/operations/approvals.ts";
 import type { Shown, UnknownCall } from "../../src/operations/views.ts";
 
@@ -55,4 +62,11 @@ test("arguments that the list leaves out come from the same question of the run,
   expect(argsIn(gate, { ...document, omitted: ["#/gates/*/args"] })).toBeNull();
   expect(argsIn(question, { ...document, omitted: ["#/gates/*/args"] })).toEqual({ args: { question: "why?" } });
   expect(argsIn(question, { ...document, omitted: ["#/waits/*/args"] })).toBeNull();
+});
+
+test("a blocked run that cannot be read stays as it was known, and is named if it was not", () => {
+  const [known, other] = [shown({ run: "local-a" }), shown({ run: "local-b" })];
+  const reads = [{ run: "local-a", why: "away" }, { run: "local-c", why: "damaged" }, { shown: other }, null];
+  const unreadable = [{ run: "local-c", why: "damaged" }];
+  expect(blockedFrom([known], reads)).toEqual({ blocked: [known, other], unreadable });
 });

@@ -30,10 +30,16 @@ export interface Asking {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** When each request for a document that has no answer yet was sent, and when the last answer to any request began. */
+export const awaited = { since: new Map<object, number>(), heardAt: 0 };
+
+/** A gateway answers within this time. What is read later than that comes over a connection that is dead. */
+const READ_MS_MAX = 30_000;
+
 /** The answer, whatever its status. Throws an `ApiError` if none comes. */
 export async function send(path: string, { method = "GET", body, headers, signal }: Asking = {}): Promise<Response> {
   try {
-    return await fetch(`${base()}${path}`, {
+    const response = await fetch(`${base()}${path}`, {
       method,
       ...{ credentials: "same-origin", cache: "no-store", redirect: "follow", signal: signal ?? null },
       headers: {
@@ -43,6 +49,8 @@ export async function send(path: string, { method = "GET", body, headers, signal
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
+    awaited.heardAt = Date.now();
+    return response;
   } catch (error) {
     if (signal?.aborted === true) throw error;
     throw new ApiError(UNREACHABLE);
@@ -50,8 +58,20 @@ export async function send(path: string, { method = "GET", body, headers, signal
 }
 
 /** The document of a success. Throws an `ApiError` for a problem, and for a success whose document did not arrive whole. */
-export async function ask<Document>(path: string, asking?: Asking): Promise<Document> {
-  return documentOf<Document>(await send(path, asking));
+export async function ask<Document>(path: string, asking: Asking = {}): Promise<Document> {
+  if ((asking.method ?? "GET") !== "GET") return documentOf<Document>(await send(path, asking));
+  const late = AbortSignal.timeout(READ_MS_MAX);
+  const signal = asking.signal === undefined ? late : AbortSignal.any([asking.signal, late]);
+  const request = {};
+  awaited.since.set(request, Date.now());
+  try {
+    return await documentOf<Document>(await send(path, { ...asking, signal }));
+  } catch (error) {
+    if (late.aborted && asking.signal?.aborted !== true) throw new ApiError(UNREACHABLE);
+    throw error;
+  } finally {
+    awaited.since.delete(request);
+  }
 }
 
 export async function documentOf<Document>(response: Response): Promise<Document> {

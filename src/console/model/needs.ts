@@ -91,6 +91,22 @@ export function isOpenIn(need: Need, shown: Shown | null): boolean {
   }
 }
 
+/** What came of reading a blocked run: its document, why there is none, or null if the run is gone. */
+export type BlockedRead = { readonly shown: Shown } | { readonly run: string; readonly why: string } | null;
+
+/** A run that cannot be read now stays as it was known. One that was never read is named: whether it waits is not known. */
+export function blockedFrom(
+  known: readonly Shown[],
+  reads: readonly BlockedRead[],
+): Pick<AllNeeds, "blocked" | "unreadable"> {
+  const before = new Map(known.map((shown) => [shown.run, shown]));
+  const found = reads.filter((each) => each !== null);
+  return {
+    blocked: found.flatMap((each) => ("shown" in each ? each.shown : (before.get(each.run) ?? []))),
+    unreadable: found.flatMap((each) => ("shown" in each || before.has(each.run) ? [] : [each])),
+  };
+}
+
 /** The document of a run as the API answers it. */
 export type RunDocument = Shown & {
   /** Pointers to the parts that were too long for the answer, which are null. */

@@ -9,7 +9,7 @@ import type { DescribedAgent } from "../../operations/agents.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
 
 export function Agents() {
-  useEffect(() => void readAgents(), []);
+  useEffect(readAgents, []);
   const [, name] = route.value.path;
   const one = agents.value?.agents.find((each) => each.name === name);
   return (

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { count } from "../../cli/render/words.ts";
 import type { Need } from "../model/needs.ts";
-import { Empty, Loading, Problem } from "../parts/basics.tsx";
+import { Empty, Loading, MayBeOld, Problem } from "../parts/basics.tsx";
 import { useKeys } from "../parts/keys.ts";
 import { useSome } from "../parts/some.tsx";
 import { route } from "../store/route.ts";
@@ -30,6 +30,7 @@ export function Needs() {
         </div>
         {needs.value === null ? <NotYet /> : <Cards shown={shown} />}
         <Cut />
+        {needs.value === null ? null : <MayBeOld trouble={needsTrouble.value} />}
         {needs.value?.unreadable.map(({ run, why }) => (
           <p key={run} class="toast bad">
             Whether <code>{run}</code> waits for you is not known: {why}
@@ -115,7 +116,8 @@ function Cut() {
 function Cards({ shown }: { readonly shown: readonly Need[] }) {
   const { some, more } = useSome(shown);
   const { isWaitingCut, blockedCut } = needsCut.value;
-  const title = isWaitingCut || blockedCut > 0 ? "Nothing found that waits for you" : "Nothing waits for you";
+  const isUnsure = isWaitingCut || blockedCut > 0 || (needs.value?.unreadable.length ?? 0) > 0;
+  const title = isUnsure ? "Nothing found that waits for you" : "Nothing waits for you";
   return shown.length === 0 ? (
     <Empty title={title} command="npx cairn approvals">
       Calls that need approval, questions, unknown outcomes and upgrades appear here, the oldest deadline first.

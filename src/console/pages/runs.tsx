@@ -1,7 +1,7 @@
 /** The runs: what each does, what it costs, and which need a human. */
 import { useSignal } from "@preact/signals";
 import { BulkDialog } from "../parts/bulk-dialog.tsx";
-import { Empty, Loading, Problem } from "../parts/basics.tsx";
+import { Empty, Loading, MayBeOld, Problem } from "../parts/basics.tsx";
 import { RunFilters, change } from "../parts/run-filters.tsx";
 import { RunRows } from "../parts/run-rows.tsx";
 import { BULK_ACTIONS } from "../model/bulk.ts";
@@ -30,6 +30,7 @@ export function Runs() {
   return (
     <section class="page" aria-label="Runs">
       <Head />
+      <MayBeOld trouble={runsTrouble.value} />
       <RunRows none={<NoRuns />} />
     </section>
   );

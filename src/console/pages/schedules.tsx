@@ -42,7 +42,7 @@ export function Schedules() {
           </Empty>
         ) : null}
         {list.value?.schedules.map((each) => (
-          <Schedule key={each.agent} of={each} onDone={() => void read()} />
+          <Schedule key={each.agent} of={each} onDone={() => void read().catch(() => undefined)} />
         ))}
       </div>
     </section>

@@ -19,16 +19,19 @@ export function exact(at: number): string {
 
 export function Copy({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
   const copied = useSignal<"no" | "yes" | "refused">("no");
-  const copy = (): void => {
-    navigator.clipboard
-      .writeText(text)
-      .then(() => (copied.value = "yes"))
-      .catch(() => (copied.value = "refused"))
-      .finally(() => setTimeout(() => (copied.value = "no"), 1_500));
+  const copy = async (): Promise<void> => {
+    try {
+      // A page that came over plain HTTP from another machine has no clipboard, so this may throw too.
+      await navigator.clipboard.writeText(text);
+      copied.value = "yes";
+    } catch {
+      copied.value = "refused";
+    }
+    setTimeout(() => (copied.value = "no"), 1_500);
   };
   const words = { no: label, yes: "Copied", refused: "Not copied" }[copied.value];
   return (
-    <button type="button" class="plain" onClick={copy} aria-live="polite">
+    <button type="button" class="plain" onClick={() => void copy()} aria-live="polite">
       {words}
     </button>
   );
@@ -63,6 +66,14 @@ export const Problem = ({ trouble, title }: { readonly trouble: Trouble; readonl
     </p>
   </div>
 );
+
+/** Above what was read before: why it is not read again. The top of the page says it if the server does not answer at all. */
+export const MayBeOld = ({ trouble }: { readonly trouble: Trouble | null }) =>
+  trouble === null || trouble.status === null ? null : (
+    <p class="toast bad" role="alert">
+      What you see may be old: {trouble.detail} <code>{trouble.code}</code>
+    </p>
+  );
 
 /** What the server would refuse to this caller, in place of its buttons. */
 export const NotAllowed = ({ titles }: { readonly titles: readonly string[] }) =>

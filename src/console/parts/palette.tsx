@@ -28,7 +28,7 @@ const PAGES: readonly Found[] = [
 export function Palette() {
   const text = useSignal("");
   const at = useSignal(0);
-  useEffect(() => void readAgents(), []);
+  useEffect(readAgents, []);
   const found = find([...actionsFound(), ...PAGES, ...agentsFound(), ...runsFound()], text.value);
   const close = (): void => {
     paletteShown.value = false;

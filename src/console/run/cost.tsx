@@ -1,8 +1,6 @@
 /** What the run costs: by model, by beat, and what its recoveries saved. */
-import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
-import { type Trouble, troubleOf } from "../api/problem.ts";
 import { grantedWords, meterWords } from "../../cli/render/meters.ts";
 import type { AwsShare as AwsBill } from "../../history/aws-share.ts";
 import type { RunReceipt } from "../../history/run-receipt.ts";
@@ -16,6 +14,7 @@ import { Icon } from "../parts/icons.tsx";
 import { money } from "../parts/run-row.tsx";
 import { StepChart } from "../parts/step-chart.tsx";
 import { rowsOf } from "../model/beats.ts";
+import { useRead } from "../store/use-read.ts";
 
 export function Cost({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const { lines, total, takeovers, spared } = receiptOf(entries);
@@ -92,21 +91,16 @@ const LEVEL_CLASS: { readonly [L in Level]: string } = { fine: "quiet", near: "w
 
 /** What the run takes of AWS by item. No request is counted, so it is an estimate, and says from when its prices are. */
 function AwsShare({ run }: { readonly run: Shown }) {
-  const share = useSignal<AwsBill | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
-  useEffect(() => {
-    const stop = new AbortController();
-    ask<{ readonly receipt: RunReceipt }>(`${runPath(run.run)}/cost`, { signal: stop.signal })
-      .then(({ receipt }) => ([share.value, trouble.value] = [receipt.aws, null]))
-      .catch((error: unknown) => !stop.signal.aborted && (trouble.value = troubleOf(error)));
-    return () => stop.abort();
-  }, [run.run, run.beats, run.status]);
+  const { value, trouble } = useRead(
+    (signal) => ask<{ readonly receipt: RunReceipt }>(`${runPath(run.run)}/cost`, { signal }),
+    [run.run, run.beats, run.status],
+  );
   const isHere = run.aws !== null;
   return (
     <section class="sheet card">
       <h2>{isHere ? "Services of AWS, estimated" : "On AWS it would take, estimated"}</h2>
-      {trouble.value === null ? null : <p class="bad">It cannot be read: {trouble.value.detail}</p>}
-      {share.value === null ? null : <AwsLines of={share.value} />}
+      {trouble === null ? null : <p class="bad">It cannot be read: {trouble.detail}</p>}
+      {value === null ? null : <AwsLines of={value.receipt.aws} />}
     </section>
   );
 }

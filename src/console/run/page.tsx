@@ -7,7 +7,7 @@ import { groupOf } from "../model/groups.ts";
 import { type Verdict, verdictOf } from "../model/verdict.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { BudgetWarning, MeterBar } from "../parts/budget-bar.tsx";
-import { Copy, Empty, Loading, Problem, When } from "../parts/basics.tsx";
+import { Copy, Empty, Loading, MayBeOld, Problem, When } from "../parts/basics.tsx";
 import { Icon, Status } from "../parts/icons.tsx";
 import { money, statusWord } from "../parts/run-row.tsx";
 import { caller } from "../store/caller.ts";
@@ -59,6 +59,7 @@ export function RunPage() {
   const tab: Tab = asked !== null && asked in TABS ? (asked as Tab) : "timeline";
   return (
     <section class="page run" aria-label="Run">
+      <MayBeOld trouble={trouble} />
       <Head run={shown} entries={entries ?? []} />
       <nav class="tabs" aria-label="Views of the run">
         {Object.entries(TABS).map(([name, word]) => (

@@ -1,8 +1,7 @@
 /** The state of the run at any version, and what changed since another one. */
 import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
-import { type Trouble, troubleOf } from "../api/problem.ts";
 import { runPath } from "../model/commands.ts";
 import { type Change, diff } from "../model/diff.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
@@ -10,32 +9,32 @@ import { Json, Loading, Problem } from "../parts/basics.tsx";
 import { useSome } from "../parts/some.tsx";
 import { mayDo } from "../store/caller.ts";
 import { route, setQuery } from "../store/route.ts";
+import { useRead } from "../store/use-read.ts";
 import type { SnapshotShown } from "../../operations/snapshot.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { count, grouped, shortJson } from "../../cli/render/words.ts";
 import type { Json as JsonValue } from "../../core/json.ts";
 
 interface Both {
+  readonly at: number;
+  readonly against: number;
   readonly now: SnapshotShown["state"];
   readonly before: SnapshotShown["state"] | null;
 }
 
 export function StateAt({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
-  const both = useSignal<Both | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
   const forks = useSignal(false);
   const at = Math.min(run.version, numberOf("v") ?? run.version);
   const against = Math.min(run.version, numberOf("against") ?? Math.max(1, at - 1));
-  useEffect(() => {
-    const read = async (version: number) =>
-      (await ask<SnapshotShown>(`${runPath(run.run)}/snapshots/${version}`)).state;
-    Promise.all([read(at), against >= 1 && against !== at ? read(against) : null])
-      .then(([state, before]) => {
-        both.value = { now: state, before };
-        trouble.value = null;
-      })
-      .catch((error: unknown) => (trouble.value = troubleOf(error)));
-  }, [run.run, at, against]);
+  const { value: both, trouble } = useRead(
+    async (signal): Promise<Both> => {
+      const read = async (version: number) =>
+        (await ask<SnapshotShown>(`${runPath(run.run)}/snapshots/${version}`, { signal })).state;
+      const [state, before] = await Promise.all([read(at), against >= 1 && against !== at ? read(against) : null]);
+      return { at, against, now: state, before };
+    },
+    [run.run, at, against],
+  );
   return (
     <div class="page scrolls">
       <div class="inner">
@@ -49,13 +48,13 @@ export function StateAt({ run, entries }: { readonly run: Shown; readonly entrie
               </button>
             ) : null}
           </div>
-          {trouble.value === null ? null : <Problem trouble={trouble.value} title="This version cannot be shown" />}
-          {both.value === null ? <Loading rows={4} /> : <Changes {...both.value} against={against} />}
+          {trouble === null ? null : <Problem trouble={trouble} title="This version cannot be shown" />}
+          {both === null ? <Loading rows={4} /> : <Changes {...both} />}
         </section>
-        {both.value === null ? null : (
+        {both === null ? null : (
           <section class="sheet card">
-            <h2>State at version {at}</h2>
-            {Object.entries(both.value.now).map(([field, value]) => (
+            <h2>State at version {both.at}</h2>
+            {Object.entries(both.now).map(([field, value]) => (
               <Field key={field} name={field} value={value} />
             ))}
           </section>
@@ -102,7 +101,7 @@ const Version = (of: {
   </label>
 );
 
-function Changes({ now, before, against }: Both & { readonly against: number }) {
+function Changes({ now, before, against }: Both) {
   const changes = useMemo(() => (before === null ? [] : diff(before, now)), [before, now]);
   const { some, more } = useSome(changes);
   if (before === null) return <p class="quiet">Choose another version to compare with.</p>;

@@ -1,12 +1,11 @@
 /** The transcript beside the ledger: picking a call highlights it in both. What a model or tool wrote is text. */
-import { useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
-import { type Trouble, troubleOf } from "../api/problem.ts";
 import { runPath } from "../model/commands.ts";
-import { Json, Loading, Problem, When } from "../parts/basics.tsx";
+import { Json, Loading, MayBeOld, Problem, When } from "../parts/basics.tsx";
 import { MeasuredList } from "../parts/measured-list.tsx";
 import { route, setQuery } from "../store/route.ts";
+import { useRead } from "../store/use-read.ts";
 import type { LedgerEntry } from "../../codec/archive.ts";
 import type { Message, Part, Value } from "../../core/message.ts";
 import type { SnapshotShown } from "../../operations/snapshot.ts";
@@ -15,25 +14,20 @@ import { ledgerOf } from "../../history/call-ledger.ts";
 import { count } from "../../cli/render/words.ts";
 
 export function Transcript({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
-  const read = useSignal<SnapshotShown | null>(null);
-  const trouble = useSignal<Trouble | null>(null);
-  useEffect(() => {
-    ask<SnapshotShown>(`${runPath(run.run)}/snapshots/${run.version}`)
-      .then((shown) => (read.value = shown))
-      .catch((error: unknown) => (trouble.value = troubleOf(error)));
-  }, [run.run, run.version]);
+  const { run: id, version } = run;
+  const { value, trouble } = useRead(
+    (signal) => ask<SnapshotShown>(`${runPath(id)}/snapshots/${version}`, { signal }),
+    [id, version],
+  );
   const picked = route.value.query.get("call");
-  if (read.value === null)
-    return trouble.value === null ? (
-      <Loading />
-    ) : (
-      <Problem trouble={trouble.value} title="The transcript cannot be read" />
-    );
-  const { state, omittedMessages } = read.value;
+  if (value === null)
+    return trouble === null ? <Loading /> : <Problem trouble={trouble} title="The transcript cannot be read" />;
+  const { state, omittedMessages } = value;
   return (
     <div class="two">
       <div>
         <h2>Transcript</h2>
+        <MayBeOld trouble={trouble} />
         {omittedMessages > 0 ? (
           <p class="quiet">
             {count(omittedMessages, "older message")} left out: npx cairn export {run.run} has all.

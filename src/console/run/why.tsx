@@ -1,12 +1,12 @@
 /** Why the run did what it did: each rule that fired and what it saw, first signals of failures, and the diagnosis. */
-import { useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { runPath } from "../model/commands.ts";
 import { DECISIONS } from "../model/decisions.ts";
-import { When } from "../parts/basics.tsx";
+import { Problem, When } from "../parts/basics.tsx";
 import { useSome } from "../parts/some.tsx";
 import { hrefOf, route } from "../store/route.ts";
+import { useRead } from "../store/use-read.ts";
 import { UNTOLD } from "../../cli/render/story.ts";
 import { tellEach } from "../../cli/render/timeline.ts";
 import { crackWords, relative } from "../../cli/render/words.ts";
@@ -16,17 +16,16 @@ import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { now } from "../store/clock.ts";
 
 export function Why({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
-  const findings = useSignal<readonly Finding[]>([]);
-  useEffect(() => {
-    ask<{ readonly findings: readonly Finding[] }>(`${runPath(run.run)}/diagnosis`)
-      .then((shown) => (findings.value = shown.findings))
-      .catch(() => (findings.value = []));
-  }, [run.run, run.version]);
-  const likely = findings.value.filter(({ evidence }) => evidence.length > 0);
+  const { value, trouble } = useRead(
+    (signal) => ask<{ readonly findings: readonly Finding[] }>(`${runPath(run.run)}/diagnosis`, { signal }),
+    [run.run, run.version],
+  );
+  const likely = (value?.findings ?? []).filter(({ evidence }) => evidence.length > 0);
   return (
     <div class="page scrolls">
       <div class="inner">
         <Signals run={run} />
+        {trouble === null ? null : <Problem trouble={trouble} title="The diagnosis cannot be read" />}
         {likely.length === 0 ? null : (
           <section class="sheet card">
             <h2>Diagnosis</h2>

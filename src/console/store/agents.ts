@@ -2,16 +2,16 @@
 import { signal } from "@preact/signals";
 import type { AgentList } from "../../operations/agents.ts";
 import { ask } from "../api/http.ts";
-import { type Trouble, troubleOf } from "../api/problem.ts";
+import type { Trouble } from "../api/problem.ts";
+import { readOnce } from "./poll.ts";
 
 export const agents = signal<AgentList | null>(null);
 export const agentsTrouble = signal<Trouble | null>(null);
 
-export async function readAgents(): Promise<void> {
-  try {
-    agents.value = await ask<AgentList>("/agents");
-    agentsTrouble.value = null;
-  } catch (error) {
-    agentsTrouble.value = troubleOf(error);
-  }
+/** Returns a function that ends the reading. */
+export function readAgents(): () => void {
+  const stop = new AbortController();
+  const read = (asking: AbortSignal) => ask<AgentList>("/agents", { signal: asking });
+  void readOnce(read, { stop: stop.signal, value: agents, trouble: agentsTrouble });
+  return () => stop.abort();
 }

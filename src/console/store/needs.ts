@@ -1,14 +1,15 @@
 /** What waits for a human: gates and questions of every run, unknown outcomes, and upgrades to accept. */
 import { computed, signal } from "@preact/signals";
 import type { WaitingPage } from "../../operations/approvals.ts";
+import type { Listed } from "../../operations/list.ts";
 import type { Shown } from "../../operations/views.ts";
 import { ask } from "../api/http.ts";
-import type { Trouble } from "../api/problem.ts";
+import { type Trouble, troubleOf } from "../api/problem.ts";
 import { runPath } from "../model/commands.ts";
-import { type AllNeeds, type Need, inOrder, isOpenIn, needsOf } from "../model/needs.ts";
+import { type AllNeeds, type BlockedRead, type Need, blockedFrom, inOrder, isOpenIn, needsOf } from "../model/needs.ts";
 import { fates } from "./decided.ts";
 import { poll } from "./poll.ts";
-import { runs } from "./runs.ts";
+import { blockedRuns } from "./runs.ts";
 
 const EVERY_MS = 2_000;
 const PAGES_MAX = 10;
@@ -44,19 +45,33 @@ async function readNeeds(): Promise<void> {
     pages.push(page);
     after = page.next;
   } while (after !== null && pages.length < PAGES_MAX);
-  const ids = (runs.peek()?.runs ?? []).filter(({ status }) => status === "blocked").map(({ run }) => run);
-  const shown = await Promise.all(
-    ids.slice(0, BLOCKED_MAX).map(async (run) => ask<Shown>(runPath(run)).catch(() => null)),
-  );
+  const ids = blockedRuns() ?? (await readBlockedRuns());
+  const reads = await Promise.all(ids.slice(0, BLOCKED_MAX).map(readBlocked));
+  const { blocked, unreadable } = blockedFrom(needs.peek()?.blocked ?? [], reads);
   const next: AllNeeds = {
     gates: pages.flatMap(({ gates }) => gates),
     questions: pages.flatMap(({ questions }) => questions),
-    unreadable: pages.flatMap(({ unreadable }) => unreadable),
-    blocked: shown.filter((run) => run !== null),
+    unreadable: [
+      ...new Map([...pages.flatMap((page) => page.unreadable), ...unreadable].map((each) => [each.run, each])).values(),
+    ],
+    blocked,
   };
   taking.value = await notTaken(next);
   needs.value = next;
   needsCut.value = { isWaitingCut: after !== null, blockedCut: Math.max(0, ids.length - BLOCKED_MAX) };
+}
+
+/** For a time at which the list of this page does not hold all runs of the caller. */
+const readBlockedRuns = async (): Promise<readonly string[]> =>
+  (await ask<Listed>("/runs?status=blocked&limit=500")).runs.map(({ run }) => run);
+
+async function readBlocked(run: string): Promise<BlockedRead> {
+  try {
+    return { shown: await ask<Shown>(runPath(run)) };
+  } catch (error) {
+    const { status, detail } = troubleOf(error);
+    return status === 404 ? null : { run, why: detail };
+  }
 }
 
 /** What this page has decided and the API lists no longer, although the run has not taken it yet. */

@@ -1,11 +1,9 @@
 /** The arguments of what waits for a human. The list leaves out long ones, so they are read from the run. */
-import { useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import type { WaitingGate, WaitingQuestion } from "../../operations/approvals.ts";
 import { ask } from "../api/http.ts";
-import { troubleOf } from "../api/problem.ts";
 import { runPath } from "../model/commands.ts";
 import { type RunDocument, argsIn } from "../model/needs.ts";
+import { useRead } from "./use-read.ts";
 
 export type ArgsRead =
   | { readonly kind: "known"; readonly args: unknown }
@@ -17,16 +15,11 @@ export const TOO_LONG: ArgsRead = { kind: "unread", why: "they are too long for 
 
 export function useArgs(of: WaitingGate | WaitingQuestion): ArgsRead {
   const { run, args, omitted } = of;
-  const read = useSignal<ArgsRead>({ kind: "reading" });
   const isOmitted = omitted !== undefined;
-  useEffect(() => {
-    if (!isOmitted) return;
-    ask<RunDocument>(runPath(run))
-      .then((document) => {
-        const found = argsIn(of, document);
-        read.value = found === null ? TOO_LONG : { kind: "known", ...found };
-      })
-      .catch((error: unknown) => (read.value = { kind: "unread", why: troubleOf(error).detail }));
-  }, [run, isOmitted]);
-  return isOmitted ? read.value : { kind: "known", args };
+  const read = (signal: AbortSignal) => ask<RunDocument>(runPath(run), { signal });
+  const { value, trouble } = useRead(isOmitted ? read : null, [run, isOmitted]);
+  if (!isOmitted) return { kind: "known", args };
+  if (value === null) return trouble === null ? { kind: "reading" } : { kind: "unread", why: trouble.detail };
+  const found = argsIn(of, value);
+  return found === null ? TOO_LONG : { kind: "known", ...found };
 }

@@ -2,7 +2,8 @@
  * Reads something again and again while the page is visible, and knows how old it is. All such readers share one state
  * of the connection: the first failure shows, and the first success heals it.
  */
-import { type Signal, computed, signal } from "@preact/signals";
+import { type Signal, computed, effect, signal } from "@preact/signals";
+import { awaited } from "../api/http.ts";
 import { type Trouble, troubleOf } from "../api/problem.ts";
 import { now } from "./clock.ts";
 
@@ -42,6 +43,14 @@ export function failed(trouble: Trouble): void {
   else lostAt.value ??= Date.now();
 }
 
+/** A server that answers no request for this long does not answer, although no request has failed. */
+const SILENT_MS = 6_000;
+
+effect(() => {
+  const since = Math.max(awaited.heardAt, Math.min(...awaited.since.values()));
+  if (now.value - since > SILENT_MS && Number.isFinite(since)) lostAt.value ??= since;
+});
+
 /** Waits, but not longer than until `signal` fires or the network comes back. */
 export const elapse = (ms: number, signal?: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -79,6 +88,32 @@ const firing = (signal: AbortSignal): Promise<void> =>
 
 const RETRY_MS_MAX = 5_000;
 
+const retryMs = (failures: number): number => Math.min(RETRY_MS_MAX, 500 * 2 ** failures);
+
+/** Reads something once. It is asked again, while the page is visible, until an answer comes; a refusal is one. */
+export async function readOnce<Read>(
+  read: (signal: AbortSignal) => Promise<Read>,
+  of: { readonly stop: AbortSignal; readonly value: Signal<Read | null>; readonly trouble: Signal<Trouble | null> },
+): Promise<void> {
+  const done = new AbortController();
+  await whileVisible(AbortSignal.any([of.stop, done.signal]), async (signal) => {
+    for (let failures = 1; !signal.aborted; failures += 1) {
+      try {
+        const came = await read(of.stop);
+        if (of.stop.aborted) return;
+        [of.value.value, of.trouble.value] = [came, null];
+        return done.abort();
+      } catch (error) {
+        if (of.stop.aborted) return;
+        const trouble = troubleOf(error);
+        of.trouble.value = trouble;
+        if (trouble.status !== null && trouble.status < 500) return done.abort();
+        await elapse(retryMs(failures), signal);
+      }
+    }
+  });
+}
+
 /** Calls `read` while the page is visible, until `signal` fires. `trouble` has its last failure, or null. */
 export async function poll(
   read: () => Promise<unknown>,
@@ -98,7 +133,7 @@ export async function poll(
         of.trouble.value = trouble;
         failures += 1;
       }
-      await elapse(failures === 0 ? of.everyMs : Math.min(RETRY_MS_MAX, 500 * 2 ** failures), signal);
+      await elapse(failures === 0 ? of.everyMs : retryMs(failures), signal);
     }
   });
 }

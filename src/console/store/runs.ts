@@ -32,6 +32,13 @@ effect(() => {
   if (path[0] === "runs") tenant.value = query.get("tenant");
 });
 
+/** The blocked runs of the caller; null: the list does not hold all runs of the caller's tenant, or is old. */
+export function blockedRuns(): readonly string[] | null {
+  const { list, isCut } = read;
+  if (isCut !== false || tenant.peek() !== null || runsTrouble.peek() !== null) return null;
+  return list.runs.flatMap(({ run, status }) => (status === "blocked" ? [run] : []));
+}
+
 /** Another tenant has another list, which begins at once and without what was read before. */
 export async function followRuns(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
