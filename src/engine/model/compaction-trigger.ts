@@ -23,29 +23,33 @@ export function reasonToCompact({ state }: ActiveRun, agent: Agent): Trouble | n
 
 /**
  * Whether the last request nearly filled the context, and a summary may be tried. A summary that could not be used was
- * paid for. So it is tried once after each reply, and a few times until a summary is made.
+ * paid for. So it is tried once after each reply, and a few times until a summary is made. Then it is tried only where
+ * the next request is longer than the agent allows: a run without a usable summary ends there.
  */
-function isNearlyFull(state: State, { contextTokensMax }: Agent): boolean {
+function isNearlyFull(state: State, agent: Agent): boolean {
   const { messages } = state;
   const last = messages.findLastIndex(({ role }) => role === "assistant");
-  if (contextTokensMax === null || messages[last]?.crowded !== true) return false;
+  if (agent.contextTokensMax === null || messages[last]?.crowded !== true) return false;
+  if (messages.slice(last).some(isTelling)) return false;
   const summary = messages.findLastIndex(({ source }) => source === SUMMARY);
   const tried = messages.slice(Math.max(summary, sectionStart(state))).filter(isTelling);
-  return tried.length < UNUSABLE_MAX && !messages.slice(last).some(isTelling);
+  return tried.length < UNUSABLE_MAX || !fits(state, agent.contextTokensMax);
 }
 
 const UNUSABLE_MAX = 3;
 
 /**
  * Whether the run goes on without a summary: no provider has refused the context, and the next request is not longer than
- * the agent allows, as far as the run can know.
+ * the agent allows.
  */
-export function mayGoOnCrowded(state: State, agent: Agent): boolean {
-  const max = agent.contextTokensMax ?? 0;
+export const mayGoOnCrowded = (state: State, agent: Agent): boolean =>
+  isNearlyFull(state, agent) && fits(state, agent.contextTokensMax ?? 0);
+
+/** Whether the request that follows a nearly full one is within the limit, as far as the run can know. */
+function fits(state: State, max: number): boolean {
   const shown = visibleMessages(state);
   const added = shown.slice(shown.findLastIndex(({ role }) => role === "assistant"));
-  const atLeast = Math.max(tokensIn(shown), max * CROWDED_SHARE + tokensIn(added));
-  return isNearlyFull(state, agent) && atLeast <= max;
+  return Math.max(tokensIn(shown), max * CROWDED_SHARE + tokensIn(added)) <= max;
 }
 
 /** The fewest tokens that these messages can have: no tokenizer makes fewer of usual text. */

@@ -79,6 +79,23 @@ describe("an agent with a limit for its context", () => {
     expect(rules).toEqual([...NEARLY_FULL, ...NEARLY_FULL, ...NEARLY_FULL]);
   });
 
+  test("ends as ContextTooLong after useless summaries when a later request is longer than the limit", async () => {
+    const made = smallContextAgent({
+      pages: 12,
+      refuses: () => false,
+      reply: ({ turn }) => ({
+        text: "word ".repeat(turn < 8 ? 1 : 2_000),
+        ...{ calls: [{ tool: "read", args: { page: turn } }], tokensIn: 8_001 },
+      }),
+      summary: () => ({ text: " " }),
+      options: { context: { tokensMax: 10_000 } },
+    });
+    const { shown, rules } = await outcomeOf(made);
+    expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining("is empty") });
+    expect(made.counts.summaries).toBe(4);
+    expect(rules).toEqual([...NEARLY_FULL, ...NEARLY_FULL, ...NEARLY_FULL, NEARLY_FULL[0], "context too long"]);
+  });
+
   test("tries summaries again once one was made", async () => {
     const made = smallContextAgent({
       pages: 16,
