@@ -26,18 +26,44 @@ const KEY = "cairn-run/idempotency-key";
 /** The signal of the call fires first. */
 const NEVER_MS = 2_147_483_647;
 
-export const callServer = (server: Server, definition: Definition, context: ToolContext<unknown>): Promise<unknown> =>
-  server.connection.use(context.secrets, async (live) => {
-    const { key, signal } = context;
-    const params = { name: definition.name, arguments: { ...(context.input as object) }, _meta: { [KEY]: key } };
-    // A result is not judged by the schema of the server: its effect has happened, whatever it looks like.
-    const { outputSchema: _, ...toolDefinition } = definition;
-    const options = { timeout: NEVER_MS, maxTotalTimeout: NEVER_MS, toolDefinition };
-    const call = (more: { readonly signal?: AbortSignal }) => live.client.callTool(params, { ...options, ...more });
-    // A keyed call is sent again under its key, and then finds what the first one began. So it is left to the server.
-    const called = server.effect === "keyed" ? unlessAborted(signal, () => call({})) : call({ signal });
-    return resultOf(server, await called.catch((error: unknown) => throwFor(server, live, { error, signal })));
-  });
+/**
+ * A server that has forgotten the session of its connection took nothing of the call, so the call goes out again on a new
+ * connection, whatever its effect class is.
+ */
+export async function callServer(
+  server: Server,
+  definition: Definition,
+  context: ToolContext<unknown>,
+): Promise<unknown> {
+  const call = (mayForget: boolean): Promise<unknown> =>
+    server.connection.use(context.secrets, (live) => callOn(live, { ...server, mayForget }, { definition, context }));
+  try {
+    return await call(true);
+  } catch (error) {
+    if (!(error instanceof ConnectionForgotten)) throw error;
+    return call(false);
+  }
+}
+
+class ConnectionForgotten extends Error {
+  override readonly name = "ConnectionForgotten";
+}
+
+async function callOn(
+  live: Live,
+  server: Server & { readonly mayForget: boolean },
+  { definition, context }: { readonly definition: Definition; readonly context: ToolContext<unknown> },
+): Promise<unknown> {
+  const { key, signal } = context;
+  const params = { name: definition.name, arguments: { ...(context.input as object) }, _meta: { [KEY]: key } };
+  // A result is not judged by the schema of the server: its effect has happened, whatever it looks like.
+  const { outputSchema: _, ...toolDefinition } = definition;
+  const options = { timeout: NEVER_MS, maxTotalTimeout: NEVER_MS, toolDefinition };
+  const call = (more: { readonly signal?: AbortSignal }) => live.client.callTool(params, { ...options, ...more });
+  // A keyed call is sent again under its key, and then finds what the first one began. So it is left to the server.
+  const called = server.effect === "keyed" ? unlessAborted(signal, () => call({})) : call({ signal });
+  return resultOf(server, await called.catch((error: unknown) => throwFor(server, live, { error, signal })));
+}
 
 function resultOf(server: Server, result: CallToolResult): unknown {
   if (result.isError !== true) return valueOf(result);
@@ -58,8 +84,11 @@ const NOT_BEGUN = new Set([-32_700, -32_600, -32_601, -32_602]);
 /** Failures before the first byte of a request. */
 const NEVER_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT)$/;
 
+/** What servers answer to the name of a session that they have forgotten. */
+const FORGOTTEN: ReadonlySet<unknown> = new Set([400, 404]);
+
 function throwFor(
-  server: Server,
+  server: Server & { readonly mayForget: boolean },
   live: Live,
   { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
 ): never {
@@ -77,6 +106,8 @@ function throwFor(
   if (refusal !== null) throw new Error(`${label} refused the call: ${refusal.message}`, { cause: error });
   const why = live.ended ?? sentenceOf(error);
   connection.giveUpAfter(error, live);
+  const isNamed = live.client.transport?.sessionId !== undefined;
+  if (server.mayForget && isNamed && FORGOTTEN.has(status)) throw new ConnectionForgotten(why, { cause: error });
   const isRefused = typeof status === "number" && status >= 400 && status < 500 && status !== 408;
   if (isRefused || NEVER_SENT.test(String(cause?.code))) {
     throw new Error(`${label} did not take the call: ${why}`, { cause: error });
