@@ -18,7 +18,7 @@ import type { Limits } from "../../protocol/limits.ts";
 import { agentFileOf, rememberAgentFile } from "./workers/agent-files.ts";
 import { LOCAL_CHECKS, type StoreLook } from "./checks.ts";
 import { restoreBackup, takeBackup } from "./store/backups.ts";
-import { type Store, openStore } from "./store/database.ts";
+import { type Store, leftIn, openStore } from "./store/database.ts";
 import { inspectStore } from "./inspection.ts";
 import { supervisorOf } from "./workers/processes.ts";
 import { removalsOf } from "./store/removals.ts";
@@ -73,9 +73,12 @@ function localStore(at: Located): ConfiguredWorld {
   };
 }
 
-/** Whether there is a store. A path that is not a directory counts as one, so that opening it reports what is wrong. */
+/**
+ * Whether there is a store. A path that is not a directory counts as one, and so does what is left of a store without its
+ * file, so that opening it reports what is wrong.
+ */
 const isThere = (dir: string): boolean =>
-  existsSync(dir) && (!statSync(dir).isDirectory() || existsSync(join(dir, "cairn.sqlite")));
+  existsSync(dir) && (!statSync(dir).isDirectory() || existsSync(join(dir, "cairn.sqlite")) || leftIn(dir).length > 0);
 
 /**
  * A command records no telemetry. It only reads, or writes messages; the processes that execute beats record telemetry.
@@ -141,10 +144,6 @@ function lookAt({ dir, ...places }: Located, of: { readonly now: number; readonl
   }
 }
 
-/**
- * Whether the error describes the state of the store. `StoreReplaced` and `StoreRolledBack` cannot occur without a
- * check.
- */
+/** Whether the error describes the state of the store. */
 const isOfStore = (error: unknown): boolean =>
-  [StoreInvalid, StoreTooNew, StoreUnreachable].some((kind) => error instanceof kind) ||
-  (error instanceof StoreUnusable && error.code === "StoreDamaged");
+  [StoreInvalid, StoreTooNew, StoreUnreachable, StoreUnusable].some((kind) => error instanceof kind);

@@ -39,6 +39,20 @@ describe("a store between two processes", () => {
     expect(countIn(reopened(await killedAfter(20)))).toBe(20);
   });
 
+  it("is refused when its file is gone, and no other one is made in its place until that is accepted", async () => {
+    const dir = await killedAfter(20);
+    const away = join(temporaryDir(), "away.sqlite");
+    renameSync(fileIn(dir), away);
+    for (const create of [true, false])
+      expect(() => openStore({ dir, create, check: "none" })).toThrow(/cairn.sqlite is missing; .+ delete .+mark and /);
+    const { out } = await runCli(dir, "doctor");
+    expect(out).toContain("cairn.sqlite is missing");
+    renameSync(away, fileIn(dir));
+    expect(countIn(reopened(dir))).toBe(20);
+    for (const end of ["cairn.mark", "cairn.sqlite-wal", "cairn.sqlite"]) rmSync(join(dir, end), { force: true });
+    expect(countIn(open(dir))).toBe(0);
+  });
+
   it.each([
     ["deleted", (dir: string) => rmSync(fileIn(dir, "-wal"))],
     ["cut", (dir: string) => truncateSync(fileIn(dir, "-wal"), Math.floor(statSync(fileIn(dir, "-wal")).size / 2))],

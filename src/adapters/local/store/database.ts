@@ -56,7 +56,10 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
   let rows: DatabaseSync | null = null;
   let place: InPlace | null = null;
   try {
+    // First, since another process may create the store meanwhile: the file, then what is beside it.
+    const left = leftIn(dir);
     if (!isThere(dir, file)) {
+      if (left.length > 0) throw new StoreRolledBack(dir, "cairn.sqlite is missing", left.join(" and "));
       if (!create) throw new StoreInvalid(`no store at ${dir}; start a run first`);
       createFile(dir, file);
     }
@@ -176,6 +179,17 @@ function isThere(dir: string, file: string): boolean {
   if (found !== undefined && !found.isFile()) throw notOurs(file, "it is not a file");
   return found !== undefined;
 }
+
+/**
+ * What is left in the directory of a store whose file is gone. A new file beside the old write-ahead log would be damaged,
+ * and a new store would repeat what the old one has done.
+ */
+export const leftIn = (dir: string): readonly string[] =>
+  ["cairn.mark", "cairn.sqlite-wal"]
+    .map((name) => join(dir, name))
+    .filter((file) => (statSync(file, NO_THROW)?.size ?? 0) > 0);
+
+const NO_THROW = { throwIfNoEntry: false } as const;
 
 /**
  * Creates the whole file under another name and then links it into place, which fails if the store exists. Two

@@ -40,11 +40,12 @@ export class StoreReplaced extends StoreUnusable {
 
 /** Acknowledged commits are missing in the store, so runs would repeat effects that have happened. */
 export class StoreRolledBack extends StoreUnusable {
-  constructor(dir: string, what: string) {
+  /** `files` are to be deleted if that is on purpose. */
+  constructor(dir: string, what: string, files = `${dir}/cairn.mark`) {
     super(
       "StoreRolledBack",
       `the store at ${dir} lost commits that were acknowledged: ${what}; put the newest cairn.sqlite and cairn.sqlite-wal back, ` +
-        `or, to continue from an older state on purpose, delete ${dir}/cairn.mark: effects of the lost commits may happen again`,
+        `or, to continue from an older state on purpose, delete ${files}: effects of the lost commits may happen again`,
     );
   }
 }
