@@ -9,13 +9,22 @@ const SNIPPET_CHARACTERS = 240;
 const REPETITION = 1.2;
 const LENGTH = 0.75;
 
-/** The words of a text: lower case, without accents. */
+/** The words of a text: lower case, without accents. Of scripts that write no spaces, the pairs of characters. */
 const wordsOf = (text: string): readonly string[] =>
-  text
-    .normalize("NFKD")
-    .replaceAll(/\p{M}/gu, "")
-    .toLowerCase()
-    .match(/[\p{L}\p{N}]+/gu) ?? [];
+  (text.normalize("NFKD").replaceAll(/\p{M}/gu, "").toLowerCase().match(WORDS) ?? []).flatMap((word) =>
+    UNSPACED.test(word) ? pairsIn(word) : [word],
+  );
+
+const LETTERS = String.raw`[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}\p{scx=Mymr}]`;
+const WORDS = new RegExp(String.raw`[[\p{L}\p{N}]&&${LETTERS}]+|[[\p{L}\p{N}]--${LETTERS}]+`, "gv");
+const UNSPACED = new RegExp(LETTERS, "v");
+
+/** A character alone is a word of its own. */
+function pairsIn(word: string): readonly string[] {
+  const characters = [...word];
+  if (characters.length === 1) return characters;
+  return characters.slice(1).map((character, at) => `${characters[at] ?? ""}${character}`);
+}
 
 /** The entries that fit, best first. Equal scores: newest first, then by ID, so that each search has one answer. */
 export function searchEntries(
@@ -59,9 +68,17 @@ function scoreOf(words: readonly string[], weights: readonly Weighed[], mean: nu
 function snippetOf(text: string, asked: readonly string[]): string {
   const flat = text.replaceAll(/\s+/gu, " ").trim();
   if (flat.length <= SNIPPET_CHARACTERS) return flat;
-  const found = asked.map((word) => flat.toLowerCase().indexOf(word)).filter((index) => index >= 0);
-  const from = Math.max(0, Math.min(...found, flat.length) - SNIPPET_CHARACTERS / 4);
-  const start = found.length === 0 ? 0 : Math.min(from, flat.length - SNIPPET_CHARACTERS);
+  const found = placeOf(flat, new Set(asked));
+  const start = Math.min(Math.max(0, found - SNIPPET_CHARACTERS / 4), flat.length - SNIPPET_CHARACTERS);
   const part = flat.slice(start, start + SNIPPET_CHARACTERS).toWellFormed();
   return `${start > 0 ? "…" : ""}${part}${start + SNIPPET_CHARACTERS < flat.length ? "…" : ""}`;
+}
+
+/** Where the first of the words is written, with or without accents; 0 if none is. */
+function placeOf(flat: string, asked: ReadonlySet<string>): number {
+  for (const { 0: written, index } of flat.matchAll(/[\p{L}\p{N}\p{M}]+/gu)) {
+    const word = wordsOf(written).find((each) => asked.has(each));
+    if (word !== undefined) return index + Math.max(0, written.toLowerCase().indexOf(word));
+  }
+  return 0;
 }

@@ -171,3 +171,21 @@ test("shows the part of a long text that has the word", () => {
   expect(hit?.snippet).toMatch(/^….*zeppelin.*…$/);
   expect(hit?.snippet.length).toBeLessThanOrEqual(242);
 });
+
+test("shows the part of a long text that has the word with accents", () => {
+  const text = `${"before ".repeat(100)}Zéppelin ${"after ".repeat(100)}`;
+  const [hit] = searchEntries([{ id: "a", text, tags: [], at: 1, digest: "d" }], "zeppelin", { limit: 10 });
+  expect(hit?.snippet).toMatch(/^….*Zéppelin.*…$/);
+});
+
+test.each([
+  ["Japanese", "フェリーの遅延", "フェリー遅延について", "天気の予報"],
+  ["Chinese", "渡轮延误", "关于渡轮延误的评论", "天气预报"],
+  ["Thai", "เรือข้ามฟาก", "วันนี้เรือข้ามฟากล่าช้า", "อากาศดี"],
+  ["one character", "船", "船", "渡船"],
+])("finds words in a text without spaces: %s", (_, query, text, other) => {
+  const entryOf = (id: string, text: string) => ({ id, text, tags: [], at: 1, digest: id });
+  const hits = searchEntries([entryOf("other", other), entryOf("found", text)], query, { limit: 10 });
+  expect(hits[0]?.id).toBe("found");
+  expect(searchEntries([entryOf("a", "ferry船")], "ferry", { limit: 10 })).toHaveLength(1);
+});

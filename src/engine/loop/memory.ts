@@ -67,12 +67,14 @@ async function unlessDamaged<T extends object>(act: () => Promise<T>): Promise<T
 
 const NO_PREVIEW = { head: "", tail: "" };
 
-/** The first entries that fit into the section together. */
+/** The entries that fit into the section together, the best first. One that is too long hides none of those after it. */
 function fitting(entries: readonly MemoryEntry[]): readonly MemoryEntry[] {
   let left = SECTION_CHARACTERS_MAX - LEAD.length;
   return entries.filter((entry) => {
-    left -= lineOf(entry).length + 1;
-    return left >= 0;
+    const characters = lineOf(entry).length + 1;
+    if (characters > left) return false;
+    left -= characters;
+    return true;
   });
 }
 

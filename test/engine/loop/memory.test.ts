@@ -172,6 +172,16 @@ test("recalls as many entries as fit into the section", async () => {
   expect(state?.memory?.recalled?.refs).toHaveLength(2);
 });
 
+test("recalls an entry that fits after one that is too long for the section", async () => {
+  const harness = createHarness();
+  const memory = memoryIn(harness);
+  await memory.put({ id: "long", text: `ferry ferry ferry ${'"'.repeat(4_000)}` });
+  await memory.put({ id: "short", text: "the ferry leaves at noon" });
+  expect((await memory.search("ferry")).map(({ id }) => id)).toEqual(["long", "short"]);
+  const { state } = await play(harness, learner({ recall: () => "ferry" }), "a");
+  expect(state?.memory?.recalled?.refs.map(({ id }) => id)).toEqual(["short"]);
+});
+
 test("gives each entry one line, so that no entry looks like another one", async () => {
   const harness = createHarness();
   const seen: string[] = [];
