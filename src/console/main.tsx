@@ -47,7 +47,7 @@ function Page() {
     default:
       return (
         <section class="page scrolls">
-          <Empty title="There is no such page">
+          <Empty isPage title="There is no such page">
             The address names none. <a href={hrefOf(["runs"])}>Show the runs</a>
           </Empty>
         </section>

@@ -6,7 +6,7 @@ import type { Effect } from "../../core/calls/effects.ts";
 import { UNTOLD } from "../../cli/render/story.ts";
 import { tellEach } from "../../cli/render/timeline.ts";
 import { proposedBy } from "../../core/calls/proposed-calls.ts";
-import { shortValue } from "../../cli/render/words.ts";
+import { shortValue, visible } from "../../cli/render/words.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 
 /** One stretch of a lane. `lost`: its process died before it was recorded. `wait`: a human is asked. */
@@ -118,7 +118,7 @@ class Layout {
     const { version, at, kind } = entry;
     const open = this.#rows.at(-1);
     if (says === null || open === undefined) return;
-    open.lines.push({ version, at, kind, says });
+    open.lines.push({ version, at, kind, says: visible(says) });
     open.shown = null;
   }
 

@@ -20,7 +20,9 @@ export function fieldsOf(schema: unknown): readonly FormField[] | null {
   return Object.entries(properties as Readonly<Record<string, Schema>>).map(([name, field]) => {
     const kind = kindOf(field);
     const choices = Array.isArray(field["enum"]) ? (field["enum"] as readonly unknown[]).map(String) : [];
-    return { name, kind, must: must.has(name), says: wordsOf(field), choices, first: firstOf(field, kind, choices) };
+    const isMust = must.has(name);
+    const first = firstOf(field) ?? (isMust ? FIRST[kind](choices) : "");
+    return { name, kind, must: isMust, says: wordsOf(field), choices, first };
   });
 }
 
@@ -41,11 +43,16 @@ const text = (value: unknown): string => (typeof value === "string" ? value : JS
 const range = (low: unknown, high: unknown): string | null =>
   typeof low === "number" && typeof high === "number" && Math.abs(low) < 1e9 && high < 1e9 ? `${low} to ${high}` : null;
 
-function firstOf({ default: given, examples }: Schema, kind: FormField["kind"], choices: readonly string[]): string {
+function firstOf({ default: given, examples }: Schema): string | null {
   const first: unknown = given ?? (Array.isArray(examples) ? examples[0] : undefined);
-  if (first === undefined) return kind === "boolean" ? "false" : (choices[0] ?? "");
-  return text(first);
+  return first === undefined ? null : text(first);
 }
+
+/** What a field holds that must be given. Another one is left out until the user gives it. */
+const FIRST: { readonly [K in FormField["kind"]]: (choices: readonly string[]) => string } = {
+  ...{ text: () => "", number: () => "", json: () => "", boolean: () => "false" },
+  choice: ([first = ""]) => first,
+};
 
 export type Filled =
   | { readonly ok: true; readonly input: Readonly<Record<string, unknown>> }

@@ -1,6 +1,6 @@
 /** Agents: what each may do to the world, and a form that starts a run. */
 import { useEffect } from "preact/hooks";
-import { Empty, Json, Loading, NotAllowed, Problem } from "../parts/basics.tsx";
+import { Empty, Json, Loading, NotAllowed, Problem, Wide } from "../parts/basics.tsx";
 import { StartForm } from "../parts/start-form.tsx";
 import { agents, agentsTrouble, readAgents } from "../store/agents.ts";
 import { mayDo } from "../store/caller.ts";
@@ -78,7 +78,7 @@ const Agent = ({ of }: { readonly of: DescribedAgent }) => (
     </section>
     <section class="sheet card">
       <h2>What follows if a process dies in a tool</h2>
-      <div class="wide">
+      <Wide label="Tools">
         <table class="table">
           <thead>
             <tr>
@@ -99,7 +99,7 @@ const Agent = ({ of }: { readonly of: DescribedAgent }) => (
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
     </section>
     <section class="sheet card">
       <details>

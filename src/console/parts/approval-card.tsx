@@ -1,10 +1,12 @@
 /** An approval: the arguments exactly as they will run, and approve, change or deny. */
 import { useSignal } from "@preact/signals";
+import { visible } from "../../cli/render/words.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { WaitingGate } from "../../operations/approvals.ts";
 import { type Action, runPath } from "../model/commands.ts";
 import { diff } from "../model/diff.ts";
 import { jsonIn } from "../model/needs.ts";
+import { jsonText, visibleText } from "../model/visible-text.ts";
 import { decide } from "../store/decided.ts";
 import { type ArgsRead, useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
@@ -34,6 +36,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
   const isBudget = call === BUDGET;
   const read = useArgs(of);
   const action = (as: As, changed?: unknown): Action => actionOf(of, { as, note: note.value.trim(), changed });
+  const typed = edited.value === null ? null : jsonIn(edited.value);
   return (
     <>
       <CardHead
@@ -51,7 +54,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
       >
         expires <When at={expiresAt} />
       </CardHead>
-      <p>{reason}</p>
+      <p>{visibleText(reason)}</p>
       {edited.value === null || read.kind !== "known" ? (
         <Arguments read={read} run={run} />
       ) : (
@@ -77,7 +80,9 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
             onSend={(json) => void decide(id, action("edit", json))}
           />
         )}
-        <AsCommand action={action("approve")} />
+        {typed?.ok === false ? null : (
+          <AsCommand action={typed === null ? action("approve") : action("edit", typed.json)} />
+        )}
       </Deciding>
     </>
   );
@@ -106,7 +111,7 @@ const Answers = (of: {
         Deny
       </button>
       {isBudget || read.kind !== "known" ? null : (
-        <button type="button" onClick={() => onEdit(JSON.stringify(read.args, null, 2))}>
+        <button type="button" onClick={() => onEdit(jsonText(read.args))}>
           Change the arguments
         </button>
       )}
@@ -133,8 +138,7 @@ function Edit(of: { readonly args: unknown; readonly edited: string; readonly on
           {diff(of.args, parsed.json).map(({ path, before, after }) => (
             <li key={path}>
               <code>
-                {path}: <span class="removed">− {JSON.stringify(before) ?? "absent"}</span>{" "}
-                <span class="added">+ {JSON.stringify(after) ?? "absent"}</span>
+                {path}: <span class="removed">− {oneLine(before)}</span> <span class="added">+ {oneLine(after)}</span>
               </code>
             </li>
           ))}
@@ -145,6 +149,8 @@ function Edit(of: { readonly args: unknown; readonly edited: string; readonly on
     </>
   );
 }
+
+const oneLine = (value: unknown): string => (value === undefined ? "absent" : visible(JSON.stringify(value)));
 
 function SendEdit(of: {
   readonly text: string;

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Trouble } from "../api/problem.ts";
+import { jsonText, visibleText } from "../model/visible-text.ts";
 import { now } from "../store/clock.ts";
 import { relative } from "../../cli/render/words.ts";
 
@@ -44,25 +45,37 @@ export const Command = ({ text }: { readonly text: string }) => (
   </div>
 );
 
+/** What may be wider than the page, such as a table. A region that scrolls can be reached by keyboard. */
+export const Wide = ({ label, children }: { readonly label: string; readonly children: ComponentChildren }) => (
+  <div class="wide" tabIndex={0} role="region" aria-label={label}>
+    {children}
+  </div>
+);
+
+/** The title of a notice: of the whole page, or of a part of one. */
+const Title = ({ of, isPage = false }: { readonly of: string; readonly isPage?: boolean | undefined }) =>
+  isPage ? <h1>{of}</h1> : <h2>{of}</h2>;
+
 /** Nothing is there: what would be here, and the command that makes it. */
 export const Empty = (of: {
   readonly title: string;
   readonly children?: ComponentChildren;
   readonly command?: string;
+  readonly isPage?: true;
 }) => (
   <div class="notice">
-    <h2>{of.title}</h2>
+    <Title of={of.title} isPage={of.isPage} />
     <div class="quiet">{of.children}</div>
     {of.command === undefined ? null : <Command text={of.command} />}
   </div>
 );
 
-export const Problem = ({ trouble, title }: { readonly trouble: Trouble; readonly title: string }) => (
+export const Problem = (of: { readonly trouble: Trouble; readonly title: string; readonly isPage?: true }) => (
   <div class="notice error" role="alert">
-    <h2>{title}</h2>
-    <p>{trouble.detail}</p>
+    <Title of={of.title} isPage={of.isPage} />
+    <p>{of.trouble.detail}</p>
     <p class="quiet small">
-      <code>{trouble.code}</code>
+      <code>{of.trouble.code}</code>
     </p>
   </div>
 );
@@ -92,6 +105,6 @@ export const Loading = ({ rows = 6 }: { readonly rows?: number }) => (
 export const Json = ({ of }: { readonly of: unknown }) => (
   // A region that scrolls can be reached by keyboard.
   <pre class="json" tabIndex={0}>
-    {typeof of === "string" ? of : JSON.stringify(of, null, 2)}
+    {typeof of === "string" ? visibleText(of) : jsonText(of)}
   </pre>
 );

@@ -41,6 +41,8 @@ export function Deciding(of: {
       </p>
     );
   }
+  // Another tab or operator was first, so no answer of this page counts.
+  if (fate?.kind === "refused" && fate.trouble.code === "Duplicate") return <Refused trouble={fate.trouble} />;
   if (fate?.kind === "sending") return <p role="status">Sending…</p>;
   return (
     <>

@@ -3,6 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { WaitingQuestion } from "../../operations/approvals.ts";
 import { type Action, runPath } from "../model/commands.ts";
 import { answerIn } from "../model/needs.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { decide } from "../store/decided.ts";
 import { useArgs } from "../store/omitted-args.ts";
 import { AsCommand } from "./action-dialog.tsx";
@@ -37,7 +38,7 @@ export function QuestionCard({ question: of }: { readonly question: WaitingQuest
           </>
         )}
       </CardHead>
-      {typeof question === "string" ? <p class="asks">{question}</p> : <Arguments read={read} run={run} />}
+      {typeof question === "string" ? <p class="asks">{visibleText(question)}</p> : <Arguments read={read} run={run} />}
       {refused === null ? null : <p class="toast bad">The last answer did not fit: {refused}</p>}
       <Deciding id={id} needs="answer" title="Answer">
         <label class="field">

@@ -91,6 +91,7 @@ function Field({
       </span>
       {kind === "choice" ? (
         <select value={text} onChange={(event) => onText(event.currentTarget.value)}>
+          {must ? null : <option value="">not given</option>}
           {choices.map((choice) => (
             <option key={choice}>{choice}</option>
           ))}

@@ -4,10 +4,10 @@ import { useEffect } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { type Trouble, troubleOf } from "../api/problem.ts";
 import { withEntries } from "../model/audit-list.ts";
-import { Command, Loading, Problem, When } from "../parts/basics.tsx";
+import { Command, Loading, Problem, When, Wide } from "../parts/basics.tsx";
 import type { AuditEntry, AuditPage } from "../../operations/access/audit.ts";
 import type { Shown } from "../../operations/views.ts";
-import { shortJson } from "../../cli/render/words.ts";
+import { shortJson, visible } from "../../cli/render/words.ts";
 
 const pageAfter = (run: string, after: string | null): Promise<AuditPage> =>
   ask<AuditPage>(
@@ -69,7 +69,7 @@ const Entries = ({ of }: { readonly of: readonly AuditEntry[] }) =>
   of.length === 0 ? (
     <p class="quiet">No operator or client has changed this run.</p>
   ) : (
-    <div class="wide">
+    <Wide label="Entries of the audit log">
       <table class="table">
         <thead>
           <tr>
@@ -87,7 +87,7 @@ const Entries = ({ of }: { readonly of: readonly AuditEntry[] }) =>
               <td>{entry.actor}</td>
               <td>{entry.operation}</td>
               <td>
-                <code>{shortJson(entry.details, 120)}</code>
+                <code>{visible(shortJson(entry.details, 120))}</code>
               </td>
               <td>{entry.why ?? "–"}</td>
               <td>{entry.outcome ?? "under way, or its process died"}</td>
@@ -96,5 +96,5 @@ const Entries = ({ of }: { readonly of: readonly AuditEntry[] }) =>
           ))}
         </tbody>
       </table>
-    </div>
+    </Wide>
   );

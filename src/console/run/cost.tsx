@@ -9,6 +9,7 @@ import { count, grouped } from "../../cli/render/words.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { LEVEL_WORDS, type Level, levelOf, shareOf } from "../model/budget.ts";
 import { runPath } from "../model/commands.ts";
+import { Wide } from "../parts/basics.tsx";
 import { MeterBar } from "../parts/budget-bar.tsx";
 import { Icon } from "../parts/icons.tsx";
 import { money } from "../parts/run-row.tsx";
@@ -28,7 +29,7 @@ export function Cost({ run, entries }: { readonly run: Shown; readonly entries: 
               ? "No process died. A restart from the beginning would cost this again."
               : `The run was taken over ${count(takeovers, "time")} from a process that had died. Without checkpoints it would have paid ${money(spared.usd)} and made ${count(spared.toolCalls, "tool call")} again.`}
           </p>
-          <div class="wide">
+          <Wide label="Cost by model">
             <table class="table">
               <thead>
                 <tr>
@@ -51,7 +52,7 @@ export function Cost({ run, entries }: { readonly run: Shown; readonly entries: 
                 ))}
               </tbody>
             </table>
-          </div>
+          </Wide>
         </section>
         <Budget run={run} />
         <AwsShare run={run} />
@@ -107,7 +108,7 @@ function AwsShare({ run }: { readonly run: Shown }) {
 
 const AwsLines = ({ of: { lines, usd, region, pricesOf } }: { readonly of: AwsBill }) => (
   <>
-    <div class="wide">
+    <Wide label="Services of AWS">
       <table class="table">
         <thead>
           <tr>
@@ -135,7 +136,7 @@ const AwsLines = ({ of: { lines, usd, region, pricesOf } }: { readonly of: AwsBi
           </tr>
         </tbody>
       </table>
-    </div>
+    </Wide>
     <p class="small quiet">
       Derived from the log of the run, not counted; list prices of {region} on {pricesOf}. It is not part of the cost
       above.

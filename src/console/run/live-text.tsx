@@ -1,6 +1,7 @@
 /** The reply that streams now, marked as not final. It is kept nowhere: a page that opens later does not have it. */
 import { followed } from "../store/run.ts";
 import type { LivePart } from "../model/live-text.ts";
+import { visibleText } from "../model/visible-text.ts";
 
 const LOST = {
   takeover: "Lost with its process. Another process takes over, and asks the model again.",
@@ -28,8 +29,8 @@ export function LiveText() {
 const Words = ({ part: { kind, tool, text } }: { readonly part: LivePart }) =>
   kind === "call" ? (
     <p>
-      <span class="quiet">calls</span> <b>{tool ?? "a tool"}</b> <code>{text}</code>
+      <span class="quiet">calls</span> <b>{tool ?? "a tool"}</b> <code>{visibleText(text)}</code>
     </p>
   ) : (
-    <p class={kind === "reasoning" ? "quiet" : ""}>{text}</p>
+    <p class={kind === "reasoning" ? "quiet" : ""}>{visibleText(text)}</p>
   );

@@ -5,6 +5,7 @@ import { offered } from "../model/allowed.ts";
 import { dollarsIn } from "../model/budget.ts";
 import { groupOf } from "../model/groups.ts";
 import { type Verdict, verdictOf } from "../model/verdict.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
 import { BudgetWarning, MeterBar } from "../parts/budget-bar.tsx";
 import { Copy, Empty, Loading, MayBeOld, Problem, When } from "../parts/basics.tsx";
@@ -96,9 +97,9 @@ function View({ tab, ...of }: { readonly tab: Tab; readonly run: Shown; readonly
 const Unshown = ({ run }: { readonly run: string }) => {
   const trouble = followed.value?.trouble ?? null;
   if (trouble === null) return null;
-  if (trouble.status !== 404) return <Problem trouble={trouble} title="This run cannot be shown" />;
+  if (trouble.status !== 404) return <Problem isPage trouble={trouble} title="This run cannot be shown" />;
   return (
-    <Empty title="There is no such run" command={`npx cairn show ${run}`}>
+    <Empty isPage title="There is no such run" command={`npx cairn show ${run}`}>
       It may have been purged, or it belongs to another tenant or store. <a href={hrefOf(["runs"])}>Show the runs</a>
     </Empty>
   );
@@ -118,7 +119,7 @@ function Head({ run, entries }: { readonly run: Shown; readonly entries: readonl
         </span>
       </div>
       <div class="verdict">
-        <p role="status">{verdict.says}</p>
+        <p role="status">{visibleText(verdict.says)}</p>
         <Primary run={run} verdict={verdict} onAction={(name) => (openAction.value = name)} />
       </div>
       <Facts run={run} />

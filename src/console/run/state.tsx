@@ -5,14 +5,14 @@ import { ask } from "../api/http.ts";
 import { runPath } from "../model/commands.ts";
 import { type Change, diff } from "../model/diff.ts";
 import { ActionDialog } from "../parts/action-dialog.tsx";
-import { Json, Loading, Problem } from "../parts/basics.tsx";
+import { Json, Loading, Problem, Wide } from "../parts/basics.tsx";
 import { useSome } from "../parts/some.tsx";
 import { mayDo } from "../store/caller.ts";
 import { route, setQuery } from "../store/route.ts";
 import { useRead } from "../store/use-read.ts";
 import type { SnapshotShown } from "../../operations/snapshot.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
-import { count, grouped, shortJson } from "../../cli/render/words.ts";
+import { count, grouped, shortJson, visible } from "../../cli/render/words.ts";
 import type { Json as JsonValue } from "../../core/json.ts";
 
 interface Both {
@@ -110,7 +110,7 @@ function Changes({ now, before, against }: Both) {
       <h2>
         {count(changes.length, "change")} since version {against}
       </h2>
-      <div class="wide">
+      <Wide label="Changes">
         <table class="table diff">
           <tbody>
             {some.map((change) => (
@@ -125,13 +125,13 @@ function Changes({ now, before, against }: Both) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Wide>
       {more}
     </>
   );
 }
 
-const text = (value: unknown): string => (value === undefined ? "" : shortJson(value as JsonValue, 400));
+const text = (value: unknown): string => (value === undefined ? "" : visible(shortJson(value as JsonValue, 400)));
 
 const ChangeOf = ({ change: { kind, before, after } }: { readonly change: Change }) => (
   <>

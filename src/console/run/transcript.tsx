@@ -2,6 +2,7 @@
 import { useMemo } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { runPath } from "../model/commands.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { Json, Loading, MayBeOld, Problem, When } from "../parts/basics.tsx";
 import { MeasuredList } from "../parts/measured-list.tsx";
 import { route, setQuery } from "../store/route.ts";
@@ -11,7 +12,7 @@ import type { Message, Part, Value } from "../../core/message.ts";
 import type { SnapshotShown } from "../../operations/snapshot.ts";
 import type { Shown, TimelineEntry } from "../../operations/views.ts";
 import { ledgerOf } from "../../history/call-ledger.ts";
-import { count } from "../../cli/render/words.ts";
+import { count, visible } from "../../cli/render/words.ts";
 
 export function Transcript({ run, entries }: { readonly run: Shown; readonly entries: readonly TimelineEntry[] }) {
   const { run: id, version } = run;
@@ -77,12 +78,12 @@ const MessageOf = ({ message, picked }: { readonly message: Message; readonly pi
 function PartOf({ part }: { readonly part: Part }) {
   switch (part.kind) {
     case "text":
-      return <p>{part.text}</p>;
+      return <p>{visibleText(part.text)}</p>;
     case "reasoning":
       return (
         <details>
           <summary>reasoning</summary>
-          <p class="quiet">{part.text}</p>
+          <p class="quiet">{visibleText(part.text)}</p>
         </details>
       );
     case "call":
@@ -97,7 +98,7 @@ function PartOf({ part }: { readonly part: Part }) {
         <div>
           <CallButton call={part.call} says={`${part.tool}: ${part.outcome}`} />
           {part.edited === null ? null : (
-            <p class="warn small">A human changed the arguments: {JSON.stringify(shown(part.edited))}</p>
+            <p class="warn small">A human changed the arguments: {visible(JSON.stringify(shown(part.edited)))}</p>
           )}
           <Json of={shown(part.value)} />
         </div>

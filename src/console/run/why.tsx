@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef } from "preact/hooks";
 import { ask } from "../api/http.ts";
 import { runPath } from "../model/commands.ts";
 import { DECISIONS } from "../model/decisions.ts";
-import { Problem, When } from "../parts/basics.tsx";
+import { Problem, When, Wide } from "../parts/basics.tsx";
 import { useSome } from "../parts/some.tsx";
 import { hrefOf, route } from "../store/route.ts";
 import { useRead } from "../store/use-read.ts";
@@ -66,7 +66,7 @@ function Decisions({ run, entries }: { readonly run: Shown; readonly entries: re
       {told.length === 0 ? (
         <p class="quiet">No rule of recovery fired and no human decided: each beat followed from the one before.</p>
       ) : (
-        <div class="wide">
+        <Wide label="Decisions">
           <table class="table">
             <thead>
               <tr>
@@ -100,7 +100,7 @@ function Decisions({ run, entries }: { readonly run: Shown; readonly entries: re
               ))}
             </tbody>
           </table>
-        </div>
+        </Wide>
       )}
       {more}
     </section>
