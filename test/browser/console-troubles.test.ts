@@ -112,3 +112,14 @@ test("says that it copied nothing where the browser gives it no clipboard", asyn
   await page.getByRole("button", { name: "Not copied" }).waitFor();
   expect(troubles).toEqual([]);
 });
+
+test("an address that names what is not there says so", async () => {
+  const { run, url } = await noted();
+  const { page } = await openPage();
+  await page.goto(`${url}/#/run/${run}?tab=constructor`);
+  await page.getByRole("region", { name: "Events" }).waitFor();
+  await page.goto(`${url}/#/agents/nobody`);
+  await expect.poll(() => textOf(page)).toContain("No agent nobody can be started here");
+  await page.goto(`${url}/#/needs?run=${run}`);
+  await expect.poll(() => textOf(page)).toContain("Nothing waits for you in this run");
+});

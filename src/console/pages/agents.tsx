@@ -31,6 +31,7 @@ const NotYet = () =>
 
 function Shown({ one }: { readonly one: DescribedAgent | undefined }) {
   if (one !== undefined) return <Agent of={one} />;
+  const [, name] = route.value.path;
   const { agents: all = [], broken = [] } = agents.value ?? {};
   return (
     <>
@@ -39,6 +40,11 @@ function Shown({ one }: { readonly one: DescribedAgent | undefined }) {
           {why}
         </p>
       ))}
+      {name === undefined ? null : (
+        <p class="toast bad">
+          No agent <code>{name}</code> can be started here.
+        </p>
+      )}
       {all.length === 0 ? (
         <Empty title="No agent can be started here" command="npx cairn init my-project">
           The agents of cairn.config.ts appear here. This makes a project with one:

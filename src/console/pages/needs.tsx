@@ -28,7 +28,7 @@ export function Needs() {
             </a>
           )}
         </div>
-        {needs.value === null ? <NotYet /> : <Cards shown={shown} />}
+        {needs.value === null ? <NotYet /> : <Cards shown={shown} only={only} />}
         <Cut />
         {needs.value === null ? null : <MayBeOld trouble={needsTrouble.value} />}
         {needs.value?.unreadable.map(({ run, why }) => (
@@ -113,11 +113,13 @@ function Cut() {
   );
 }
 
-function Cards({ shown }: { readonly shown: readonly Need[] }) {
+/** `only`: the run whose needs are shown; null: every run. */
+function Cards({ shown, only }: { readonly shown: readonly Need[]; readonly only: string | null }) {
   const { some, more } = useSome(shown);
   const { isWaitingCut, blockedCut } = needsCut.value;
   const isUnsure = isWaitingCut || blockedCut > 0 || (needs.value?.unreadable.length ?? 0) > 0;
-  const title = isUnsure ? "Nothing found that waits for you" : "Nothing waits for you";
+  const whose = only === null ? "" : " in this run";
+  const title = `${isUnsure ? "Nothing found that waits" : "Nothing waits"} for you${whose}`;
   return shown.length === 0 ? (
     <Empty title={title} command="npx cairn approvals">
       Calls that need approval, questions, unknown outcomes and upgrades appear here, the oldest deadline first.

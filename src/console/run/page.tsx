@@ -57,7 +57,7 @@ export function RunPage() {
     );
   }
   const asked = route.value.query.get("tab");
-  const tab: Tab = asked !== null && asked in TABS ? (asked as Tab) : "timeline";
+  const tab: Tab = asked !== null && Object.hasOwn(TABS, asked) ? (asked as Tab) : "timeline";
   return (
     <section class="page run" aria-label="Run">
       <MayBeOld trouble={trouble} />
