@@ -71,8 +71,8 @@ function readFailure(error: unknown, secret: string): ModelFailed {
   return failed("ModelFailed", true);
 }
 
-/** Request timeout, conflict, too many requests. */
-const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 429]);
+/** Request timeout, conflict, an error of the model itself (Bedrock's `ModelErrorException`), too many requests. */
+const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 424, 429]);
 
 /** How OpenAI, Anthropic, Bedrock, Gemini, vLLM and llama.cpp say that the context is too long. */
 const CONTEXT =

@@ -75,6 +75,7 @@ function countTokens({ inputTokens, outputTokens }: LanguageModelV4GenerateResul
     ...(read > 0 && { cacheRead: read }),
     ...(write > 0 && { cacheWrite: write }),
     ...(reasoning > 0 && { reasoning }),
+    ...(inputTokens.total === undefined && outputTokens.total === undefined && { isUncounted: true as const }),
   };
 }
 

@@ -42,6 +42,7 @@ describe("a failure that may be retried", () => {
   test.each<[string, ChatAnswer, string | RegExp]>([
     ["throttled", error(429, { message: "Slow down" }), "HTTP 429: Slow down"],
     ["a timeout of the server", error(408), "HTTP 408: no"],
+    ["an error of the model that served the request", error(424), "HTTP 424: no"],
     ["a conflict", error(409), "HTTP 409: no"],
     ["an error of the server", error(500, { message: "Oops", code: "internal" }), "HTTP 500: Oops: internal"],
     ["an overloaded server", error(529), "HTTP 529: no"],

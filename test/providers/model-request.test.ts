@@ -211,11 +211,8 @@ describe("the reply", () => {
 
   test("has no parts when there is no content, and no tokens when there is no usage", async () => {
     expect(await answered({ kind: "reply", usage: null })).toStrictEqual({
-      kind: "reply",
-      parts: [],
-      finish: "stop",
-      tokensIn: 0,
-      tokensOut: 0,
+      ...{ kind: "reply", parts: [], finish: "stop" },
+      ...{ tokensIn: 0, tokensOut: 0, isUncounted: true },
     });
   });
 

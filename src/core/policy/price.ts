@@ -21,6 +21,8 @@ export interface TokenCounts {
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
   readonly reasoning?: number;
+  /** The provider reported no tokens at all. Both counts are 0. */
+  readonly isUncounted?: true;
 }
 
 export const NO_PRICE: Price = { inUsd: 0, outUsd: 0 };

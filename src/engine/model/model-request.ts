@@ -7,6 +7,7 @@ import { PHASES } from "../../core/phases.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { withTimeout } from "../tools/tool-attempt.ts";
+import { estimatedCost } from "../context/unaccounted-model-calls.ts";
 import { openDeltaStream } from "./delta-stream.ts";
 import { instructionsWithMemory } from "./recalled.ts";
 import { filesToShow } from "./shown-files.ts";
@@ -132,17 +133,19 @@ function watched(
 }
 
 /**
- * Debits a reply. It was paid for, even if it is not used. `isBeat`: the reply plans the next calls, so it counts as a
- * beat.
+ * Debits a reply. It was paid for, even if it is not used: at an estimate, if its provider does not report its tokens.
+ * `isBeat`: the reply plans the next calls, so it counts as a beat.
  */
 export function debitReply(
   run: ActiveRun,
   agent: Agent,
   of: TokenCounts & { readonly model: Model; readonly isBeat: boolean },
 ): void {
-  const { tokensIn, tokensOut, model, isBeat } = of;
-  const microUsd = microUsdOf(agent.price, of);
-  const debit = { tokensIn, tokensOut, microUsd, ...(isBeat ? { beats: 1 } : {}) };
-  run.record({ kind: "BudgetDebited", at: run.now, debit, for: model.name });
+  const { tokensIn, tokensOut, isUncounted = false, model, isBeat } = of;
+  const counted = { tokensIn, tokensOut, microUsd: microUsdOf(agent.price, of) };
+  const cost = isUncounted ? estimatedCost(run.state, agent.price, 1, run.noticed.summaryCharacters) : counted;
+  const debit = { ...cost, ...(isBeat ? { beats: 1 } : {}) };
+  const what = isUncounted ? `${model.name}, estimated` : model.name;
+  run.record({ kind: "BudgetDebited", at: run.now, debit, for: what });
   run.pending.modelCallSettled();
 }

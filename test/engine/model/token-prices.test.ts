@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { defineAgent, scriptedModel } from "../../../src/index.ts";
+import { defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { priceWords } from "../../../src/sdk/prices.ts";
@@ -37,4 +37,27 @@ test("what a provider reports of its cache and of reasoning is debited at its ow
   expect(priceWords(agent)).toBe(
     "$4 in, $20 out, $1 read from cache, $5 written to cache, $10 reasoning per million tokens, by the agent itself",
   );
+});
+
+test("a reply whose provider reports no tokens is debited at an estimate, so that a budget ends the run", async () => {
+  const { world } = createHarness();
+  const model = scriptedModel({ name: "script", reply: () => ({ calls: [{ tool: "look", args: {} }] }) });
+  const doGenerate: LanguageModelV4["doGenerate"] = async (options) => ({
+    ...(await model.doGenerate(options)),
+    usage: {
+      inputTokens: { total: undefined, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
+      outputTokens: { total: undefined, text: undefined, reasoning: undefined },
+    },
+  });
+  const agent = defineAgent({
+    ...{ name: "thinker", version: "1", instructions: "", task: z.object({}), price: PRICE, loops: "ignore" },
+    model: { ...model, doGenerate },
+    tools: { look: tool({ input: z.object({}), effect: "none", run: () => "nothing" }) },
+    budget: { usd: 0.03, beats: 50 },
+  }) as Agent;
+  const { run } = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
+  expect(await show(world, run)).toMatchObject({ status: "failed", failure: { code: "BudgetExhausted" } });
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  const first = events.find(({ kind }) => kind === "BudgetDebited");
+  expect(first).toMatchObject({ for: "scripted:script, estimated", debit: { tokensOut: 500, beats: 1 } });
 });
