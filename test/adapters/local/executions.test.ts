@@ -75,6 +75,21 @@ test("an execution that pauses after failures starts at once under a new supervi
   expect(executions.begin("a", now)).toMatchObject({ stage: "trying", retry: 4_000 });
 });
 
+test("the end of a supervisor is no failure of the attempts that were out, unless the one before failed too", () => {
+  const { executions } = two();
+  const now = NOW + 9;
+  const failures = () => executions.ready(now, 9).map((each) => each.failures);
+  const begin = () => ["a", "b"].map((name) => executions.begin(name, now));
+  begin();
+  executions.recover({ now, limits: LIMITS });
+  expect(failures()).toEqual([0, 0]);
+  const [out] = begin();
+  const killed = { now, limits: LIMITS, atOnce: true, isDeath: true, cause: "SIGKILL" };
+  if (out) executions.settle(out, (it) => applyFailure(it, killed));
+  executions.recover({ now, limits: LIMITS });
+  expect(failures()).toEqual([2, 1]);
+});
+
 test("the reply of its attempt changes nothing, and its token wakes no execution", () => {
   const { store, executions } = two();
   const attempted = executions.begin("a", NOW + 9);

@@ -52,7 +52,10 @@ export interface Ready {
   readonly name: string;
   /** The agent of its run; null if the payload is damaged. */
   readonly agent: string | null;
-  /** How often the same attempt failed before. The end of a supervisor is no failure of it. */
+  /**
+   * How often the same attempt failed before. If it ended with its supervisor last, that is no failure of it: the beats of
+   * all runs ended then.
+   */
   readonly failures: number;
   /** It is a beat, and no other task of its execution. */
   readonly isBeat: boolean;
@@ -105,13 +108,15 @@ export function executionsOf(store: Store): Executions {
     together: bookkeeping,
     recover: (of) =>
       atomically(store, () => {
-        const death = { ...of, atOnce: true, isDeath: true, cause: "it ended with its supervisor" };
+        const death = { ...of, atOnce: true, isDeath: true, cause: ENDED_WITH_SUPERVISOR };
         for (const execution of table.trying()) table.update(applyFailure(execution, death));
         // The cause of the failures may be fixed, so a new supervisor does not wait for the rest of a pause.
         for (const execution of table.backingOff()) table.update({ ...execution, readyAt: of.now });
       }),
   };
 }
+
+const ENDED_WITH_SUPERVISOR = "it ended with its supervisor";
 
 type Found = Omit<Execution, "payload"> & { readonly payload: string; readonly sum?: string | null };
 
@@ -193,7 +198,7 @@ function readyIn(db: DatabaseSync) {
   const isBeat = "CASE stage WHEN 'waiting' THEN state <> 'Backoff' ELSE state = 'Beat' END";
   const select = (and: string) =>
     db.prepare(
-      `SELECT name, stage, state, retry, ${agent} AS agent, ${isBeat} AS isBeat
+      `SELECT name, stage, state, retry, cause, ${agent} AS agent, ${isBeat} AS isBeat
        FROM executions WHERE readyAt <= :now ${and} ORDER BY readyAt, executions.rowid LIMIT :max`,
     );
   const all = select("");
@@ -201,11 +206,14 @@ function readyIn(db: DatabaseSync) {
   return (now: number, { max, without }: { max: number; without: readonly string[] }): readonly Ready[] => {
     const found =
       without.length === 0 ? all.all({ now, max }) : some.all({ now, max, without: JSON.stringify(without) });
-    return found.map(({ name, agent, state, stage, retry, isBeat }) => ({
-      name: String(name),
-      agent: typeof agent === "string" ? agent : null,
-      failures: stage === "due" ? Math.ceil(Number(retry) / (state === "Beat" ? RETRY_GROUP : 1)) : 0,
-      isBeat: isBeat === 1,
-    }));
+    return found.map(({ name, agent, state, stage, retry, cause, isBeat }) => {
+      const tries = stage === "due" ? Math.ceil(Number(retry) / (state === "Beat" ? RETRY_GROUP : 1)) : 0;
+      return {
+        name: String(name),
+        agent: typeof agent === "string" ? agent : null,
+        failures: tries - Number(tries > 0 && cause === ENDED_WITH_SUPERVISOR),
+        isBeat: isBeat === 1,
+      };
+    });
   };
 }
