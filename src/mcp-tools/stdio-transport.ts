@@ -42,6 +42,8 @@ export class StdioTransport implements Transport {
   #child: ChildProcessWithoutNullStreams | null = null;
   #errors = "";
   #how: string | null = null;
+  /** Why this end has ended the process; null: it has not. */
+  #cut: string | null = null;
 
   constructor(sdk: Sdk, server: ServerProcess) {
     this.#sdk = sdk;
@@ -64,7 +66,7 @@ export class StdioTransport implements Transport {
     child.once("close", (code, signal) => {
       running.delete(child);
       if (running.size === 0) process.off("exit", endAll);
-      this.#how = `its process ended with ${signal ?? `code ${code}`}`;
+      this.#how = this.#cut ?? `its process ended with ${signal ?? `code ${code}`}`;
       this.onclose?.();
     });
     return new Promise((resolve, reject) => {
@@ -80,6 +82,7 @@ export class StdioTransport implements Transport {
     } catch (error) {
       this.onerror?.(error as Error);
       // What follows a message that is too long cannot be read.
+      this.#cut ??= `its process was ended, because it sent a message that is too long: ${(error as Error).message}`;
       void this.close();
     }
   }
