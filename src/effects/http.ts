@@ -6,6 +6,8 @@
 import type * as z from "zod";
 import type { Effect } from "../core/calls/effects.ts";
 import type { OfCall, Probe, ProbeContext, Tool, ToolContext, Undo } from "../ports/agent.ts";
+import { isErrorNamed, sentenceOf } from "../codec/value.ts";
+import { OutcomeUnknown } from "../sdk/outcome.ts";
 import { tool } from "../sdk/define.ts";
 import {
   type HttpAnswer,
@@ -79,7 +81,7 @@ export function httpEffect<Schema extends z.ZodType>(
       const ask = async () => {
         const answer = await act(target, context, await request(context));
         // The effect is done, so an answer that cannot be read must not make it a failure.
-        return answer.isTooLarge ? reasonOf(answer) : result(answer);
+        return answer.isTooLarge ? reasonOf(answer) : readAnswer("result", answer, result);
       };
       // Without keys only the lookup keeps a call from being repeated, so what it says is taken as the truth.
       return lookup && honoursKeys ? attemptUnderKey(context.attempt, ask) : ask();
@@ -112,8 +114,22 @@ async function act(
 ): Promise<HttpAnswer> {
   const headers = { ...request.headers, [keyHeader]: key, ...(epochHeader && { [epochHeader]: String(epoch) }) };
   const answer = await sendRequest({ ...request, headers, signal });
-  const verdict = judge?.(answer) ?? verdictOf(answer.status, { honoursKeys });
+  const judged = judge && (await readAnswer("judge", answer, judge));
+  const verdict = judged ?? verdictOf(answer.status, { honoursKeys });
   return verdict === "done" ? answer : throwFor(verdict, answer);
+}
+
+/**
+ * What the user's function says of an answer. The request has left, so an error of that function leaves the outcome
+ * unknown: a failure would let the model repeat the effect under another key.
+ */
+async function readAnswer<T>(name: string, answer: HttpAnswer, read: (answer: HttpAnswer) => T): Promise<Awaited<T>> {
+  try {
+    return await read(answer);
+  } catch (error) {
+    if (isErrorNamed(error, "Rejected") || isErrorNamed(error, "OutcomeUnknown")) throw error;
+    throw new OutcomeUnknown(`${name} failed: ${sentenceOf(error)}; ${reasonOf(answer)}`, { cause: error });
+  }
 }
 
 /** What the answer of a lookup means. A function of the user would misread an answer without its body. */

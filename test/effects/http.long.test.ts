@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type HttpEffectOptions, httpEffect } from "../../src/effects/index.ts";
+import { type HttpAnswer, type HttpEffectOptions, httpEffect } from "../../src/effects/index.ts";
+import { Rejected } from "../../src/index.ts";
 import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { type ServedRequest, json, serve } from "../support/services/http-server.ts";
 import { duplicatesIn } from "../support/services/service-view.ts";
@@ -242,6 +243,28 @@ describe("one request", () => {
     const first = await act.run(callContext({ input: { book: "Emma" }, epoch: 2 }));
     expect(await act.run(callContext({ input: { book: "Emma" }, epoch: 1 }))).toEqual(first);
     expect(shop.service.effects).toHaveLength(1);
+  });
+
+  test.each(["judge", "result"] as const)(
+    "is an unknown outcome when %s throws, and makes no second order",
+    async (name) => {
+      const shop = await startShop();
+      const reads = { [name]: ({ body }: HttpAnswer) => (body as { readonly lines: readonly string[] }).lines[0] };
+      const agent = callingAgent({ act: orderFrom(shop, { honoursKeys: true, ...reads }), args: [{ book: "Emma" }] });
+      const run = await runAgent(agent, { input: {}, services: [shop.service] });
+      expect(run.calls.map(({ status }) => status)).toEqual(["unknown"]);
+      expect(shop.requests).toEqual(["POST /orders", "POST /orders", "POST /orders"]);
+      expect(run.effects).toHaveLength(1);
+    },
+  );
+
+  test("is refused when judge says so of the key", async () => {
+    const shop = await startShop();
+    const judge = (): never => {
+      throw new Rejected("the shop knows another order of this key");
+    };
+    const act = orderFrom(shop, { honoursKeys: true, judge });
+    await expect(act.run(callContext({ input: { book: "Emma" } }))).rejects.toMatchObject({ name: "Rejected" });
   });
 
   test("that is aborted is an unknown outcome", async () => {
