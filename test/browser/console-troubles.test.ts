@@ -123,3 +123,16 @@ test("an address that names what is not there says so", async () => {
   await page.goto(`${url}/#/needs?run=${run}`);
   await expect.poll(() => textOf(page)).toContain("Nothing waits for you in this run");
 });
+
+test("shows a run that cannot be read under a filter", async () => {
+  const { url } = await noted();
+  const { page } = await openPage();
+  const damaged = [{ run: "local-abc", why: "it is no JSON" }];
+  await page.route(/\/runs\?limit=/, (route) =>
+    route.fulfill({ json: { kind: "listed", runs: [], damaged, more: false, next: null } }),
+  );
+  await page.goto(`${url}/#/runs?group=failed&tenant=local`);
+  await expect.poll(() => page.getByRole("listitem").innerText()).toContain("it is no JSON");
+  await page.goto(`${url}/#/runs?text=clerk`);
+  await expect.poll(() => textOf(page)).toContain("No run matches these filters");
+});

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Summary } from "../../src/operations/views.ts";
 import { BULK_ACTIONS, sendEach, whyNot } from "../../src/console/model/bulk.ts";
 import { cliOf, curlOf } from "../../src/console/model/commands.ts";
-import { NO_FILTERS, filtersFrom, matches, queryOf } from "../../src/console/model/filters.ts";
+import { NO_FILTERS, filtersFrom, matches, mayMatch, queryOf } from "../../src/console/model/filters.ts";
 import { find } from "../../src/console/model/find.ts";
 import { countsOf, groupOf, phaseWords } from "../../src/console/model/groups.ts";
 
@@ -56,6 +56,16 @@ describe("groups", () => {
 });
 
 describe("filters", () => {
+  test("a run that cannot be read is shown under each filter, except a text that its ID does not have", () => {
+    const damaged = { run: "local-abc" };
+    const texts = ["", " LOCAL-a ", "clerk"];
+    expect(texts.map((text) => mayMatch(damaged, { ...NO_FILTERS, group: "failed", text }))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
   test("an address restores exactly the filters that made it, and holds no other", () => {
     const filters = {
       group: "failed",

@@ -80,6 +80,10 @@ export function matches(run: Summary, filters: Filters, now: number): boolean {
   );
 }
 
+/** Whether a run that cannot be read is shown. Its ID alone is known, so it may be what each other filter asks for. */
+export const mayMatch = ({ run }: Pick<Summary, "run">, { text }: Filters): boolean =>
+  run.toLowerCase().includes(text.trim().toLowerCase());
+
 function positive(text: string | null): number | null {
   const number = Number(text);
   return text !== null && Number.isFinite(number) && number > 0 ? number : null;

@@ -5,7 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { count } from "../../cli/render/words.ts";
 import type { Damaged } from "../../ports/run-table.ts";
 import type { Summary } from "../../operations/views.ts";
-import { filtersFrom, matches } from "../model/filters.ts";
+import { filtersFrom, matches, mayMatch } from "../model/filters.ts";
 import { now } from "../store/clock.ts";
 import { route } from "../store/route.ts";
 import { runs, runsCut } from "../store/runs.ts";
@@ -26,7 +26,10 @@ export function RunRows({ none }: { readonly none: ComponentChildren }) {
     const held = heldAt.value;
     return held === null ? found.value : found.value.filter(({ createdAt }) => createdAt <= held);
   }).value;
-  const damaged = route.value.query.size === 0 ? (runs.value?.damaged ?? NONE) : NONE;
+  const damaged = useComputed(() => {
+    const filters = filtersFrom(route.value.query);
+    return (runs.value?.damaged ?? NONE).filter((each) => mayMatch(each, filters));
+  }).value;
   const total = damaged.length + shown.length;
   const height = narrow.value ? 84 : 48;
   const keyOf = (index: number): string => damaged[index]?.run ?? shown[index - damaged.length]?.run ?? String(index);
