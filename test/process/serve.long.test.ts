@@ -75,6 +75,8 @@ describe("serve", () => {
     const other = createCliFolder();
     const { exit, err } = await spawnCairn(other, ["serve", "--port", new URL(url).port]).ended;
     expect([exit, err]).toEqual([4, expect.stringContaining("error PortUnavailable:")]);
+    const dev = await spawnCairn(other, ["dev", "--port", new URL(url).port]).ended;
+    expect(dev.err).toContain(`next: npx cairn dev --port ${Number(new URL(url).port) + 1}`);
   });
 });
 

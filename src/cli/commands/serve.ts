@@ -17,6 +17,7 @@ import { type Listening, listen } from "../../server/listen.ts";
 import { catalogueOf } from "./agent-list.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
+import type { Settings } from "../settings.ts";
 import { agentToStart } from "../agent-to-start.ts";
 import { type BeatFlags, type Shell, printLines } from "../shell.ts";
 import { STARTED_BY_DEV } from "../supervise.ts";
@@ -47,7 +48,7 @@ export async function serve(shell: Shell, flags: ServeFlags): Promise<number> {
     caller: { tenant: DEFAULT_TENANT, actor: `${shell.user()}@${shell.host()}`, scopes: SCOPES, isOperator: true },
   });
   const listening = await listen(server, { ...flags, clock: world.clock }).catch((cause: unknown) => {
-    throw portTaken(shell, { flags, cause });
+    throw portTaken(shell, { flags, cause, dev: isDev ? settings : null });
   });
   try {
     const { end } = supervised(shell, opened, {
@@ -105,9 +106,14 @@ async function wakeRunsThatWaitForCode({ table, chain, clock }: World): Promise<
 
 const PAGE = 500;
 
-function portTaken(shell: Shell, { flags, cause }: { readonly flags: ServeFlags; readonly cause: unknown }): CliError {
+/** `dev`: the settings, if the user typed `cairn dev`, which starts this process with other words. */
+function portTaken(
+  shell: Shell,
+  { flags, cause, dev }: { readonly flags: ServeFlags; readonly cause: unknown; readonly dev: Settings | null },
+): CliError {
   const why = cause instanceof Error ? cause.message : String(cause);
   const what = `cairn cannot listen at port ${flags.port} of ${flags.host}`;
-  const next = retyped(shell, "--port", String(flags.port + 1));
+  const port = String(flags.port + 1);
+  const next = dev === null ? retyped(shell, "--port", port) : dev.command("dev", "--port", port);
   return new CliError({ code: "PortUnavailable", exit: EXIT.refused, what, why, next }, { cause });
 }

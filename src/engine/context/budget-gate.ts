@@ -28,7 +28,10 @@ export function hasBudget(run: ActiveRun, agent: Agent, calls = 0): boolean {
   // What a child may spend is its parent's money, and only the parent can ask for more.
   if (agent.budget.onExhausted === "ask" && run.state.grant === undefined)
     run.record(question(run, { over, limits, calls }));
-  else run.record(endOverBudget(run, over));
+  else {
+    const [meter] = exhaustedMeters(run.state.spent, limits, calls);
+    run.record(endOverBudget(run, over, meter === "beats" ? BEATS : undefined));
+  }
   return false;
 }
 
@@ -43,11 +46,14 @@ export function limitsOf(state: State, { budget }: Pick<Agent, "budget">): Limit
   return withoutReserved(limitsInAll(state, budget), reservedBy(state));
 }
 
+/** The lower one of the two is the limit. */
+const BEATS = "beats in the agent's budget and maxBeats of its topology";
+
 /**
  * The decision to end the run, since no human gave more budget. It belongs in the commit of the denial (schedule 63).
  */
-export function endOverBudget(run: ActiveRun, over: string): EventOf<"RecoveryDecided"> {
-  const failure = { code: "BudgetExhausted", message: `${over}; raise the agent's budget and start another run` };
+export function endOverBudget(run: ActiveRun, over: string, cause = "the agent's budget"): EventOf<"RecoveryDecided"> {
+  const failure = { code: "BudgetExhausted", message: `${over}; raise ${cause} and start another run` };
   return decideRecovery(run.state, { kind: "budget", failure }, run.now);
 }
 

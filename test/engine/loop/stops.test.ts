@@ -119,7 +119,9 @@ describe("a run whose budget is exhausted", () => {
     const { agent, asked } = poller({ loops: "ignore", budget: { beats: 2, usd: 1 }, price });
     const { shown } = await outcomeOf(agent);
     expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 2 });
-    expect(shown?.failure?.message).toContain("2 of 2 beats are used");
+    expect(shown?.failure?.message).toContain(
+      "2 of 2 beats are used; raise beats in the agent's budget and maxBeats of its topology",
+    );
     expect(shown?.failure?.message).toContain("Its last words: Polled");
     expect(asked).toHaveLength(3);
   });
