@@ -51,7 +51,7 @@ interface Leaving {
 }
 
 export const DRAINED: Leaving = { how: "killed: the supervisor is stopping" };
-export const REPLACED: Leaving = { how: "killed: another agent needs its own process" };
+export const REPLACED: Leaving = { how: "killed: its place is kept for other tasks" };
 
 export interface Work {
   readonly task: Task;
