@@ -124,6 +124,28 @@ test("an address that names what is not there says so", async () => {
   await expect.poll(() => textOf(page)).toContain("Nothing waits for you in this run");
 });
 
+test("says that a list may be old whose answers are no JSON, while the server answers other requests", async () => {
+  const { run, url } = await noted();
+  const { page } = await openPage();
+  await page.goto(url);
+  await expect.poll(() => textOf(page)).toContain(run.slice(0, 12));
+  const html = { status: 200, contentType: "text/html", body: "<html>sign in</html>" };
+  await page.route(/\/runs\?limit=/, (route) => route.fulfill(html));
+  await expect.poll(() => page.getByRole("alert").innerText()).toContain("is no JSON");
+});
+
+test("shows when a schedule fires in the time of the reader and in its own", async () => {
+  const { url } = await noted();
+  const { page } = await openPage({ timezoneId: "UTC", locale: "en-GB" });
+  const next = [Date.UTC(2030, 0, 5, 2, 0)];
+  const schedule = { agent: "clerk", every: "cron(0 3 * * ? *)", timezone: "Europe/Berlin", paused: null, next };
+  const schedules = [{ ...schedule, last: null, overlap: "skip", missed: "latest" }];
+  await page.route(/\/schedules$/, (route) => route.fulfill({ json: { kind: "listed", schedules } }));
+  await page.goto(`${url}/#/schedules`);
+  await expect.poll(() => textOf(page)).toContain("5 Jan 2030, 02:00");
+  expect(await textOf(page)).toContain("(5 Jan 2030, 03:00 Europe/Berlin)");
+});
+
 test("shows a run that cannot be read under a filter", async () => {
   const { url } = await noted();
   const { page } = await openPage();

@@ -99,15 +99,24 @@ function Schedule({ of, onDone }: { readonly of: Scheduled; readonly onDone: () 
   );
 }
 
-const Firings = ({ of: { overlap, missed, next, last } }: { readonly of: Scheduled }) => (
+/** `timeZone`: default is that of the browser. */
+const minute = (at: number, timeZone?: string): string =>
+  new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", timeZone });
+
+const Firings = ({ of: { timezone, overlap, missed, next, last } }: { readonly of: Scheduled }) => (
   <dl class="facts">
     <dt>next</dt>
     <dd>
       {next.length === 0 ? "never" : null}
       {next.slice(0, NEXT_SHOWN).map((at) => (
         <p key={at}>
-          {new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" })}{" "}
-          <When at={at} class="quiet" />
+          {minute(at)} <When at={at} class="quiet" />
+          {minute(at, timezone) === minute(at) ? null : (
+            <span class="quiet">
+              {" "}
+              ({minute(at, timezone)} {timezone})
+            </span>
+          )}
         </p>
       ))}
     </dd>

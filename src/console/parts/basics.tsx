@@ -1,7 +1,7 @@
 /** Small parts of every page: times, commands to copy, and the states that a view can be in. */
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import type { Trouble } from "../api/problem.ts";
+import { UNREACHABLE, type Trouble } from "../api/problem.ts";
 import { jsonText, visibleText } from "../model/visible-text.ts";
 import { now } from "../store/clock.ts";
 import { relative } from "../../cli/render/words.ts";
@@ -82,7 +82,7 @@ export const Problem = (of: { readonly trouble: Trouble; readonly title: string;
 
 /** Above what was read before: why it is not read again. The top of the page says it if the server does not answer at all. */
 export const MayBeOld = ({ trouble }: { readonly trouble: Trouble | null }) =>
-  trouble === null || trouble.status === null ? null : (
+  trouble === null || trouble.detail === UNREACHABLE.detail ? null : (
     <p class="toast bad" role="alert">
       What you see may be old: {trouble.detail} <code>{trouble.code}</code>
     </p>
