@@ -1,5 +1,6 @@
 /** Opens a connection to an MCP server. The SDK is an optional peer, and is loaded with the first connection. */
 import type { Client, StreamableHTTPClientTransport, Transport } from "@modelcontextprotocol/client";
+import { sentenceOf } from "../codec/value.ts";
 import type { ToolSecrets } from "../ports/agent.ts";
 import { type Options, valuesOf } from "./server-options.ts";
 import { StdioTransport } from "./stdio-transport.ts";
@@ -46,7 +47,10 @@ export async function openConnection(
   } catch (cause) {
     const why = stdio?.lastWords();
     await client.close().catch(() => undefined);
-    throw why === undefined || why === null ? cause : new Error(why, { cause });
+    if (why === undefined || why === null) throw cause;
+    // A server that did not answer was ended after that: its end explains nothing.
+    const said = sentenceOf(cause);
+    throw new Error(/timed out/i.test(said) ? `${said}; then ${why}` : why, { cause });
   }
   return live;
 }
