@@ -1,6 +1,8 @@
 /** Starts the console: it follows the runs and what waits for a human, and shows the page that the address names. */
+import { effect } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
+import { shortRun } from "../cli/render/words.ts";
 import { Frame } from "./parts/frame.tsx";
 import { Empty } from "./parts/basics.tsx";
 import { Agents } from "./pages/agents.tsx";
@@ -54,6 +56,21 @@ function Page() {
       );
   }
 }
+
+const PAGES: Readonly<Record<string, string>> = {
+  runs: "Runs",
+  needs: "Needs me",
+  schedules: "Schedules",
+  agents: "Agents",
+  settings: "Settings",
+};
+
+/** Tabs and the history of the browser tell the pages apart by it. */
+effect(() => {
+  const [first = "", about = ""] = route.value.path;
+  const word = PAGES[first] ?? "No such page";
+  document.title = `${first === "run" ? shortRun(about) : about || word} · cairn`;
+});
 
 const root = document.getElementById("app");
 if (root !== null) render(<App />, root);

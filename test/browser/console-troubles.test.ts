@@ -118,10 +118,12 @@ test("an address that names what is not there says so", async () => {
   const { page } = await openPage();
   await page.goto(`${url}/#/run/${run}?tab=constructor`);
   await page.getByRole("region", { name: "Events" }).waitFor();
+  expect(await page.title()).toMatch(/^local-\w{8} · cairn$/);
   await page.goto(`${url}/#/agents/nobody`);
   await expect.poll(() => textOf(page)).toContain("No agent nobody can be started here");
   await page.goto(`${url}/#/needs?run=${run}`);
   await expect.poll(() => textOf(page)).toContain("Nothing waits for you in this run");
+  expect(await page.title()).toBe("Needs me · cairn");
 });
 
 test("says that a list may be old whose answers are no JSON, while the server answers other requests", async () => {
