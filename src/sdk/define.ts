@@ -19,6 +19,7 @@ import { wrongWithChild } from "./child-tool.ts";
 import { type ContextOptions, contextOf } from "./context.ts";
 import { type DeadlineOptions, deadlineOf } from "./deadline.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
+import { refuseUnknown } from "./known-options.ts";
 import { type OutageOptions, outagePolicyOf } from "./outage.ts";
 import { parseSchedule } from "./schedule/firing-times.ts";
 import { type Remembering, memoryPolicyOf } from "./memory.ts";
@@ -132,6 +133,14 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
   readonly secrets?: readonly string[];
 }
 
+const AGENT_OPTIONS: { readonly [Option in keyof AgentOptions<z.ZodType>]-?: true } = {
+  ...{ name: true, version: true, model: true, modelOptions: true, models: true, instructions: true, price: true },
+  ...{ task: true, tools: true, mcp: true, output: true, result: true, results: true, done: true, chat: true },
+  ...{ topology: true, checkpoint: true, budget: true, loops: true, dial: true, context: true, memory: true },
+  ...{ upgrade: true, schedule: true, retention: true, deadline: true, saga: true, secrets: true },
+  ...{ hardIdleMs: true, outageMax: true, fallbacks: true },
+};
+
 /**
  * Defines an agent and validates its options. An agent file exports the result under any name.
  *
@@ -156,6 +165,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     typeof name !== "string" || !isName(name),
     `an agent's name is 1 to 64 letters, digits, - and _, and not ${JSON.stringify(name)}`,
   );
+  refuseUnknown(`agent ${name}`, options, AGENT_OPTIONS);
   refuse(typeof options.version !== "string" || options.version === "", `agent ${name} has no version`);
   validateTools(name, options.tools);
   const { tools, topology } = chatOf<AnyTool>(options);
@@ -254,8 +264,14 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
   return parsed;
 }
 
+const TOOL_OPTIONS: { readonly [Option in keyof ToolOptions<z.ZodType, z.ZodType>]-?: true } = {
+  ...{ description: true, input: true, output: true, effect: true, run: true, probe: true, before: true },
+  ...{ approval: true, timeoutMs: true, settleMs: true, externalId: true, key: true, onExists: true, onUnknown: true },
+  ...{ parallel: true, retry: true, claims: true, undo: true, redact: true },
+};
+
 /**
- * Defines a tool. It validates nothing: `defineAgent` does. By default a tool needs no approval, runs in parallel with
+ * Defines a tool. `defineAgent` validates the values of its options. By default a tool needs no approval, runs in parallel with
  * others, and gets the world's timeout (30 s).
  *
  * @example
@@ -269,6 +285,7 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
 export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodType>(
   options: ToolOptions<Schema, Output>,
 ): Tool<Schema> {
+  refuseUnknown("a tool", options, TOOL_OPTIONS);
   return {
     description: options.description ?? "",
     input: options.input,

@@ -53,7 +53,7 @@ describe("a message to a FIFO queue", () => {
   test("is not sent again when the queue may have forgotten it: an operator is asked", async () => {
     const clock = jumping(3);
     const queue = await startQueue(clock);
-    const act = sendTo(queue, clock);
+    const act = sendTo(queue, { now: clock.now });
     const run = await killAt(callingAgent({ act, args: TWO }), "after:effect:act", optionsFor(queue));
     expect(run.decided).toEqual(["confirmed"]);
     expect(queue.requests).toHaveLength(2);
@@ -63,7 +63,7 @@ describe("a message to a FIFO queue", () => {
   test("would be doubled by a tool that trusts the key for longer than the queue remembers it", async () => {
     const clock = jumping(6);
     const queue = await startQueue(clock);
-    const { run: send } = sendTo(queue, clock);
+    const { run: send } = sendTo(queue, { now: clock.now });
     const trusting = tool({ input, effect: "keyed", run: send });
     const run = await killAt(callingAgent({ act: trusting, args: TWO }), "after:effect:act", optionsFor(queue));
     expect(duplicatesIn(run.effects)).toBe(1);

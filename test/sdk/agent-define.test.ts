@@ -149,11 +149,21 @@ describe("an agent", () => {
     ],
     ["a tool that is none", { tools: { pay: undefined as never } }, /tool pay of agent travel is none: write tool/],
     ["a budget below nothing", { budget: { usd: -1 } }, /the budget of agent travel/],
+    [
+      "an option of its budget beside the budget",
+      { onExhausted: "ask" } as never,
+      /agent travel has no option "onExhausted": take it out, or write one of budget, .*, version$/,
+    ],
     ["a budget in another currency", { budget: { eur: 1 } as never }, /the budget of agent travel/],
   ])("with %s is refused", (_, change, message) => {
     expect(() => defineAgent({ ...valid, ...change })).toThrow(message);
     expect(() => defineAgent({ ...valid, ...change })).toThrow(AgentInvalid);
   });
+});
+
+test("a tool with an option that no tool has is refused, since nothing would obey it", () => {
+  const cautious = { input: z.object({}), effect: "unsafe", run: () => null, approvals: "always" } as const;
+  expect(() => tool(cautious)).toThrow(/^a tool has no option "approvals": take it out, or write one of approval, /);
 });
 
 describe("the topology of an agent", () => {
