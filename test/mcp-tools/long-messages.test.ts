@@ -13,7 +13,7 @@ test("names the message that was too long when it ends the process of a server f
 
 test("says that a server did not answer in time, and what it wrote", async () => {
   const silent = 'process.stdin.resume().on("end", () => process.exit(0)); console.error("busy")';
-  const source = serverOf({ name: "desk", command: process.execPath, args: ["-e", silent], connectMs: 500 });
+  const source = serverOf({ name: "desk", command: process.execPath, args: ["-e", silent], connectMs: 2_000 });
   await expect(source.list({ secrets: NO_SECRETS, mayBeOld: false, now: 0 })).rejects.toThrow(
     /^MCP server desk cannot be reached: .*timed out after .*; then its process ended with code 0; it wrote: busy$/,
   );
