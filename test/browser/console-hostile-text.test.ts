@@ -47,11 +47,13 @@ test("shows the arguments of an approval as they run, within its card, also thos
   expect(
     await card.evaluate((each: { scrollWidth: number; clientWidth: number }) => each.scrollWidth - each.clientWidth),
   ).toBe(0);
+  await card.getByText("As a command").click();
+  const denial = `npx cairn deny ${String(run)} `;
+  expect((await card.locator(".command").allInnerTexts()).filter((each) => each.includes(denial))).toHaveLength(1);
   await card.getByRole("button", { name: "Change the arguments" }).click();
   const edited = card.getByLabel("Arguments that run instead (JSON)");
   expect(JSON.parse(await edited.inputValue())).toEqual({ to: "\u202eeve\u202c", note: "<b>x</b>" });
   await edited.fill('{"to":"bob","note":""}');
-  await card.getByText("As a command").click();
   expect(await card.locator(".command").first().innerText()).toContain(`--args '{"to":"bob","note":""}'`);
   await card.getByRole("button", { name: "Approve with these arguments" }).click();
   await expect.poll(async () => (await runCairnJson(at, ["show", String(run)]))["status"]).toBe("completed");

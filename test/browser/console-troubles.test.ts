@@ -139,13 +139,17 @@ test("says that a list may be old whose answers are no JSON, while the server an
 test("shows when a schedule fires in the time of the reader and in its own", async () => {
   const { url } = await noted();
   const { page } = await openPage({ timezoneId: "UTC", locale: "en-GB" });
-  const next = [Date.UTC(2030, 0, 5, 2, 0)];
+  const next = [Date.UTC(2030, 0, 5, 2, 0), Date.UTC(2030, 0, 5, 23, 30)];
   const schedule = { agent: "clerk", every: "cron(0 3 * * ? *)", timezone: "Europe/Berlin", paused: null, next };
   const schedules = [{ ...schedule, last: null, overlap: "skip", missed: "latest" }];
   await page.route(/\/schedules$/, (route) => route.fulfill({ json: { kind: "listed", schedules } }));
   await page.goto(`${url}/#/schedules`);
   await expect.poll(() => textOf(page)).toContain("5 Jan 2030, 02:00");
-  expect(await textOf(page)).toContain("(5 Jan 2030, 03:00 Europe/Berlin)");
+  expect(await textOf(page)).toContain("(03:00 Europe/Berlin)");
+  expect(await textOf(page)).toContain("(6 Jan 2030, 00:30 Europe/Berlin)");
+  await page.getByText("As a command").click();
+  const commands = (await page.locator(".command").allInnerTexts()).join(" ");
+  expect(commands).toMatch(/npx cairn schedules run clerk.+npx cairn schedules pause clerk/s);
 });
 
 test("shows a run that cannot be read under a filter", async () => {

@@ -52,9 +52,8 @@ export function Schedules() {
 function Schedule({ of, onDone }: { readonly of: Scheduled; readonly onDone: () => void }) {
   const { agent, every, timezone, paused } = of;
   const sent = useSignal<Sent>({ kind: "no" });
-  const runNow = scheduleAction(agent, "run");
   const buttons: readonly { readonly title: string; readonly needs: Offerable; readonly action: Action }[] = [
-    { title: "Run now", needs: "runSchedule", action: runNow },
+    { title: "Run now", needs: "runSchedule", action: scheduleAction(agent, "run") },
     paused === null
       ? { title: "Pause", needs: "pauseSchedule", action: scheduleAction(agent, "pause") }
       : { title: "Resume", needs: "resumeSchedule", action: scheduleAction(agent, "resume") },
@@ -94,14 +93,23 @@ function Schedule({ of, onDone }: { readonly of: Scheduled; readonly onDone: () 
         ))}
       </div>
       <NotAllowed titles={buttons.filter((each) => !allowed.includes(each)).map(({ title }) => title)} />
-      <AsCommand action={runNow} />
+      <AsCommand action={buttons.map(({ action }) => action)} />
     </article>
   );
 }
 
+const [DAY, TIME] = [{ dateStyle: "medium" }, { timeStyle: "short" }] as const;
+
 /** `timeZone`: default is that of the browser. */
-const minute = (at: number, timeZone?: string): string =>
-  new Date(at).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", timeZone });
+const inWords = (at: number, style: Intl.DateTimeFormatOptions, timeZone?: string): string =>
+  new Date(at).toLocaleString(undefined, { ...style, timeZone });
+
+/** The time in the zone of the schedule, with the day where that is another one; null: both zones say the same. */
+function elsewhere(at: number, zone: string): string | null {
+  const style = inWords(at, DAY, zone) === inWords(at, DAY) ? TIME : { ...DAY, ...TIME };
+  const words = inWords(at, style, zone);
+  return words === inWords(at, style) ? null : words;
+}
 
 const Firings = ({ of: { timezone, overlap, missed, next, last } }: { readonly of: Scheduled }) => (
   <dl class="facts">
@@ -110,11 +118,11 @@ const Firings = ({ of: { timezone, overlap, missed, next, last } }: { readonly o
       {next.length === 0 ? "never" : null}
       {next.slice(0, NEXT_SHOWN).map((at) => (
         <p key={at}>
-          {minute(at)} <When at={at} class="quiet" />
-          {minute(at, timezone) === minute(at) ? null : (
+          {inWords(at, { ...DAY, ...TIME })} <When at={at} class="quiet" />
+          {elsewhere(at, timezone) === null ? null : (
             <span class="quiet">
               {" "}
-              ({minute(at, timezone)} {timezone})
+              ({elsewhere(at, timezone)} {timezone})
             </span>
           )}
         </p>

@@ -1,6 +1,6 @@
 /** Asks for what an action needs, shows what will happen and the same as commands, and sends it once. */
 import { useSignal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, Fragment } from "preact";
 import { base, token } from "../api/http.ts";
 import type { Trouble } from "../api/problem.ts";
 import { type ActionName, describe, effectsOf, forkableIn, isReady } from "../model/actions.ts";
@@ -161,12 +161,19 @@ export const Refused = ({ trouble: { code, detail } }: { readonly trouble: Troub
   </p>
 );
 
-/** The same on the command line and by HTTP. */
-export const AsCommand = ({ action, children }: { readonly action: Action; readonly children?: ComponentChildren }) => (
+/** The same on the command line and by HTTP: of one action, or of each of several. */
+export const AsCommand = (of: {
+  readonly action: Action | readonly Action[];
+  readonly children?: ComponentChildren;
+}) => (
   <details>
     <summary>As a command</summary>
-    {children}
-    <Command text={cliOf(action)} />
-    <Command text={curlOf(action, { base: base(), hasToken: token !== null })} />
+    {of.children}
+    {[of.action].flat().map((action) => (
+      <Fragment key={cliOf(action)}>
+        <Command text={cliOf(action)} />
+        <Command text={curlOf(action, { base: base(), hasToken: token !== null })} />
+      </Fragment>
+    ))}
   </details>
 );

@@ -81,7 +81,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
           />
         )}
         {typed?.ok === false ? null : (
-          <AsCommand action={typed === null ? action("approve") : action("edit", typed.json)} />
+          <AsCommand action={typed === null ? [action("approve"), action("deny")] : action("edit", typed.json)} />
         )}
       </Deciding>
     </>
