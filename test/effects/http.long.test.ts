@@ -178,7 +178,8 @@ describe("an answer of more than 8 MB", () => {
   });
 
   test("is an unknown outcome where a function of the user would judge it", async () => {
-    await expect((await large(200, { judge: unread })).run(context)).rejects.toMatchObject({ name: "OutcomeUnknown" });
+    const judged = await large(200, { judge: () => "done" });
+    await expect(judged.run(context)).rejects.toMatchObject({ name: "OutcomeUnknown" });
     expect(await (await large(200, { found: unread })).probe?.(context)).toEqual({ kind: "unknown" });
   });
 
