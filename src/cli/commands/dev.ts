@@ -21,7 +21,6 @@ import { type Sources, changedIn, sourcesUnder } from "../sources.ts";
 import { RELOAD } from "./work.ts";
 
 const LOOK_EVERY_MS = 300;
-const FOR_EVER_MS = 2 ** 31 - 1;
 /** Times in a row that the server may be killed before any code changes. */
 const DEATHS_MAX = 5;
 
@@ -82,7 +81,7 @@ export async function dev(shell: Shell, flags: ServeFlags): Promise<number> {
 /** Waits until the server is gone; true if the user stops before. */
 async function isStopped(stop: AbortSignal, server: Server | null): Promise<boolean> {
   const over = new AbortController();
-  const heard = elapse(FOR_EVER_MS, undefined, { signal: AbortSignal.any([stop, over.signal]) }).catch(() => {});
+  const heard = stop.aborted ? null : once(stop, "abort", { signal: over.signal }).catch(() => {});
   await Promise.race([server?.gone, heard]);
   over.abort();
   return stop.aborted;
