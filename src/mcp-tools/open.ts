@@ -49,8 +49,8 @@ export async function openConnection(
     await client.close().catch(() => undefined);
     if (why === undefined || why === null) throw cause;
     // A server that did not answer was ended after that: its end explains nothing.
-    const said = sentenceOf(cause);
-    throw new Error(/timed out/i.test(said) ? `${said}; then ${why}` : why, { cause });
+    const isLate = cause instanceof sdk.SdkError && cause.code === sdk.SdkErrorCode.RequestTimeout;
+    throw new Error(isLate ? `${sentenceOf(cause)}; then ${why}` : why, { cause });
   }
   return live;
 }

@@ -36,7 +36,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
   const isBudget = call === BUDGET;
   const read = useArgs(of);
   const action = (as: As, changed?: unknown): Action => actionOf(of, { as, note: note.value.trim(), changed });
-  const typed = edited.value === null ? null : jsonIn(edited.value);
+  const typed = edited.value === null ? null : { text: edited.value, ...jsonIn(edited.value) };
   return (
     <>
       <CardHead
@@ -55,10 +55,10 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
         expires <When at={expiresAt} />
       </CardHead>
       <p>{visibleText(reason)}</p>
-      {edited.value === null || read.kind !== "known" ? (
+      {typed === null || read.kind !== "known" ? (
         <Arguments read={read} run={run} />
       ) : (
-        <Edit args={read.args} edited={edited.value} onEdit={(text) => (edited.value = text)} />
+        <Edit args={read.args} typed={typed} onEdit={(text) => (edited.value = text)} />
       )}
       <Frozen gate={of} />
       <Deciding id={id} needs="decide" title="Approve, Deny">
@@ -66,7 +66,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
           <span>Note (the model and the record see it)</span>
           <input value={note.value} autocomplete="off" onInput={(event) => (note.value = event.currentTarget.value)} />
         </label>
-        {edited.value === null ? (
+        {typed === null ? (
           <Answers
             read={read}
             isBudget={isBudget}
@@ -75,7 +75,7 @@ export function ApprovalCard({ gate: of }: { readonly gate: WaitingGate }) {
           />
         ) : (
           <SendEdit
-            text={edited.value}
+            typed={typed}
             onBack={() => (edited.value = null)}
             onSend={(json) => void decide(id, action("edit", json))}
           />
@@ -119,23 +119,25 @@ const Answers = (of: {
   );
 };
 
+type Typed = { readonly text: string } & ReturnType<typeof jsonIn>;
+
 /** The changed arguments, and what differs from the model's. The server checks them against the schema of the tool. */
-function Edit(of: { readonly args: unknown; readonly edited: string; readonly onEdit: (text: string) => void }) {
-  const parsed = jsonIn(of.edited);
+function Edit(of: { readonly args: unknown; readonly typed: Typed; readonly onEdit: (text: string) => void }) {
+  const { typed } = of;
   return (
     <>
       <label class="field">
         <span>Arguments that run instead (JSON)</span>
         <textarea
           rows={8}
-          value={of.edited}
+          value={typed.text}
           spellcheck={false}
           onInput={(event) => of.onEdit(event.currentTarget.value)}
         />
       </label>
-      {parsed.ok ? (
+      {typed.ok ? (
         <ul class="diff small">
-          {diff(of.args, parsed.json).map(({ path, before, after }) => (
+          {diff(of.args, typed.json).map(({ path, before, after }) => (
             <li key={path}>
               <code>
                 {path}: <span class="removed">− {oneLine(before)}</span> <span class="added">+ {oneLine(after)}</span>
@@ -144,7 +146,7 @@ function Edit(of: { readonly args: unknown; readonly edited: string; readonly on
           ))}
         </ul>
       ) : (
-        <p class="bad small">{parsed.why}</p>
+        <p class="bad small">{typed.why}</p>
       )}
     </>
   );
@@ -153,14 +155,14 @@ function Edit(of: { readonly args: unknown; readonly edited: string; readonly on
 const oneLine = (value: unknown): string => (value === undefined ? "absent" : visible(JSON.stringify(value)));
 
 function SendEdit(of: {
-  readonly text: string;
+  readonly typed: Typed;
   readonly onBack: () => void;
   readonly onSend: (json: unknown) => void;
 }) {
-  const parsed = jsonIn(of.text);
+  const { typed } = of;
   return (
     <div class="line">
-      <button type="button" class="primary" disabled={!parsed.ok} onClick={() => parsed.ok && of.onSend(parsed.json)}>
+      <button type="button" class="primary" disabled={!typed.ok} onClick={() => typed.ok && of.onSend(typed.json)}>
         Approve with these arguments
       </button>
       <button type="button" onClick={of.onBack}>
