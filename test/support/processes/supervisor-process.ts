@@ -13,6 +13,8 @@ import { type Store, openStore } from "../../../src/adapters/local/store/databas
 import { localWorld } from "../../../src/adapters/local/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { World } from "../../../src/ports/world.ts";
+import { LIMITS } from "../gate/limits.ts";
+import { MissingEvent } from "../gate/safety.ts";
 
 const CLI = join(import.meta.dirname, "..", "..", "..", "src", "cli", "main.ts");
 
@@ -85,11 +87,11 @@ export function startSupervisorProcess(
 export async function eventually(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  withinMs: number,
+  withinMs: number = LIMITS.eventMs,
 ): Promise<void> {
   const begun = performance.now();
   while (!(await holds())) {
-    if (performance.now() - begun > withinMs) throw new Error(`after ${withinMs} ms it is still not so that ${what}`);
+    if (performance.now() - begun > withinMs) throw new MissingEvent(`after ${withinMs} ms it is still not so that ${what}`);
     await elapse(5);
   }
 }

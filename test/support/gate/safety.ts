@@ -1,0 +1,58 @@
+/**
+ * Statements about safety: effects, idempotency keys, rows, fencing, budgets, lost runs.
+ *
+ * A test that failed because an event did not come in time is played once more, since the machine may have been slow. A
+ * statement about safety has no second try: one duplicated effect in two tries is what such a test exists to find. So a
+ * checker throws a `SafetyViolation`, which the runner of the tests knows (`scripts/verify/failures.ts`).
+ */
+import { setTimeout as elapse } from "node:timers/promises";
+import { LIMITS } from "./limits.ts";
+
+/** A statement about safety that does not hold. It refuses the test run at once, whatever a second try says. */
+export class SafetyViolation extends Error {
+  override readonly name = "SafetyViolation";
+}
+
+/** An event that did not come within its limit. The only kind of failure besides timeouts that is played again. */
+export class MissingEvent extends Error {
+  override readonly name = "MissingEvent";
+}
+
+/** Throws a `SafetyViolation` that lists what a checker found, if it found anything. */
+export function assertNoViolations(violations: readonly string[]): void {
+  if (violations.length > 0) throw new SafetyViolation(violations.join("\n"));
+}
+
+/** Runs assertions about safety: if one fails, its error is the cause of a `SafetyViolation`. */
+export function assertSafety<T>(claim: string, assertions: () => T): T {
+  try {
+    return assertions();
+  } catch (error) {
+    throw new SafetyViolation(`${claim}: ${(error as Error).message}`, { cause: error });
+  }
+}
+
+const POLL_MS = 10;
+
+/**
+ * Waits until something happened `count` times, such as an effect. If it happened more often, that is a
+ * `SafetyViolation` at once; if it did not happen within the limit, a `MissingEvent`. Use it instead of `expect.poll`,
+ * whose failure is taken for an event that did not come.
+ */
+export async function waitForCount(
+  what: string,
+  count: number,
+  read: () => number | Promise<number>,
+  withinMs: number = LIMITS.eventMs,
+): Promise<void> {
+  const begun = performance.now();
+  for (;;) {
+    const found = await read();
+    if (found > count) throw new SafetyViolation(`${what} happened ${found} times, not ${count}`);
+    if (found === count) return;
+    if (performance.now() - begun > withinMs) {
+      throw new MissingEvent(`${what} happened ${found} times within ${withinMs} ms, not yet ${count}`);
+    }
+    await elapse(POLL_MS);
+  }
+}
