@@ -1,17 +1,18 @@
+import "./test/support/gate/machine.ts";
 import { defineConfig } from "vitest/config";
+import { LIMITS } from "./test/support/gate/limits.ts";
 
-/** Tests in a real Chromium, which is installed if it is missing; they never retry. */
+/** Tests in a real Chromium, which is installed if it is missing. */
 export default defineConfig({
   test: {
     environment: "node",
-    // A second, the usual patience, is not much on a machine with more to do than cores.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: LIMITS.eventMs } },
     include: ["test/browser/**/*.test.ts"],
     globalSetup: ["test/browser/setup.ts"],
     pool: "forks",
     allowOnly: false,
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: LIMITS.sceneMs,
+    hookTimeout: LIMITS.sceneMs,
     // A browser is many processes, and each test starts a server beside it.
     maxWorkers: 1,
   },

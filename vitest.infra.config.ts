@@ -1,17 +1,18 @@
+import "./test/support/gate/machine.ts";
 import { defineConfig } from "vitest/config";
+import { LIMITS } from "./test/support/gate/limits.ts";
 
-/** Tests of what is deployed, on the real components of SST, which are installed if they are missing; they never retry. */
+/** Tests of what is deployed, on the real components of SST, which are installed if they are missing. */
 export default defineConfig({
   test: {
     environment: "node",
-    // A second, the usual patience, is not much on a machine with more to do than cores.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: LIMITS.eventMs } },
     include: ["test/deployment/**/*.test.ts"],
     globalSetup: ["test/deployment/setup.ts"],
     pool: "forks",
     allowOnly: false,
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: LIMITS.sceneMs,
+    hookTimeout: LIMITS.sceneMs,
     maxWorkers: 2,
   },
 });

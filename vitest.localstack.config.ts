@@ -1,18 +1,18 @@
+import "./test/support/gate/machine.ts";
 import { defineConfig } from "vitest/config";
+import { LIMITS } from "./test/support/gate/limits.ts";
 
-/** Tests against LocalStack, which is started if it does not answer; they never retry. */
+/** Tests against LocalStack, which is started if it does not answer. */
 export default defineConfig({
   test: {
     environment: "node",
-    // A second, the usual patience, is not much on a machine with more to do than cores.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: LIMITS.eventMs } },
     include: ["test/localstack/**/*.test.ts"],
     globalSetup: ["test/localstack/setup.ts"],
     pool: "forks",
     allowOnly: false,
-    // A deployment takes half a minute alone, and two beside other work.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: LIMITS.sceneMs,
+    hookTimeout: LIMITS.sceneMs,
     // One emulator on a small machine: what waits for it in parallel only waits longer.
     maxWorkers: 1,
   },
