@@ -1,14 +1,20 @@
 /**
  * Installs the platform of SST: its components and their packages, which `sst install` writes to `.sst`. They come from
  * npm only. Without them a description cannot be checked, captured or deployed.
+ *
+ * An installation is kept in a folder of the user's cache, by the version of SST and the providers that it was made for.
+ * The next checkout copies it, and downloads nothing.
  */
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { constants, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 
 const ROOT = join(import.meta.dirname, "..");
-const PLATFORM = join(ROOT, ".sst", "platform");
+const SST = join(ROOT, ".sst");
+const PLATFORM = join(SST, "platform");
 
 /**
  * Does nothing if the platform of the wanted SST version is installed. The installer is spawned synchronously, before
@@ -17,10 +23,17 @@ const PLATFORM = join(ROOT, ".sst", "platform");
 export async function installPlatform(say: (line: string) => void): Promise<void> {
   const wanted = wantedVersion();
   if (installedVersion() === wanted) return;
+  const kept = keptFolder(wanted);
+  if (existsSync(kept)) {
+    say(`copying the platform of SST ${wanted} from ${kept} ...`);
+    rmSync(PLATFORM, { recursive: true, force: true });
+    copy(kept, SST);
+    if (installedVersion() === wanted) return;
+  }
   say(`installing the platform of SST ${wanted} from npm into .sst (about a minute) ...`);
   await install();
   const installed = installedVersion();
-  if (installed === wanted) return;
+  if (installed === wanted) return keep(kept, say);
   throw new Error(`sst install left ${installed ?? "nothing"} in .sst/platform, and package.json asks for ${wanted}`);
 }
 
@@ -35,6 +48,35 @@ function wantedVersion(): string {
 function installedVersion(): string | null {
   const isWhole = existsSync(join(PLATFORM, "node_modules", "@pulumi", "aws", "index.js"));
   return isWhole ? readFileSync(join(PLATFORM, "version"), "utf8").trim() : null;
+}
+
+/** Where an installation of this version is kept. `sst.config.ts` names the providers, whose types are part of it. */
+function keptFolder(version: string): string {
+  const cache = process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache");
+  const digest = createHash("sha256")
+    .update(readFileSync(join(ROOT, "sst.config.ts")))
+    .digest("hex");
+  return join(cache, "cairn", `sst-platform-${version}-${digest.slice(0, 16)}`);
+}
+
+/** Files are cloned where the file system can do that. */
+const copy = (from: string, to: string): void =>
+  cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE, verbatimSymlinks: true });
+
+/** Whole or not at all: another process may look for it meanwhile. A cache that cannot be written is no failure. */
+function keep(kept: string, say: (line: string) => void): void {
+  try {
+    mkdirSync(join(kept, ".."), { recursive: true });
+    const part = mkdtempSync(`${kept}-`);
+    copy(PLATFORM, join(part, "platform"));
+    for (const file of ["provider-lock.json", "esbuild.json"]) {
+      if (existsSync(join(SST, file))) cpSync(join(SST, file), join(part, file));
+    }
+    rmSync(kept, { recursive: true, force: true });
+    renameSync(part, kept);
+  } catch (error) {
+    say(`the platform is not kept for the next checkout: ${(error as Error).message}`);
+  }
 }
 
 async function install(): Promise<void> {

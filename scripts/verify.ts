@@ -1,238 +1,178 @@
 /**
- * `npm run verify`: the checks to run before a change is handed in, in less than 12 minutes on two cores. `npm run
- * verify -- --full` adds every slow suite, the mutants and LocalStack, and is what CI runs. Neither needs a cloud.
+ * `npm run verify`: checks a change before it is handed in; CI runs it too. It plays what the change asks for: the table
+ * of `verify/paths.ts` leads from the changed paths to steps. What the change is compared with is in `verify/base.ts`.
  *
- * Each step prints a line with its time. All steps run, even after one failed, and the failures are named again at the
- * end. The last line says how many passed and failed: each test counts, and so does each other step. Exits 1 if anything
- * failed. `--without-localstack` is for machines that cannot run LocalStack; it is refused if CI is set.
+ *   --full                the level of every night: everything, unbounded
+ *   --without-localstack  for machines that cannot run LocalStack; refused if CI is set
+ *   --plan                only prints what would be played, and why
+ *
+ * All steps run, even after one failed. A test file all of whose failures came late plays once more at the end, alone
+ * (docs/adr/0115-second-try.md). The last line says how many passed and failed: each test counts, and so does each other
+ * step. Exits 1 if anything failed. Logs and the list of unstable files are in `coverage/verify`.
+ *
+ * A green run of a clean checkout writes its commit to `.ci/passed`, from which the next run without a base starts.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { delimiter, join, relative } from "node:path";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { type Base, PASSED_FILE, changedSince, findBase, formatPassed, gitIn, isClean } from "./verify/base.ts";
+import { OPTIONAL_STEPS, type OptionalStep, stepsFor } from "./verify/paths.ts";
+import { ROOT, type Score, type Step, endAll, playStep } from "./verify/play.ts";
+import { UNSTABLE_MAX, playAgain } from "./verify/second-try.ts";
+import { type Stage, gate, night } from "./verify/steps.ts";
 
-const ROOT = join(import.meta.dirname, "..");
-const BIN = join(ROOT, "node_modules", ".bin");
-/** Puts the project's own Node first, whatever version the system has. */
-const ENV = { ...process.env, PATH: [BIN, process.env["PATH"]].join(delimiter) };
+const ARTEFACTS = join(ROOT, "coverage", "verify");
+const PROGRESS_MS = 30_000;
+const MINUTE_MS = 60_000;
 
-interface Score {
-  readonly passed: number;
-  readonly failed: number;
-  /** The tests that failed. The last lines of the output name them again. */
-  readonly named?: readonly string[];
+interface Plan {
+  readonly stages: readonly Stage[];
+  /** What is played and left out, and why. */
+  readonly lines: readonly string[];
+  /** Whether a green run proves that every step is green for HEAD, apart from LocalStack. */
+  readonly provesHead: boolean;
 }
 
-type Step = readonly [name: string, run: () => Promise<Score>];
-
-/** Lanes run in parallel; the steps of a lane run in sequence. */
-type Stage = readonly Iterable<Step>[];
-
-/** Two lanes, each of which takes the next of these steps when it is through with one. */
-function divided(steps: readonly Step[]): Stage {
-  const rest = steps.values();
-  return [rest, rest];
+interface Options {
+  readonly full: boolean;
+  readonly localstack: boolean;
 }
 
-/** The types of infra, which the lint reads too, come with the platform. */
-const PLATFORM: Stage = [
-  [["infra platform", () => command("node", "scripts/platform.ts")]],
-  [
-    ["format", () => command("oxfmt", "--check")],
-    ["diagram", () => command("node", "scripts/diagram.ts", "--check", "docs/protocol.md")],
-    ["picture", () => command("node", "scripts/picture.ts", "--check", "audit", "killed", "declined")],
-  ],
-];
-
-const INFRA: readonly Step[] = [
-  ["types of infra", () => command("tsc", "--noEmit", "-p", "tsconfig.infra.json")],
-  ["infra tests", () => tests("--config=vitest.infra.config.ts")],
-];
-
-const CHECKS: readonly Step[] = [
-  ["lint", () => command("oxlint", "--type-aware")],
-  ["types", () => command("tsc", "--noEmit")],
-  ["types of the console", () => command("tsc", "--noEmit", "-p", "src/console/tsconfig.json")],
-  ["types of the template's page", () => command("tsc", "-p", "templates/chat/page")],
-  ["dead code", () => command("knip")],
-  ["size and import of functions", () => command("node", "scripts/functions.ts")],
-  ["sizes of the package", () => command("node", "scripts/sizes.ts")],
-];
-
-/** The time is a bound: the search itself takes a minute. */
-const CONTRACT: Step = ["contract of the API", () => command("node", "scripts/contract.ts", "--seconds", "60")];
-
-const BENCHMARKS: readonly Step[] = [
-  ["benchmark, small", () => command("node", "bench/main.ts", "--small")],
-  ["benchmark of the dial, small", () => command("node", "bench/dial.ts", "2")],
-  ["cost of beats", () => command("node", "scripts/cost.ts")],
-];
-
-const crash = (name: string, ...words: readonly string[]): Step => [
-  name,
-  () => command("node", "test/slow/crash/main.ts", ...words),
-];
-
-const OUTAGES = crash("stores that are away", "--outages", "--stride", "3");
-
-const CRASHES: readonly Step[] = [
-  crash("crashes and zombies"),
-  crash("crashes and zombies, stopping", "--stops"),
-  crash("crashes and zombies, compacting", "--compacts"),
-  crash("crashes and zombies, waiting", "--waits"),
-  OUTAGES,
-  crash("crashes and zombies, dialled", "--dialled", "1"),
-  // Each zombie of a recovery takes as long as its whole scene, so these are samples.
-  ...["rollback", "replan", "round", "cap"].map((scene) =>
-    crash(`crashes and zombies, ${scene}`, "--recovers", scene, "--stride", "13"),
-  ),
-];
-
-/** Its reach is checked only if there are enough seeds. */
-const simulation = (seeds: number): Step => [
-  `simulation, ${seeds} seeds`,
-  () => command("node", "scripts/sim.ts", "--seeds", String(seeds)),
-];
-
-const LAPTOP: readonly Stage[] = [
-  PLATFORM,
-  [CHECKS, INFRA],
-  divided([simulation(2_000), ...CRASHES]),
-  [[["tests", () => tests("--config=vitest.config.ts", "--exclude", "test/slow/**")]]],
-];
-
-const FULL: readonly Stage[] = [
-  PLATFORM,
-  [
-    [...CHECKS, CONTRACT],
-    [...INFRA, ...BENCHMARKS],
-    // Mostly downloads, so that no later step has to wait for them.
-    [["LocalStack installed", () => command("node", "localstack/main.ts", "install")]],
-  ],
-  // The tests play every single fault of these scenes, and samples of their zombies.
-  divided([
-    crash("pairs of crashes", "--pairs", "--stride", "40"),
-    crash("zombies", "--zombies"),
-    crash("zombies, waiting", "--zombies", "--waits"),
-    crash("zombies, compacting", "--zombies", "--compacts"),
-    crash("zombies, stopping", "--zombies", "--stops"),
-    crash("zombies, dialled", "--zombies", "--dialled", "1"),
-    OUTAGES,
-  ]),
-  [
-    [
-      // All of them take twelve minutes, and twice that on a slow machine.
-      ["mutants", () => command("node", "test/mutation/run.ts", "--minutes", "12")],
-      ["tests", () => tests("--config=vitest.config.ts")],
-    ],
-  ],
-  // The tests mostly wait, for pages and for an emulator, and run one file at a time. The simulation takes what is left.
-  [
-    [
-      ["browser tests", () => tests("--config=vitest.browser.config.ts")],
-      // On an emulator of its own, at another port.
-      ["cost of beats on LocalStack", () => command("env", "LS_PORT=4600", "node", "scripts/cost.ts", "--localstack")],
-      simulation(10_000),
-    ],
-    [["tests on LocalStack", () => tests("--config=vitest.localstack.config.ts")]],
-  ],
-];
-
-const WITHOUT = "--without-localstack";
-
-/** The stages, and whether they leave LocalStack out. */
-function chosen(): { readonly stages: readonly Stage[]; readonly isWithout: boolean } {
-  if (!process.argv.includes("--full")) return { stages: LAPTOP, isWithout: false };
-  const isWithout = process.argv.includes(WITHOUT);
-  if (isWithout && process.env["CI"]) throw new Error(`${WITHOUT} is not for CI`);
-  if (isWithout) console.log(`${WITHOUT}: the real machine and the real functions are not run`);
-  return { stages: FULL, isWithout };
-}
-
-async function main(): Promise<void> {
-  const scores: Score[] = [];
-  const failures: string[] = [];
-  const { stages, isWithout } = chosen();
-  for (const lanes of stages) {
-    await Promise.all(
-      lanes.map(async (lane) => {
-        for (const step of lane) {
-          if (isWithout && step[0].includes("LocalStack")) continue;
-          const score = await played(step);
-          scores.push(score);
-          if (score.failed > 0) failures.push(`FAILED ${step[0]}`, ...(score.named ?? []).map((name) => `  ${name}`));
-        }
-      }),
-    );
+function makePlan({ full, localstack }: Options): Plan {
+  const without = localstack ? [] : ["left out: localstack (--without-localstack)"];
+  if (full) {
+    const date = new Date().toISOString().slice(0, 10);
+    return { stages: night(localstack, date), lines: ["plays everything, unbounded", ...without], provesHead: true };
   }
-  for (const line of failures) console.log(line);
-  const passed = scores.reduce((sum, score) => sum + score.passed, 0);
-  const failed = scores.reduce((sum, score) => sum + score.failed, 0);
-  process.exitCode = failed === 0 ? 0 : 1;
-  console.log(`${passed} passed, ${failed} failed`);
+  const git = gitIn(ROOT);
+  const base = findBase(ROOT, process.env["CAIRN_BASE"], git);
+  const files = base.kind === "none" ? [] : changedSince(base.commit, git);
+  if (base.kind !== "none" && files.every((file) => file === PASSED_FILE)) {
+    const nothing = `nothing to play: only ${PASSED_FILE} differs from ${base.commit.slice(0, 10)}`;
+    return { stages: [], lines: [nothing], provesHead: false };
+  }
+  const all = new Map<OptionalStep, readonly string[]>(OPTIONAL_STEPS.map((step) => [step, ["everything"]]));
+  const asked = base.kind === "none" ? { steps: all, unknown: [] } : stepsFor(files);
+  const wanted = new Map(asked.steps);
+  // What the last green run left out was never played for the commits before it either.
+  if (base.kind === "passed" && base.level === "without-localstack") wanted.set("localstack", ["never played"]);
+  if (!localstack) wanted.delete("localstack");
+  const leftOut = OPTIONAL_STEPS.filter((step) => !wanted.has(step));
+  const lines = [
+    describeBase(base, files.length),
+    ...asked.unknown.map((file) => `no row of scripts/verify/paths.ts knows ${file}, so everything is played`),
+    ...[...wanted].map(([step, rows]) => `plays ${step}: ${rows.join(", ")}`),
+    ...(localstack ? [] : without),
+    ...(leftOut.length > 0 && localstack ? [`left out: ${leftOut.join(", ")}`] : []),
+  ];
+  const mutantsSince = base.kind === "none" ? null : base.commit;
+  return {
+    stages: gate(new Set(wanted.keys()), mutantsSince),
+    lines,
+    // What a base of another kind passed is not known here.
+    provesHead: base.kind === "none" || base.kind === "passed",
+  };
 }
 
-async function played([name, run]: Step): Promise<Score> {
-  const begun = performance.now();
-  const score = await run();
-  const seconds = ((performance.now() - begun) / 1_000).toFixed(1);
-  console.log(`${score.failed === 0 ? "ok    " : "FAILED"} ${name} (${seconds} s)`);
+function describeBase(base: Base, count: number): string {
+  if (base.kind === "none") return `plays everything: ${base.why}`;
+  const source = { environment: "CAIRN_BASE", "merge-base": "the remote's default branch", passed: PASSED_FILE };
+  return `${count} files differ from ${base.commit.slice(0, 10)} (${source[base.kind]})`;
+}
+
+/** The steps that are running, with their beginnings, for the lines of progress. */
+const begun = new Map<string, number>();
+const secondsSince = (time: number): string => ((performance.now() - time) / 1_000).toFixed(0);
+
+async function playTimed(step: Step): Promise<Score> {
+  const since = performance.now();
+  begun.set(step.name, since);
+  const score = await playStep(step, ARTEFACTS);
+  begun.delete(step.name);
+  const word = score.failed > 0 ? "FAILED" : score.late.length > 0 ? "late  " : "ok    ";
+  console.log(`${word} ${step.name} (${secondsSince(since)} s)`);
+  for (const note of score.notes) console.log(`       ${note}`);
   return score;
 }
 
-/** Prints the tool's output if the tool fails, and otherwise what it could not do. */
-async function command(name: string, ...words: readonly string[]): Promise<Score> {
-  const child = spawn(name, words, { cwd: ROOT, env: ENV, stdio: ["ignore", "pipe", "pipe"] });
-  const said: Buffer[] = [];
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk: Buffer) => void said.push(chunk));
-  const status = await ended(child);
-  const output = Buffer.concat(said).toString();
-  if (status !== 0) console.log(typeof status === "string" ? status : output);
-  else for (const line of output.split("\n").filter((each) => each.includes(" not played "))) console.log(line);
-  return status === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
-}
-
-/** The exit code, null after a signal, or the reason why the process could not be started. */
-const ended = (child: ChildProcess): Promise<number | string | null> =>
-  new Promise((resolve) => {
-    child.on("error", (error) => resolve(error.message));
-    child.on("close", (code) => resolve(code));
-  });
-
-/** Runs tests with two reporters: one for this terminal, and one for a file from which the results are counted. */
-async function tests(...options: readonly string[]): Promise<Score> {
-  const dir = mkdtempSync(join(tmpdir(), "cairn-verify-"));
-  const file = join(dir, "tests.json");
-  const words = ["run", ...options, "--reporter=default", "--reporter=json", `--outputFile=${file}`];
-  const status = await ended(spawn("vitest", words, { cwd: ROOT, env: ENV, stdio: "inherit" }));
-  const score = scoreIn(file);
-  rmSync(dir, { recursive: true });
-  // A file that cannot be loaded has no failing test, and an error outside of a test belongs to none. Both count as one
-  // failure.
-  return status !== 0 && score.failed === 0 ? { ...score, failed: 1 } : score;
-}
-
-interface Report {
-  readonly numPassedTests?: number;
-  readonly numFailedTests?: number;
-  readonly testResults?: readonly {
-    readonly name: string;
-    readonly assertionResults: readonly { readonly fullName: string; readonly status: string }[];
-  }[];
-}
-
-function scoreIn(file: string): Score {
-  try {
-    const { numPassedTests, numFailedTests, testResults = [] } = JSON.parse(readFileSync(file, "utf8")) as Report;
-    const named = testResults.flatMap(({ name, assertionResults }) =>
-      assertionResults
-        .filter(({ status }) => status === "failed")
-        .map(({ fullName }) => `${relative(ROOT, name)}: ${fullName}`),
-    );
-    return { passed: numPassedTests ?? 0, failed: numFailedTests ?? 0, named };
-  } catch {
-    return { passed: 0, failed: 1 };
+async function playStages(stages: readonly Stage[]): Promise<readonly Score[]> {
+  const scores: Score[] = [];
+  for (const lanes of stages) {
+    const playLane = async (lane: Iterable<Step>): Promise<void> => {
+      for (const step of lane) scores.push(await playTimed(step));
+    };
+    await Promise.all(lanes.map(playLane));
   }
+  return scores;
 }
 
-await main();
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      full: { type: "boolean", default: false },
+      "without-localstack": { type: "boolean", default: false },
+      plan: { type: "boolean", default: false },
+    },
+  });
+  const localstack = !values["without-localstack"];
+  if (!localstack && process.env["CI"]) throw new Error("--without-localstack is not for CI");
+  const plan = makePlan({ full: values.full, localstack });
+  for (const line of plan.lines) console.log(line);
+  if (values.plan) {
+    for (const step of plan.stages.flatMap((lanes) => lanes.flatMap((lane) => [...lane])))
+      console.log(`  ${step.name}`);
+    return 0;
+  }
+  rmSync(ARTEFACTS, { recursive: true, force: true });
+  mkdirSync(ARTEFACTS, { recursive: true });
+  const since = performance.now();
+  const progress = setInterval(() => {
+    if (begun.size === 0) return;
+    console.log(`...    ${[...begun].map(([name, time]) => `${name} (${secondsSince(time)} s)`).join(", ")}`);
+  }, PROGRESS_MS);
+  const scores = [...(await playStages(plan.stages))];
+  const late = scores.flatMap((score) => score.late);
+  // More of them are not unlucky: to play all of a broken machine's files once more would take as long as the first time.
+  const again = late.length > UNSTABLE_MAX ? null : await playAgain(late, playTimed);
+  clearInterval(progress);
+  const refusals = scores.flatMap((score) => score.refusals);
+  const unstable = again?.unstable ?? [];
+  if (again === null) {
+    refusals.push(`${late.length} files failed by events that came late, and more than ${UNSTABLE_MAX} refuse:`);
+    for (const { file, failures } of late) refusals.push(`  ${file}: ${failures[0]?.test}: ${failures[0]?.said}`);
+  } else {
+    scores.push(...again.scores);
+    refusals.push(...again.scores.flatMap((score) => score.refusals));
+  }
+  writeFileSync(join(ARTEFACTS, "unstable.txt"), unstable.map((line) => `${line}\n`).join(""));
+  for (const line of unstable) console.log(`UNSTABLE ${line}`);
+  for (const line of refusals) console.log(`REFUSED ${line}`);
+  const passed = scores.reduce((sum, score) => sum + score.passed, 0);
+  const failed = scores.reduce((sum, score) => sum + score.failed, 0) + (again === null ? late.length : 0);
+  const minutes = ((performance.now() - since) / MINUTE_MS).toFixed(1);
+  console.log(
+    `${minutes} minutes; unstable files: ${unstable.length} (at most ${UNSTABLE_MAX}); logs: coverage/verify`,
+  );
+  if (failed === 0 && plan.provesHead) recordPassed(localstack);
+  console.log(`${passed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+/** Only of a clean checkout: anything else is not what its commit says. */
+function recordPassed(localstack: boolean): void {
+  const git = gitIn(ROOT);
+  const commit = git("rev-parse", "HEAD");
+  if (commit === null || !isClean(git))
+    return console.log(`${PASSED_FILE} stays as it is: the checkout is not its commit`);
+  writeFileSync(join(ROOT, PASSED_FILE), formatPassed({ commit, level: localstack ? "all" : "without-localstack" }));
+  console.log(`${PASSED_FILE} names ${commit.slice(0, 10)} now: commit it with the next change`);
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    endAll();
+    process.exit(130);
+  });
+}
+
+process.exitCode = await main();

@@ -1,0 +1,152 @@
+/**
+ * What each step plays, and which steps run beside each other. Steps of a stage are divided into lanes, which run in
+ * parallel; the steps of a lane run one after another.
+ */
+import type { OptionalStep } from "./paths.ts";
+import type { Step } from "./play.ts";
+
+export type Lane = Iterable<Step>;
+export type Stage = readonly Lane[];
+
+const command = (name: string, ...words: readonly string[]): Step => ({ name, work: { kind: "command", words } });
+const script = (name: string, ...words: readonly string[]): Step => command(name, "node", ...words);
+const download = (name: string, ...words: readonly string[]): Step => ({ ...script(name, ...words), isDownload: true });
+const tests = (name: string, config: string, ...words: readonly string[]): Step => ({
+  name,
+  work: { kind: "tests", config, words },
+});
+
+const VITEST = "vitest.config.ts";
+const BROWSER = "vitest.browser.config.ts";
+const INFRA = "vitest.infra.config.ts";
+const LOCALSTACK = "vitest.localstack.config.ts";
+
+/** The lint reads the types of infra, which come with the platform. */
+const PLATFORM = download("platform of SST", "scripts/platform.ts");
+
+const ALWAYS: readonly Step[] = [
+  command("format", "oxfmt", "--check"),
+  script("diagram", "scripts/diagram.ts", "--check", "docs/protocol.md"),
+  script("picture", "scripts/picture.ts", "--check", "audit", "killed", "declined"),
+  command("types", "tsc", "--noEmit"),
+  command("types of infra", "tsc", "--noEmit", "-p", "tsconfig.infra.json"),
+  command("types of the console", "tsc", "--noEmit", "-p", "src/console/tsconfig.json"),
+  command("types of the template's page", "tsc", "-p", "templates/chat/page"),
+  command("lint", "oxlint", "--type-aware"),
+  command("dead code", "knip"),
+  script("rules of the house", "scripts/tidy.ts"),
+  script("size and import of functions", "scripts/functions.ts"),
+  script("sizes of the package", "scripts/sizes.ts"),
+];
+
+const FAST = tests("fast tests", VITEST, "--project", "fast", "--project", "isolated");
+const LONG = tests("long tests", VITEST, "--project", "long", "long.test");
+
+const crash = (name: string, ...words: readonly string[]): Step => script(name, "test/slow/crash/main.ts", ...words);
+
+/** Each zombie of a recovery takes as long as its whole scene, so these are samples. */
+const RECOVERIES = ["rollback", "replan", "round", "cap"].map((scene) =>
+  crash(`crashes and zombies, ${scene}`, "--recovers", scene, "--stride", "13"),
+);
+
+const PROCESSES = tests(
+  "process tests",
+  VITEST,
+  ...["--project", "long", "test/slow/process/", "test/slow/storm/", "test/slow/flips/", "test/slow/context/"],
+  "test/slow/mutants/",
+);
+
+const SEEDS_OF_GATE = 1_500;
+const SEEDS_OF_NIGHT = 10_000;
+
+/** The processor's part of the optional steps. `localstack` has a lane of its own, since it mostly waits. */
+const OPTIONAL: Readonly<
+  Record<Exclude<OptionalStep, "localstack">, { waiting: readonly Step[]; busy: readonly Step[] }>
+> = {
+  crash: {
+    waiting: [],
+    busy: [
+      tests("crash enumeration", VITEST, "--project", "long", "test/slow/crash/", "--maxWorkers", "1"),
+      crash("stores that are away", "--outages", "--stride", "9"),
+    ],
+  },
+  simulation: {
+    waiting: [],
+    busy: [script(`simulation, ${SEEDS_OF_GATE} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_GATE))],
+  },
+  processes: { waiting: [PROCESSES], busy: [] },
+  package: { waiting: [tests("package tests", VITEST, "--project", "long", "test/slow/package/")], busy: [] },
+  browser: { waiting: [tests("browser tests", BROWSER)], busy: [] },
+  contract: { waiting: [], busy: [script("contract of the API", "scripts/contract.ts", "--examples", "20")] },
+  infra: { waiting: [], busy: [tests("infra tests", INFRA)] },
+  benchmarks: {
+    waiting: [],
+    busy: [
+      script("benchmark, small", "bench/main.ts", "--small"),
+      script("benchmark of the dial, small", "bench/dial.ts", "2"),
+      script("cost of beats", "scripts/cost.ts"),
+    ],
+  },
+};
+
+const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [
+  PLATFORM,
+  ...(steps.has("browser") ? [download("Chromium installed", "scripts/chromium.ts")] : []),
+  ...(steps.has("localstack") ? [download("LocalStack installed", "localstack/main.ts", "install")] : []),
+];
+
+/** One after another: apt and pip hold locks, and a download is no work for two cores. */
+const inOneLane = (steps: readonly Step[]): Stage => [steps];
+
+/** The mutants whose source, suite or row differs from a commit; all of them if it is null. */
+const mutants = (since: string | null): Step =>
+  script("mutants", "test/mutation/run.ts", ...(since === null ? [] : ["--since", since]));
+
+/**
+ * The gate. Two lanes share the cores: tests that wait for processes, and programs that compute. A third one waits for
+ * LocalStack.
+ */
+export function gate(asked: ReadonlySet<OptionalStep>, mutantsSince: string | null): readonly Stage[] {
+  const chosen = [...asked].flatMap((step) => (step === "localstack" ? [] : [OPTIONAL[step]]));
+  const waiting = [FAST, LONG, ...chosen.flatMap((each) => each.waiting)];
+  const busy = [...ALWAYS, ...chosen.flatMap((each) => each.busy), mutants(mutantsSince)];
+  const localstack = asked.has("localstack") ? [[tests("tests on LocalStack", LOCALSTACK)]] : [];
+  return [inOneLane(downloadsFor(asked)), [waiting, busy, ...localstack]];
+}
+
+/** Every night and before a release: nothing is bounded, and nothing that compares durations runs beside other work. */
+export function night(isWithLocalStack: boolean, date: string): readonly Stage[] {
+  const everything = new Set<OptionalStep>(Object.keys(OPTIONAL) as OptionalStep[]);
+  if (isWithLocalStack) everything.add("localstack");
+  const deep: readonly Step[] = [
+    script(`simulation, ${SEEDS_OF_NIGHT} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_NIGHT)),
+    script("simulation, new seeds", "scripts/sim.ts", "--seeds", String(SEEDS_OF_NIGHT), "--night", date),
+    crash("pairs of crashes", "--pairs", "--stride", "40"),
+    crash("zombies", "--zombies"),
+    crash("zombies, waiting", "--zombies", "--waits"),
+    crash("zombies, compacting", "--zombies", "--compacts"),
+    crash("zombies, stopping", "--zombies", "--stops"),
+    crash("zombies, dialled", "--zombies", "--dialled", "1"),
+    crash("stores that are away, often", "--outages", "--stride", "3"),
+    ...RECOVERIES,
+  ];
+  const rest = deep.values();
+  const seeds = { CAIRN_SEED: date.replaceAll("-", "") };
+  const random: Step = { ...tests("fast tests, new seeds", VITEST, "--project", "fast"), env: seeds };
+  // On an emulator of its own, at another port.
+  const onLocalStack = command(
+    "cost of beats on LocalStack",
+    "env",
+    "LS_PORT=4600",
+    "node",
+    "scripts/cost.ts",
+    "--localstack",
+  );
+  return [
+    ...gate(everything, null),
+    [rest, rest],
+    [[random, ...(isWithLocalStack ? [onLocalStack] : [])]],
+    [[tests("tests that compare durations", VITEST, "--project", "nightly")]],
+    [[script("time-sensitive tests under load", "scripts/under-load.ts", "--times", "20")]],
+  ];
+}
