@@ -69,9 +69,8 @@ function keep(kept: string, say: (line: string) => void): void {
     mkdirSync(join(kept, ".."), { recursive: true });
     const part = mkdtempSync(`${kept}-`);
     copy(PLATFORM, join(part, "platform"));
-    for (const file of ["provider-lock.json", "esbuild.json"]) {
-      if (existsSync(join(SST, file))) cpSync(join(SST, file), join(part, file));
-    }
+    const lock = "provider-lock.json";
+    if (existsSync(join(SST, lock))) cpSync(join(SST, lock), join(part, lock));
     rmSync(kept, { recursive: true, force: true });
     renameSync(part, kept);
   } catch (error) {
