@@ -69,8 +69,8 @@ function keep(kept: string, say: (line: string) => void): void {
     mkdirSync(join(kept, ".."), { recursive: true });
     const part = mkdtempSync(`${kept}-`);
     copy(PLATFORM, join(part, "platform"));
-    const lock = "provider-lock.json";
-    if (existsSync(join(SST, lock))) cpSync(join(SST, lock), join(part, lock));
+    const versions = "provider-lock.json";
+    if (existsSync(join(SST, versions))) cpSync(join(SST, versions), join(part, versions));
     rmSync(kept, { recursive: true, force: true });
     renameSync(part, kept);
   } catch (error) {

@@ -1,19 +1,35 @@
-/** The checkers of the tidy test, and the table of rooms. More than 300 lines: each room has its row. */
-import { type Import, type Node, type Place, type Source } from "./source.ts";
-import { lineOf, memberOf, nameOf, rootOf } from "./source.ts";
+/** The checkers of single files, and the table of rooms. More than 300 lines: each room has its row. */
+import { type Import, type Node, type Source, isWithin, lineOf, memberOf, nameOf, rootOf } from "./source.ts";
 
-export type Check = (source: Source) => readonly string[];
+/** A violation in a file. */
+export interface Finding {
+  readonly line: number;
+  readonly what: string;
+}
+
+/** What a rule looks for. All rules share one walk over the nodes of a file. */
+export interface Check {
+  /** Whether a node offends; it is reported by its line and its text. */
+  readonly node?: (node: Node, source: Source) => boolean;
+  /** What offends in the file as a whole, whose imports are known. */
+  readonly file?: (source: Source) => readonly Finding[];
+}
 
 type Sample = readonly [path: string, text: string];
 
 /** A rule of the house, with sources that offend it, and ones that look alike and do not. */
 export interface Rule {
   readonly says: string;
+  /** What the author of a violation does. */
+  readonly todo: string;
   readonly where: RegExp;
   readonly check: Check;
   readonly bites: readonly Sample[];
   readonly spares: readonly Sample[];
 }
+
+const wholeFile = (what: string): Finding => ({ line: 1, what });
+const importing = ({ from, line }: Import): Finding => ({ line, what: `imports ${from}` });
 
 /** The layers of `src`, lowest first. None imports a higher one, not even a type of it. */
 const LAYERS = [
@@ -113,10 +129,10 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   "src/index.ts": { ours: /^src\/(sdk|ports|core)\//, packages: /^$/ },
   "cairn.config.ts": { ours: /^src\/sdk\/config\.ts$/, packages: /^$/ },
-  "vitest.config.ts": { ours: /^$/, packages: /^vitest$/ },
-  "vitest.browser.config.ts": { ours: /^$/, packages: /^vitest$/ },
-  "vitest.infra.config.ts": { ours: /^$/, packages: /^vitest$/ },
-  "vitest.localstack.config.ts": { ours: /^$/, packages: /^vitest$/ },
+  "vitest.config.ts": { ours: /^test\/support\/gate\//, packages: /^vitest$/ },
+  "vitest.browser.config.ts": { ours: /^test\/support\/gate\//, packages: /^vitest$/ },
+  "vitest.infra.config.ts": { ours: /^test\/support\/gate\//, packages: /^vitest$/ },
+  "vitest.localstack.config.ts": { ours: /^test\/support\/gate\//, packages: /^vitest$/ },
   agents: { ours: /^src\/index\.ts$/, packages: /^(cairn-run|zod|@ai-sdk\/.+|node:.+)$/ },
   "templates/chat/page": { ours: /^$/, packages: /^(vite|ai|@ai-sdk\/.+|react|react-dom)$/ },
   templates: { ours: /^src\/(index|testing\/kit\/index)\.ts$/, packages: /^(cairn-run|zod|node:.+)$/ },
@@ -128,8 +144,8 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
   scripts: {
-    ours: /^(src|agents|infra|bench|localstack|test\/(simulation|support\/aws))\//,
-    packages: /^(rolldown|vite|playwright-core|node:.+)$/,
+    ours: /^(src|agents|infra|bench|localstack|test\/(simulation|support\/(aws|rules)))\//,
+    packages: /^(rolldown|vite|vitest|playwright-core|node:.+)$/,
   },
   bench: { ours: /^((src|agents)\/|scripts\/(marks|bundle)\.ts$)/, packages: /^(cairn-run|zod|node:.+)$/ },
   "test/localstack": {
@@ -151,7 +167,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   test: {
     ours: /^(src|agents|bench|scripts|functions|infra|localstack)\/|^[^/]+$/,
     packages:
-      /^(vitest|esbuild|fast-check|asl-validator|@hono\/node-server|jose|standardwebhooks|@langchain\/.+|@modelcontextprotocol\/.+|@ag-ui\/.+|@a2a-js\/sdk(\/.+)?|@secretlint\/.+|playwright-core|axe-core|cairn-run|zod|ai|@ai-sdk\/.+|@smithy\/eventstream-codec|node:.+)$/,
+      /^(vitest|rolldown|esbuild|fast-check|asl-validator|@hono\/node-server|jose|standardwebhooks|@langchain\/.+|@modelcontextprotocol\/.+|@ag-ui\/.+|@a2a-js\/sdk(\/.+)?|@secretlint\/.+|playwright-core|axe-core|cairn-run|zod|ai|@ai-sdk\/.+|@smithy\/eventstream-codec|node:.+)$/,
   },
 };
 
@@ -159,36 +175,35 @@ const roomOf = (path: string): string =>
   Object.keys(ROOMS).find((room) => path === room || path.startsWith(`${room}/`)) ?? "";
 
 /** A file in an unknown room is a violation, too: declare here what a new room may import. */
-export const trespassing: Check = ({ path, imports }) => {
-  const name = roomOf(path);
-  const room = ROOMS[name];
-  if (room === undefined) return [`${path} lies in no known room`];
-  const isAllowed = ({ from, ours }: Import): boolean =>
-    ours ? roomOf(from) === name || room.ours.test(from) : room.packages.test(from);
-  return imports.filter((each) => !isAllowed(each)).map(({ from }) => `imports ${from}`);
+export const trespassing: Check = {
+  file: ({ path, imports }) => {
+    const name = roomOf(path);
+    const room = ROOMS[name];
+    if (room === undefined) return [wholeFile("lies in no known room")];
+    const isAllowed = ({ from, ours }: Import): boolean =>
+      ours ? roomOf(from) === name || room.ours.test(from) : room.packages.test(from);
+    return imports.filter((each) => !isAllowed(each)).map(importing);
+  },
 };
 
-export const usingAws: Check = ({ imports }) =>
-  imports.flatMap(({ from }) =>
-    /^(@aws-sdk|@aws-lambda-powertools|@smithy|aws-)/.test(from) ? [`imports ${from}`] : [],
-  );
-
-/** A checker whose violations are single nodes, reported by line. */
-export function nodes(offends: (place: Place, source: Source) => boolean): Check {
-  return (source) =>
-    source.nodes
-      .filter((place) => offends(place, source))
-      .map(({ node }) => `line ${lineOf(source, node.start)}: ${source.text.slice(node.start, node.end).slice(0, 60)}`);
-}
-
-export const readingEnvironment = nodes(({ node, within: [parent] }) => {
-  const isImported = node.type === "ImportSpecifier" && nameOf(node["imported"]) === "env";
-  return memberOf(node) === "process.env" || (isImported && nameOf(parent?.["source"]) === "node:process");
+/** Imports that offend. */
+export const imports = (offends: (each: Import) => boolean): Check => ({
+  file: (source) => source.imports.filter(offends).map(importing),
 });
 
+export const usingAws = imports(({ from }) => /^(@aws-sdk|@aws-lambda-powertools|@smithy|aws-)/.test(from));
+
+export const readingEnvironment: Check = {
+  node: (node) => {
+    const isImported = node.type === "ImportSpecifier" && nameOf(node["imported"]) === "env";
+    return memberOf(node) === "process.env" || (isImported && nameOf(node.parent?.["source"]) === "node:process");
+  },
+};
+
 /** A free identifier, not a key or a member name. */
-function freeName({ node, within: [parent] }: Place): string {
-  if (node.type !== "Identifier" || parent === undefined || parent["computed"] === true) return nameOf(node);
+function freeName(node: Node): string {
+  const { parent } = node;
+  if (node.type !== "Identifier" || parent === null || parent["computed"] === true) return nameOf(node);
   const isMember = parent["property"] === node;
   const isKey = parent["key"] === node && parent["shorthand"] !== true;
   return isMember || isKey ? "" : nameOf(node);
@@ -198,21 +213,24 @@ const OUTSIDE =
   /^(Promise|Date|Temporal|process|console|globalThis|fetch|crypto|performance|Buffer|Abort(Controller|Signal)|set(Timeout|Interval|Immediate)|queueMicrotask)$/;
 const WAITING = /^(AwaitExpression|YieldExpression)$/;
 
-export const impure = nodes((place) => {
-  const { node } = place;
-  const isAsync = node["async"] === true || node["await"] === true || WAITING.test(node.type);
-  return isAsync || memberOf(node) === "Math.random" || (node.type === "Identifier" && OUTSIDE.test(freeName(place)));
-});
+export const impure: Check = {
+  node: (node) => {
+    const isAsync = node["async"] === true || node["await"] === true || WAITING.test(node.type);
+    return isAsync || memberOf(node) === "Math.random" || (node.type === "Identifier" && OUTSIDE.test(freeName(node)));
+  },
+};
 
 const CHANCE = /^(Date|Temporal|performance|set(Timeout|Interval|Immediate)|random(UUID|Bytes|Int)|getRandomValues)$/;
 
 /** Time and randomness that do not come through a port. A date made from a given time is allowed. */
-export const timeless = nodes((place) => {
-  const [parent] = place.within;
-  const isGiven = parent?.type === "NewExpression" && (parent["arguments"] as readonly unknown[]).length > 0;
-  const isChance = place.node.type === "Identifier" && CHANCE.test(freeName(place)) && !isGiven;
-  return isChance || /^(Math\.random|AbortSignal\.timeout)$/.test(memberOf(place.node));
-});
+export const timeless: Check = {
+  node: (node) => {
+    const { parent } = node;
+    const isGiven = parent?.type === "NewExpression" && (parent["arguments"] as readonly unknown[]).length > 0;
+    const isChance = node.type === "Identifier" && CHANCE.test(freeName(node)) && !isGiven;
+    return isChance || /^(Math\.random|AbortSignal\.timeout)$/.test(memberOf(node));
+  },
+};
 
 const EFFECT_CLASS = /^(keyed|probed|unsafe)$/;
 
@@ -220,12 +238,15 @@ const EFFECT_CLASS = /^(keyed|probed|unsafe)$/;
  * A decision by the name of an effect class, instead of by its row in the effect table. `none` means other things as well,
  * so it offends only where it is compared with an effect.
  */
-export const namingEffect = nodes(({ node, within: [parent] }) => {
-  if (node.type !== "Literal") return false;
-  if (EFFECT_CLASS.test(nameOf(node))) return true;
-  if (nameOf(node) !== "none" || parent?.type !== "BinaryExpression") return false;
-  return [parent["left"], parent["right"]].some((side) => /\beffect$/i.test(endOf(side)));
-});
+export const namingEffect: Check = {
+  node: (node) => {
+    const { parent } = node;
+    if (node.type !== "Literal") return false;
+    if (EFFECT_CLASS.test(nameOf(node))) return true;
+    if (nameOf(node) !== "none" || parent?.type !== "BinaryExpression") return false;
+    return [parent["left"], parent["right"]].some((side) => /\beffect$/i.test(endOf(side)));
+  },
+};
 
 /** The last name of `a`, `a.b` and `a?.b`. */
 function endOf(side: unknown): string {
@@ -237,66 +258,85 @@ function endOf(side: unknown): string {
 const FUNCTION = /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/;
 
 /** The callback of `describe` groups tests; its length is not limited. */
-export const longFunction = nodes(({ node, within: [parent] }, source) => {
-  const isGroup = parent?.type === "CallExpression" && rootOf(parent["callee"]) === "describe";
-  const lines = lineOf(source, node.end) - lineOf(source, node.start) + 1;
-  return FUNCTION.test(node.type) && !isGroup && lines > FUNCTION_LINES_MAX;
-});
+export const longFunction: Check = {
+  node: (node, source) => {
+    if (!FUNCTION.test(node.type)) return false;
+    const { parent } = node;
+    const isGroup = parent?.type === "CallExpression" && rootOf(parent["callee"]) === "describe";
+    return !isGroup && lineOf(source, node.end) - lineOf(source, node.start) >= FUNCTION_LINES_MAX;
+  },
+};
 
 export const FUNCTION_LINES_MAX = 70;
 
-export const longFile: Check = ({ text }) => {
-  const lines = text.trimEnd().split("\n").length;
-  const saysWhy = /^(\/\*\*| \*).*\bMore than \d+ lines: \S/m.test(text.slice(0, 1_000));
-  return lines > FILE_LINES_MAX && !saysWhy ? [`${lines} lines`] : [];
+export const longFile: Check = {
+  file: ({ text }) => {
+    const lines = text.trimEnd().split("\n").length;
+    const saysWhy = /^(\/\*\*| \*).*\bMore than \d+ lines: \S/m.test(text.slice(0, 1_000));
+    return lines > FILE_LINES_MAX && !saysWhy ? [wholeFile(`${lines} lines`)] : [];
+  },
 };
 
 export const FILE_LINES_MAX = 300;
 
 /** An adapter may have a folder for each service that it uses. */
-export const deep: Check = ({ path }) => {
-  const foldersMax = path.startsWith("src/adapters/") ? 3 : 2;
-  return path.split("/").length - 2 > foldersMax ? [`${path} is too deep`] : [];
+export const deep: Check = {
+  file: ({ path }) => {
+    const foldersMax = path.startsWith("src/adapters/") ? 3 : 2;
+    return path.split("/").length - 2 > foldersMax ? [wholeFile("is too deep")] : [];
+  },
 };
 
-export const defaultExport = nodes(({ node }) => {
-  const isNamedDefault = node.type === "ExportSpecifier" && nameOf(node["exported"]) === "default";
-  return node.type === "ExportDefaultDeclaration" || isNamedDefault;
-});
+export const defaultExport: Check = {
+  node: (node) => {
+    const isNamedDefault = node.type === "ExportSpecifier" && nameOf(node["exported"]) === "default";
+    return node.type === "ExportDefaultDeclaration" || isNamedDefault;
+  },
+};
 
 /** A declaration of a package's types, which has a quoted name, needs no erasure. */
-export const unerasable = nodes(
-  ({ node }) => /^TS(Enum|Module)Declaration$/.test(node.type) && (node["id"] as Node | undefined)?.type !== "Literal",
-);
+export const unerasable: Check = {
+  node: (node) =>
+    /^TS(Enum|Module)Declaration$/.test(node.type) && (node["id"] as Node | undefined)?.type !== "Literal",
+};
 
-export const anything = nodes(({ node }) => node.type === "TSAnyKeyword");
+export const anything: Check = { node: (node) => node.type === "TSAnyKeyword" };
 
 const FORBIDDEN = /^(data|infos?|managers?|helpers?|utils?|common|misc|jobs?|sessions?|locks?)$/;
 
-const isForbidden = (name: string): boolean =>
-  name
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .some((word) => FORBIDDEN.test(word));
+/** Most names occur often. */
+const judged = new Map<string, boolean>();
 
-export const badName: Check = (source) => [
-  ...(isForbidden(source.path) ? [`the path ${source.path}`] : []),
-  ...nodes((place) => isForbidden(chosenName(place)))(source),
-];
+function isForbidden(name: string): boolean {
+  const known = judged.get(name);
+  if (known !== undefined) return known;
+  const words = name.replace(/([a-z0-9])([A-Z])/g, "$1 $2").toLowerCase();
+  const is = words.split(/[^a-z0-9]+/).some((word) => FORBIDDEN.test(word));
+  judged.set(name, is);
+  return is;
+}
+
+export const badName: Check = {
+  file: ({ path }) => (isForbidden(path) ? [wholeFile("the path")] : []),
+  node: (node) => isForbidden(chosenName(node)),
+};
 
 const DECLARING = /^(VariableDeclarator|(Function|Class|TSInterface|TSTypeAlias)Declaration|TSTypeParameter)$/;
 const KEYED = /^(PropertyDefinition|MethodDefinition|TSPropertySignature|TSMethodSignature)$/;
 
 /** Names that cairn chooses: not members and keys of foreign objects, nor destructured ones. */
-function chosenName({ node, within: [parent, above] }: Place): string {
+function chosenName(node: Node): string {
+  const { parent } = node;
   if (KEYED.test(node.type)) return nameOf(node["key"]);
-  if (node.type !== "Identifier" || parent === undefined) return "";
+  if (node.type !== "Identifier" || parent === null) return "";
   const { type } = parent;
   const isChosen =
     (DECLARING.test(type) && (parent["id"] === node || parent["name"] === node)) ||
     (FUNCTION.test(type) && (parent["params"] as readonly Node[]).includes(node)) ||
-    (type === "Property" && above?.type === "ObjectPattern" && parent["value"] === node && !parent["shorthand"]) ||
+    (type === "Property" &&
+      parent.parent?.type === "ObjectPattern" &&
+      parent["value"] === node &&
+      !parent["shorthand"]) ||
     (type === "ImportSpecifier" && parent["local"] === node && nameOf(parent["imported"]) !== nameOf(node)) ||
     type === "ArrayPattern";
   return isChosen ? nameOf(node) : "";
@@ -306,51 +346,30 @@ const TEST = /^(it|test|describe|suite|context|bench)$/;
 const EXCUSE = /^(skip|only|todo|skipIf|runIf|fails)$/;
 
 /** Skipped, focused, excused and retried tests. */
-export const excusedTest = nodes(({ node, within }) => {
-  if (node.type === "MemberExpression") return EXCUSE.test(nameOf(node["property"])) && TEST.test(rootOf(node));
-  if (node.type !== "Property") return false;
-  const [object, call] = within;
-  if (object?.type === "ObjectPattern") return nameOf(node["key"]) === "skip";
-  const isOption =
-    call?.type === "CallExpression" && /^(it|test|describe|suite|defineConfig)$/.test(rootOf(call["callee"]));
-  return nameOf(node["key"]) === "retry" && (isOption || within.some(isConfig));
-});
+export const excusedTest: Check = {
+  node: (node) => {
+    if (node.type === "MemberExpression") return EXCUSE.test(nameOf(node["property"])) && TEST.test(rootOf(node));
+    if (node.type !== "Property") return false;
+    const { parent } = node;
+    if (parent?.type === "ObjectPattern") return nameOf(node["key"]) === "skip";
+    const call = parent?.parent;
+    const isOption =
+      call?.type === "CallExpression" && /^(it|test|describe|suite|defineConfig)$/.test(rootOf(call["callee"]));
+    return nameOf(node["key"]) === "retry" && (isOption || isWithin(node, isConfig));
+  },
+};
 
 const isConfig = (node: Node): boolean => node.type === "CallExpression" && rootOf(node["callee"]) === "defineConfig";
 
 /**
  * Tests that wait for a fixed time. A test must wait for a condition, with a limit; timers that act later are allowed.
  */
-export const sleepingTest = nodes(({ node, within }) => {
-  if (node.type === "ImportDeclaration") return nameOf(node["source"]).startsWith("node:timers");
-  const isTimer = node.type === "CallExpression" && /^(setTimeout|setInterval)$/.test(nameOf(node["callee"]));
-  const isAwaited = within.some((each) => each.type === "NewExpression" && nameOf(each["callee"]) === "Promise");
-  return (isTimer && isAwaited) || memberOf(node) === "Atomics.wait";
-});
+export const sleepingTest: Check = {
+  node: (node) => {
+    if (node.type === "ImportDeclaration") return nameOf(node["source"]).startsWith("node:timers");
+    const isTimer = node.type === "CallExpression" && /^(setTimeout|setInterval)$/.test(nameOf(node["callee"]));
+    return (isTimer && isWithin(node, isPromise)) || memberOf(node) === "Atomics.wait";
+  },
+};
 
-/** Import cycles, each once, as a path. In published code, type imports count, too. */
-export function cycles(sources: readonly Source[]): readonly string[] {
-  const counts = (path: string, { erased, ours }: Import): boolean => ours && (!erased || !path.startsWith("test/"));
-  const loads = new Map(sources.map(({ path, imports }) => [path, imports.filter((each) => counts(path, each))]));
-  const done = new Set<string>();
-  const found: string[] = [];
-  const visit = (path: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(path);
-    if (start >= 0) found.push([...trail.slice(start), path].join(" → "));
-    if (start >= 0 || done.has(path)) return;
-    for (const { from } of loads.get(path) ?? []) visit(from, [...trail, path]);
-    done.add(path);
-  };
-  for (const { path } of sources) visit(path, []);
-  return found;
-}
-
-/** Every file that a process loads which starts with that one. Imports of types load nothing. */
-export function loadedBy(sources: readonly Source[], entry: string): ReadonlySet<string> {
-  const imports = new Map(sources.map((source) => [source.path, source.imports]));
-  const loaded = new Set([entry]);
-  for (const path of loaded) {
-    for (const { from, ours, erased } of imports.get(path) ?? []) if (ours && !erased) loaded.add(from);
-  }
-  return loaded;
-}
+const isPromise = (node: Node): boolean => node.type === "NewExpression" && nameOf(node["callee"]) === "Promise";

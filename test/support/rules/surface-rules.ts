@@ -1,10 +1,9 @@
-/** Rules of the tidy test for surfaces: how they know worlds, and how they change runs. */
-import { type Check, type Rule, nodes } from "./rules.ts";
+/** Rules for surfaces: how they know worlds, and how they change runs. */
+import { type Check, type Rule, imports } from "./rules.ts";
 import { type Node, memberOf, nameOf } from "./source.ts";
 
 /** Surfaces know a world by its provider: another world is then one more line in the list of providers. */
-const knowingAdapter: Check = ({ imports }) =>
-  imports.flatMap(({ from, ours }) => (ours && from.startsWith("src/adapters/") ? [`imports ${from}`] : []));
+const knowingAdapter = imports(({ from, ours }) => ours && from.startsWith("src/adapters/"));
 
 /** Modules that only read, and the table itself. A reader that attaches changes no run. */
 const LOOKING =
@@ -12,28 +11,31 @@ const LOOKING =
 const READING = /^(read|readKey|list|alive|unread|cursorOf)$/;
 
 /** A surface that changes a run without the operation table: it would have a scope, words and codes of its own. */
-const bypassingTable: Check = (source) => [
-  ...source.imports.flatMap(({ from, ours, erased }) =>
-    ours && !erased && /^src\/(operations|engine)\//.test(from) && !LOOKING.test(from) ? [`imports ${from}`] : [],
+const bypassingTable: Check = {
+  ...imports(
+    ({ from, ours, erased }) => ours && !erased && /^src\/(operations|engine)\//.test(from) && !LOOKING.test(from),
   ),
-  ...nodes(({ node }) => {
+  node: (node) => {
     const isOfTable =
       node.type === "MemberExpression" && /\b(table|inbox|leases)$/.test(memberOf(node["object"] as Node));
     return isOfTable && !READING.test(nameOf(node["property"]));
-  })(source),
-];
+  },
+};
 
 /** The name of a world that decides something. `local` alone is a tenant as well, and `memory` a command. */
-const askingWhichWorld = nodes(({ node, within: [parent] }) => {
-  if (/^is(Aws|Local|Memory)$/.test(nameOf(node))) return true;
-  const value = node.type === "Literal" ? node["value"] : null;
-  const isCompared = parent?.type === "BinaryExpression" || parent?.type === "SwitchCase";
-  return value === "aws" || ((value === "local" || value === "memory") && isCompared);
-});
+const askingWhichWorld: Check = {
+  node: (node) => {
+    if (/^is(Aws|Local|Memory)$/.test(nameOf(node))) return true;
+    const value = node.type === "Literal" ? node["value"] : null;
+    const isCompared = node.parent?.type === "BinaryExpression" || node.parent?.type === "SwitchCase";
+    return value === "aws" || ((value === "local" || value === "memory") && isCompared);
+  },
+};
 
 export const SURFACE_RULES: readonly Rule[] = [
   {
     says: "a world is known by its provider, and its adapter by the list of providers and by what runs inside of it",
+    todo: "import the provider of the world (src/ports/world-provider.ts), or open the world through src/cli/worlds.ts",
     where: /^src\/(?!adapters\/|chaos\/|testing\/kit\/|cli\/(worlds\.ts$|workers\/))/,
     check: knowingAdapter,
     bites: [
@@ -45,6 +47,7 @@ export const SURFACE_RULES: readonly Rule[] = [
   },
   {
     says: "nothing but an adapter asks which world it is",
+    todo: "ask the provider what the world can do (provider.can), not for its name",
     where: /^src\/(?!adapters\/|cli\/worlds\.ts$)/,
     check: askingWhichWorld,
     bites: [
@@ -62,6 +65,7 @@ export const SURFACE_RULES: readonly Rule[] = [
   },
   {
     says: "a surface changes runs through the operation table",
+    todo: "perform the operation of the table (src/operations/table.ts), or add one",
     where: /^src\/(api|server|cli\/(?!workers\/))/,
     check: bypassingTable,
     bites: [
