@@ -8,6 +8,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { sentenceOf } from "../../../codec/value.ts";
 import { fileCode } from "../store/store-errors.ts";
 
 export interface ProcessIdentity {
@@ -16,7 +17,8 @@ export interface ProcessIdentity {
   readonly startedAt: string;
 }
 
-interface Seen {
+/** What the system says of the process with a pid. */
+export interface Seen {
   readonly startedAt: string;
   /** Dead, but not yet reaped by its parent. In a container without an init process it may stay so for ever. */
   readonly isZombie: boolean;
@@ -26,6 +28,27 @@ interface Seen {
 export function identityOf(pid: number): ProcessIdentity | null {
   const seen = look(pid);
   return seen === null ? null : { pid, startedAt: seen.startedAt };
+}
+
+/**
+ * That of a process that was just started, or null. A process that cannot be identified, since the system has no room for
+ * `ps`, could not be killed later: it is killed.
+ */
+export function identityOfStarted(
+  pid: number,
+  { identify = identityOf, kill = killGroup }: Partial<Starting> = {},
+): ProcessIdentity | null {
+  try {
+    return identify(pid);
+  } catch {
+    kill(pid);
+    return null;
+  }
+}
+
+interface Starting {
+  readonly identify: typeof identityOf;
+  readonly kill: (pid: number) => void;
 }
 
 /** True if exactly that process is alive; a zombie is not. */
@@ -55,10 +78,10 @@ export function killGroup(pid: number): void {
   }
 }
 
-const look = (pid: number): Seen | null => (process.platform === "linux" ? lookInProc(pid) : lookWithPs(pid));
+const look = (pid: number): Seen | null => (process.platform === "linux" ? seenInProc(pid) : seenByPs(pid));
 
 /** `PID (NAME) STATE ...`, where the name may hold anything; the start time, in ticks since boot, is field 22. */
-function lookInProc(pid: number): Seen | null {
+function seenInProc(pid: number): Seen | null {
   const stat = readOrNull(`/proc/${pid}/stat`);
   if (stat === null) return null;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -78,17 +101,43 @@ function readOrNull(file: string): string | null {
   }
 }
 
-/** For macOS and the BSDs. Language and time zone are fixed, or the same time would read differently elsewhere. */
-function lookWithPs(pid: number): Seen | null {
+/** Runs `ps` with these words and returns what it prints; throws the error of `execFileSync` if it fails. */
+export type RunPs = (words: readonly string[]) => string;
+
+/** Language and time zone are fixed, or the same time would read differently in another process. */
+const runPs: RunPs = (words) =>
+  execFileSync("ps", words, {
+    encoding: "utf8",
+    env: { PATH: "/bin:/usr/bin", LC_ALL: "C", TZ: "UTC" },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+
+/** `STATE Sat Nov 28 22:18:50 2026`. The state is a letter and flags, which change. */
+const PS_LINE = /^([A-Z]\S*)\s+([A-Z][a-z]{2})\s+([A-Z][a-z]{2})\s+(\d{1,2})\s+([\d:]{8})\s+(\d{4})$/;
+
+/** For macOS and the BSDs, which have no `/proc`. */
+export function seenByPs(pid: number, run: RunPs = runPs): Seen | null {
+  // One `-o` for each column: after the first `=`, some systems take the rest of the word for a heading.
+  const words = ["-o", "stat=", "-o", "lstart=", "-p", String(pid)];
+  let printed: string;
   try {
-    const out = execFileSync("ps", ["-o", "stat=,lstart=", "-p", String(pid)], {
-      encoding: "utf8",
-      env: { PATH: "/bin:/usr/bin", LC_ALL: "C", TZ: "UTC" },
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-    const [state = "", ...startedAt] = out.trim().split(/\s+/);
-    return state === "" ? null : { startedAt: startedAt.join(" "), isZombie: state.startsWith("Z") };
-  } catch {
-    return null;
+    printed = run(words).trim();
+  } catch (error) {
+    if (saysNone(error)) return null;
+    throw unreadable(pid, error);
   }
+  if (printed === "") return null;
+  const [, state = "", ...startedAt] = PS_LINE.exec(printed) ?? [];
+  if (state === "") throw unreadable(pid, new Error(`ps printed ${JSON.stringify(printed.slice(0, 80))}`));
+  return { startedAt: startedAt.join(" "), isZombie: state.startsWith("Z") };
 }
+
+/** `ps` ends with 1 and prints nothing if there is no such process. */
+function saysNone(error: unknown): boolean {
+  const { status, stdout } = error as { readonly status?: unknown; readonly stdout?: unknown };
+  return status === 1 && typeof stdout === "string" && stdout.trim() === "";
+}
+
+/** A failure of `ps` says nothing about the process: a live supervisor taken for a dead one would get a rival. */
+const unreadable = (pid: number, cause: unknown): Error =>
+  new Error(`cannot tell whether process ${pid} is alive: ${sentenceOf(cause)}`, { cause });

@@ -20,7 +20,7 @@ import type { WorkerOptions } from "../../../ports/supervision.ts";
 import type { TaskError } from "../../../ports/supervisor-events.ts";
 import type { Clock } from "../../../ports/world.ts";
 import type { Answer } from "../../../protocol/execution.ts";
-import { type ProcessIdentity, identityOf, killGroup } from "./process-identity.ts";
+import { type ProcessIdentity, identityOfStarted, killGroup } from "./process-identity.ts";
 import { type FromChild, type ToChild } from "./wire.ts";
 
 /**
@@ -123,7 +123,7 @@ export function spawnWorker(options: ProcessOptions): Worker {
   });
   // `exit` reports this too, except for a process that never started.
   child.on("error", () => {});
-  const identity = child.pid === undefined ? null : identityOf(child.pid);
+  const identity = child.pid === undefined ? null : identityOfStarted(child.pid);
   if (identity === null) throw new WorkerUnavailable("the system refuses to start more processes for this user");
   // A worker without its channel cannot report anything, and what it started must not outlive it.
   for (const end of ["disconnect", "exit"]) child.on(end, () => killGroup(identity.pid));
