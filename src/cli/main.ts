@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The entry point of the `cairn` binary. It checks the Node version before it loads anything, so that an old Node
- * prints an error instead of a stack trace. Its compiled form therefore uses only what Node 14 can parse.
+ * The entry point of the `cairn` binary. It checks the Node version and the system before it loads anything, so that an
+ * old Node prints an error instead of a stack trace. Its compiled form therefore uses only what Node 14 can parse.
  */
 import { createRequire } from "node:module";
 import { NODE_MIN, isNodeTooOld } from "../doctor/node-version.ts";
@@ -18,6 +18,13 @@ if (isNodeTooOld(process.versions.node)) {
   process.exitCode = 2;
 } else if (first === "--version" && process.argv.length === 3) {
   process.stdout.write(`${version}\n`);
+} else if (process.platform === "win32") {
+  process.stderr.write(
+    `error SystemUnsupported: cairn ${version} runs on Linux and macOS, and this is Windows\n` +
+      "why: it kills a stuck worker with all that it started, for which Windows has no process groups\n" +
+      "next: wsl --install, and then use cairn inside of WSL 2\n",
+  );
+  process.exitCode = 2;
 } else {
   void run();
 }

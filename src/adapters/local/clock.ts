@@ -4,6 +4,7 @@
  * All processes of a store share one record of the clocks, which is in the store and which only the supervisor writes.
  * A worker that starts after a jump would notice nothing wrong by itself.
  */
+import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import {
@@ -93,7 +94,8 @@ interface MachineClocks {
 }
 
 /**
- * Reads the wall clock and the uptime at one moment. The uptime is read in a file, so between two reads of it the
+ * Reads the wall clock and the uptime at one moment. The uptime is read in a file (macOS: from the system, in whole
+ * seconds), so between two reads of it the
  * monotonic clock is added instead. A suspended machine, or a wall clock that was set, makes the
  * wall clock and the monotonic clock differ, and then the uptime is read again.
  */
@@ -120,7 +122,7 @@ function readTogether({ wall, uptime }: Pick<MachineClocks, "wall" | "uptime">):
     const before = uptime();
     const wallNow = wall();
     const after = uptime();
-    if (after - before < TOGETHER_SEC) return { wall: wallNow, uptime: Math.round(after * 1_000), boot: bootName };
+    if (after - before < TOGETHER_SEC) return { wall: wallNow, uptime: Math.round(after * 1_000), boot: bootNow() };
   }
 }
 
@@ -128,12 +130,32 @@ function readTogether({ wall, uptime }: Pick<MachineClocks, "wall" | "uptime">):
 const TOGETHER_SEC = 0.5;
 const TOGETHER_MS = 5;
 
-const bootName = ((): string => {
+/** Where a system names the present boot. */
+export interface BootSource {
+  readonly readFile: (path: string) => string;
+  readonly run: (program: string, words: readonly string[]) => string;
+}
+
+const MACHINE: BootSource = {
+  readFile: (path) => readFileSync(path, "utf8"),
+  run: (program, words) => execFileSync(program, words, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }),
+};
+
+/**
+ * The ID of this boot of the machine; empty where the system has none. Without it, a machine that was off for a night
+ * looks like one whose clock jumped, if its uptime is already longer than it was at the last reading.
+ */
+export function bootOf(platform: NodeJS.Platform, { readFile, run }: BootSource = MACHINE): string {
   try {
-    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    if (platform === "darwin") return run("/usr/sbin/sysctl", ["-n", "kern.bootsessionuuid"]).trim();
+    return readFile("/proc/sys/kernel/random/boot_id").trim();
   } catch {
     return "";
   }
-})();
+}
+
+/** Read once for a process, and only by one that reads the clocks: macOS needs a process for it. */
+let boot: string | null = null;
+const bootNow = (): string => (boot ??= bootOf(process.platform));
 
 const readClocks = clockReader({ wall: () => Date.now(), uptime, monotonic: () => performance.now() });

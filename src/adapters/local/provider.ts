@@ -25,6 +25,7 @@ import { removalsOf } from "./store/removals.ts";
 import { environmentSealKeys } from "./seal-keys.ts";
 import { localSecrets, lookFor } from "./secrets.ts";
 import { startSupervisor } from "./workers/supervisor.ts";
+import { assertSystem } from "./system.ts";
 import { localWorld } from "./world.ts";
 
 const STORE = { name: "store", variable: "CAIRN_STORE" } as const;
@@ -86,6 +87,7 @@ const isThere = (dir: string): boolean =>
 const SILENT = { record: (): void => {} };
 
 function openedStore({ dir, ...at }: Located, { create, check, ...options }: OpenWorldOptions): OpenedWorld {
+  assertSystem();
   return openedWorld(at, { ...options, store: openStore({ dir, create, ...(check !== undefined && { check }) }) });
 }
 

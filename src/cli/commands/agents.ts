@@ -4,7 +4,7 @@
  * An agent's name is inside its file, so a search by name imports files. A file that cannot be imported is reported,
  * and does not hide the others.
  */
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "../../ports/agent.ts";
 import { loadAgentFile } from "../../sdk/load.ts";
@@ -65,6 +65,22 @@ export async function agentInFile(cwd: string, text: string): Promise<Located> {
       next: commandLine(["start", "./FILE.ts"]),
     });
   }
+  return agentAt(asSpelled(file), { path, name });
+}
+
+/**
+ * The path as the file system spells it. macOS finds a file whatever the case of the letters, and Node would load it a
+ * second time under each spelling: its agents would look like those of another file. Links stay as they were typed.
+ */
+export function asSpelled(file: string, realPath: (file: string) => string = realpathSync.native): string {
+  const real = realPath(file);
+  return real.toLowerCase() === file.toLowerCase() ? real : file;
+}
+
+async function agentAt(
+  file: string,
+  { path, name }: { readonly path: string; readonly name: string | undefined },
+): Promise<Located> {
   const agents = await loadAgentFile(file);
   const [only] = agents.length === 1 && name === undefined ? agents : agents.filter((agent) => agent.name === name);
   if (only !== undefined) return { agent: only, file };

@@ -11,7 +11,6 @@ import {
   chmodSync,
   closeSync,
   copyFileSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -30,6 +29,7 @@ import { type Store, openStore } from "./database.ts";
 import { faultsIn } from "./integrity.ts";
 import { APPLICATION_ID, STORE_FORMAT } from "./schema.ts";
 import { asStoreError, fileCode } from "./store-errors.ts";
+import { syncFile, syncFolder } from "./sync-path.ts";
 
 /** 4 MB of pages. Progress is told, and the process can be ended, between two steps. */
 const PAGES_AT_ONCE = 4_096;
@@ -54,9 +54,9 @@ export async function takeBackup(
       progress: ({ totalPages, remainingPages }) => onShare(1 - remainingPages / Math.max(1, totalPages)),
     });
     complete(part, file);
-    syncPath(part);
+    syncFile(part);
     putInPlace(part, file);
-    syncPath(dirname(file));
+    syncFolder(dirname(file));
     return { bytes: statSync(file).size };
   } catch (cause) {
     throw backupError(cause, { file, dir: store.dir });
@@ -123,7 +123,7 @@ export async function restoreBackup(of: {
     store = null;
     // Fails if the folder got a content meanwhile.
     renameSync(fresh, dir);
-    syncPath(dirname(dir));
+    syncFolder(dirname(dir));
   } catch (cause) {
     throw backupError(cause, { file, dir });
   } finally {
@@ -151,7 +151,7 @@ function copyChecked(file: string, fresh: string): void {
   } finally {
     db.close();
   }
-  syncPath(copy);
+  syncFile(copy);
 }
 
 function refuseUnlessEmpty(dir: string): void {
@@ -186,15 +186,6 @@ function isRunning(pid: number): boolean {
 
 function removeFiles(part: string): void {
   for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(part + suffix, { force: true });
-}
-
-function syncPath(path: string): void {
-  const fd = openSync(path, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }
 
 function backupError(cause: unknown, { file, dir }: { readonly file: string; readonly dir: string }): unknown {

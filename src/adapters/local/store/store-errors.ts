@@ -74,14 +74,22 @@ const FILE_CAUSES: { readonly [code: string]: number } = {
   EIO: 10,
 };
 
+/** What macOS says of a link on exFAT and FAT, the file systems of most removable disks. */
+const WITHOUT_LINKS: ReadonlySet<string> = new Set(["ENOTSUP", "EOPNOTSUPP"]);
+const NO_LINKS = {
+  why: "its file system has no hard links",
+  next: "use a directory on another disk, such as the one of the system",
+};
+
 /**
  * The error as `StoreUnreachable` or `StoreDamaged` if the store caused it; any other error, such as a bug, unchanged.
  */
 export function asStoreError(error: unknown, dir: string): unknown {
   if (!(error instanceof Error) || error instanceof StoreUnreachable) return error;
   if (isDamage(error)) return new StoreDamaged(dir, error.message, { cause: error });
-  const code = sqliteCode(error) ?? FILE_CAUSES[fileCode(error) ?? ""];
-  const cause = code === undefined ? undefined : CAUSES[code];
+  const fault = fileCode(error) ?? "";
+  const code = sqliteCode(error) ?? FILE_CAUSES[fault];
+  const cause = WITHOUT_LINKS.has(fault) ? NO_LINKS : code === undefined ? undefined : CAUSES[code];
   if (cause === undefined) return error;
   const message = `the store at ${dir} cannot be used: ${cause.why} (${error.message}); ${cause.next}`;
   return new StoreUnreachable(message, { cause: error });
