@@ -1,5 +1,6 @@
 /** The rules for single files: where each holds, and what its author does about a violation. */
 import * as rules from "./rules.ts";
+import { LIMIT_RULES } from "./limit-rules.ts";
 import { SURFACE_RULES } from "./surface-rules.ts";
 
 const CORE = "src/core/x.ts";
@@ -221,4 +222,5 @@ export const RULES: readonly rules.Rule[] = [
     spares: [[TEST, "await expect.poll(() => seen).toBe(1); clock.after(5, f); setTimeout(() => child.kill(), 300);"]],
   },
   ...SURFACE_RULES,
+  ...LIMIT_RULES,
 ];
