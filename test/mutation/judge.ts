@@ -7,6 +7,7 @@
  */
 import { join } from "node:path";
 import { type TestModule, createVitest } from "vitest/node";
+import { type ReportedError, kindOfFailure } from "../../scripts/verify/failures.ts";
 import { PATIENCE_MS, type Played, type Verdict } from "./judges.ts";
 
 /** The language refuses a text that is not a program. That says nothing about the suite. */
@@ -16,9 +17,13 @@ const vitest = await createVitest({
   watch: false,
   bail: 1,
   reporters: [{}],
-  expect: { poll: { timeout: PATIENCE_MS } },
   testTimeout: 2 * PATIENCE_MS,
 });
+for (const { config } of vitest.projects) {
+  // Projects do not inherit these two from the options above.
+  config.expect.poll = { timeout: PATIENCE_MS };
+  config.hookTimeout = 2 * PATIENCE_MS;
+}
 /** The files of the mutant before. They have their sound text again. */
 let restored: readonly string[] = [];
 
@@ -32,7 +37,7 @@ async function judge({ file, title, changed }: Played): Promise<Verdict> {
   const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications);
   // Modules of earlier suites are listed too.
   const played = testModules.find(({ moduleId }) => moduleId === asked);
-  if (played === undefined) return { kind: "broken", reason: `there is no suite ${file}` };
+  if (played === undefined) return { kind: "broken", reason: `there is no suite ${file}`, isLate: false };
   return verdictOn(played, unhandledErrors);
 }
 
@@ -41,19 +46,25 @@ function verdictOn(module: TestModule, unhandled: readonly unknown[]): Verdict {
   const atLoad = [module, ...module.children.allSuites()].flatMap((each) => each.errors());
   const inTests = tests.flatMap((each) => each.result().errors ?? []);
   // Errors of workers have no prototype, so they cannot be made strings.
-  const texts = [...atLoad, ...inTests, ...(unhandled as readonly Partial<Error>[])].map(
-    ({ name = "Error", message = "" }) => `${name}: ${message}`,
-  );
+  const errors: readonly ReportedError[] = [...atLoad, ...inTests, ...(unhandled as readonly ReportedError[])];
+  const isLate = errors.length > 0 && errors.every(isOfTheMachine);
+  const texts = errors.map(({ name = "Error", message = "" }) => `${name}: ${message}`);
   const refusal = texts.map((text) => REFUSAL.exec(text)?.[0]).find((text) => text !== undefined);
-  if (refusal !== undefined) return { kind: "broken", reason: refusal };
-  if (atLoad.length > 0) return { kind: "broken", reason: texts[0] ?? "" };
-  if (texts.length > 0 || !module.ok()) return { kind: "failed", reason: "" };
+  if (refusal !== undefined) return { kind: "broken", reason: refusal, isLate: false };
+  if (atLoad.length > 0) return { kind: "broken", reason: texts[0] ?? "", isLate };
+  if (errors.length > 0) return { kind: "failed", reason: isLate ? (texts[0] ?? "") : "", isLate };
+  if (!module.ok()) return { kind: "failed", reason: "", isLate: false };
   const count = tests.filter((each) => each.result().state === "passed").length;
-  return count > 0 ? { kind: "passed", reason: "" } : { kind: "broken", reason: "no test ran" };
+  if (count > 0) return { kind: "passed", reason: "", isLate: false };
+  return { kind: "broken", reason: "no test ran", isLate: false };
 }
 
+/** What a loaded machine causes by itself: something was late, or the system took the worker process away. */
+const isOfTheMachine = (error: ReportedError): boolean =>
+  kindOfFailure(error) === "late" || /^\[vitest-pool\]|^Worker exited unexpectedly/.test(error.message ?? "");
+
 process.on("message", (message) => {
-  const asError = (error: unknown): Verdict => ({ kind: "broken", reason: String(error) });
+  const asError = (error: unknown): Verdict => ({ kind: "broken", reason: String(error), isLate: false });
   void judge(message as Played)
     .catch(asError)
     .then((verdict) => process.send?.(verdict));

@@ -2,15 +2,18 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { killGroup } from "../../src/adapters/local/workers/process-identity.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 
-/** How long a suite waits for what a broken rule may prevent for ever. */
-export const PATIENCE_MS = 20_000;
+/** How long a suite waits for what a broken rule may prevent for ever. The process of the suite knows its factor. */
+export const PATIENCE_MS = 2 * LIMITS.turnMs;
 
 /** `passed`: the suite noticed nothing. `failed`: it noticed something. `broken`: it could not judge. */
 export interface Verdict {
   readonly kind: "passed" | "failed" | "broken";
   /** The checker that noticed, or why there is no verdict. */
   readonly reason: string;
+  /** Whether it only says that something did not come in time. A slow machine may say the same without any mutant. */
+  readonly isLate: boolean;
 }
 
 /** The tests of a file whose names match `title`. `changed`: the files of the mutant. Paths begin at the copy. */
@@ -34,16 +37,16 @@ export function createJudge(copy: string, env: NodeJS.ProcessEnv): Judge {
     if (child?.pid !== undefined) killGroup(child.pid);
     child = null;
   };
-  const broken = (reason: string): Verdict => {
+  const late = (reason: string): Verdict => {
     close();
-    return { kind: "broken", reason };
+    return { kind: "broken", reason, isLate: true };
   };
   return {
     async judge(played, ms) {
       const asked = (child ??= start());
       const { promise, resolve } = Promise.withResolvers<Verdict>();
-      const onExit = (): void => resolve(broken("the process of the suite exited"));
-      const timer = setTimeout(() => resolve(broken(`no verdict within ${ms} ms`)), ms);
+      const onExit = (): void => resolve(late("the process of the suite exited"));
+      const timer = setTimeout(() => resolve(late(`no verdict within ${ms} ms`)), ms);
       asked.once("message", (verdict) => resolve(verdict as Verdict)).once("exit", onExit);
       asked.send(played);
       const verdict = await promise;

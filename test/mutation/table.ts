@@ -103,11 +103,11 @@ function complete({ changes, ...rest }: Draft): Mutant {
 }
 
 /** Each file that a mutant changes, and what it becomes. Throws where an old text is not in its file exactly once. */
-export function filesOf({ changes }: Mutant): ReadonlyMap<string, string> {
+export function filesOf({ changes }: Mutant, root = ROOT): ReadonlyMap<string, string> {
   const files = new Map<string, string>();
   for (const { file, from, to } of changes) {
-    if (!existsSync(join(ROOT, file))) throw new Error(`there is no file ${file}`);
-    const before = files.get(file) ?? readFileSync(join(ROOT, file), "utf8");
+    if (!existsSync(join(root, file))) throw new Error(`there is no file ${file}`);
+    const before = files.get(file) ?? readFileSync(join(root, file), "utf8");
     const count = from === "" ? 0 : before.split(from).length - 1;
     if (count !== 1) throw new Error(`${file} must have this text once, and has it ${count} times: ${from}`);
     if (from === to) throw new Error(`the old and the new text are the same: ${from}`);
@@ -120,13 +120,25 @@ export function filesOf({ changes }: Mutant): ReadonlyMap<string, string> {
 }
 
 /** The file below `test/schedules` that plays this row; undefined if none does. */
-export function findScheduleTest(row: number): string | undefined {
-  const names = readdirSync(join(ROOT, "test/schedules")).map((name) => `test/schedules/${name}`);
-  return names.find((name) => readFileSync(join(ROOT, name), "utf8").includes(`test("schedule ${row}: `));
+export function findScheduleTest(row: number, root = ROOT): string | undefined {
+  const names = readdirSync(join(root, "test/schedules")).map((name) => `test/schedules/${name}`);
+  return names.find((name) => readFileSync(join(root, name), "utf8").includes(`test("schedule ${row}: `));
+}
+
+/** The file of a suite and, if it is not all of it, the title of its tests. */
+export const testsOf = (suite: Exclude<Suite, { readonly kind: "simulation" }>, root = ROOT) =>
+  suite.kind === "schedule"
+    ? { file: String(findScheduleTest(suite.row, root)), test: `schedule ${suite.row}:` }
+    : { file: suite.file, test: suite.test };
+
+export function describeSuite(suite: Suite): string {
+  if (suite.kind === "simulation") return `simulation, ${suite.seeds} seeds`;
+  const { file, test } = testsOf(suite);
+  return test === undefined ? file : `${file} "${test}"`;
 }
 
 /** Where the table contradicts itself or the checkout, each as one sentence. */
-export function findProblems(mutants: readonly Mutant[]): readonly string[] {
+export function findProblems(mutants: readonly Mutant[], root = ROOT): readonly string[] {
   const names = new Set<string>();
   return mutants.flatMap((mutant) => {
     const { at, name, killedBy } = mutant;
@@ -134,26 +146,28 @@ export function findProblems(mutants: readonly Mutant[]): readonly string[] {
     names.add(name);
     return [
       isKnown ? "another mutant has the same name" : null,
-      findProblemOfSuite(killedBy),
-      findProblemOfChanges(mutant),
+      findProblemOfSuite(killedBy, root),
+      findProblemOfChanges(mutant, root),
     ].flatMap((problem) => (problem === null ? [] : [`${at}: "${name}": ${problem}`]));
   });
 }
 
-function findProblemOfSuite(suite: Suite): string | null {
+function findProblemOfSuite(suite: Suite, root: string): string | null {
   if (suite.kind === "simulation") return null;
   if (suite.kind === "schedule") {
-    return findScheduleTest(suite.row) === undefined ? `no test in test/schedules plays schedule ${suite.row}` : null;
+    return findScheduleTest(suite.row, root) === undefined
+      ? `no test in test/schedules plays schedule ${suite.row}`
+      : null;
   }
-  if (!existsSync(join(ROOT, suite.file))) return `there is no test file ${suite.file}`;
+  if (!existsSync(join(root, suite.file))) return `there is no test file ${suite.file}`;
   // A title that selects no test would let every mutant survive.
-  const hasTitle = readFileSync(join(ROOT, suite.file), "utf8").includes(suite.test ?? "");
+  const hasTitle = readFileSync(join(root, suite.file), "utf8").includes(suite.test ?? "");
   return hasTitle ? null : `${suite.file} has no title with "${suite.test}"`;
 }
 
-function findProblemOfChanges(mutant: Mutant): string | null {
+function findProblemOfChanges(mutant: Mutant, root: string): string | null {
   try {
-    filesOf(mutant);
+    filesOf(mutant, root);
     return null;
   } catch (error) {
     return (error as Error).message;
