@@ -54,7 +54,7 @@ const makeFolder = (): string => mkdtempSync(join(tmpdir(), "cairn-mutants-"));
 function courtOver(copy: string, { sound, factor }: Terms): Court {
   symlinkSync(join(ROOT, "node_modules"), join(copy, "node_modules"));
   const env = envIn(copy, factor);
-  const bench: Bench = { copy, env, sound, suiteMs: LIMITS.runMs * factor, judge: createJudge(copy, env) };
+  const bench: Bench = { copy, env, sound, suiteMs: Math.ceil(LIMITS.runMs * factor), judge: createJudge(copy, env) };
   return {
     judge: (mutant) => judgeMutant(mutant, bench),
     close() {

@@ -7,6 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { openCourt } from "../../mutation/courts.ts";
 import { type Hunt, hunt } from "../../mutation/hunt.ts";
 import { parseTable } from "../../mutation/table.ts";
 
@@ -42,6 +43,17 @@ test("reports a survivor, and a text that is no program as broken, and fails", a
   expect(said).toMatch(/^SURVIVED .* nothing is broken .*sweeper\.test\.ts "schedule 46:"$/m);
   expect(said).toMatch(/^BROKEN .* no rule at all .*ReferenceError: absent is not defined/m);
   expect(said).toMatch(/^0 of 2 mutants killed$/m);
+});
+
+test("judges by seeds of the simulation, on a machine of any speed", async () => {
+  const court = openCourt({ sound: new Map(), factor: 1.234 });
+  onTestFinished(() => court.close());
+  const lines = (seeds: number, to: string) => [`m [${seeds} seeds]`, `  - ${HELD}`, `  + ${to}`];
+  const [survivor] = parseTable(tableOf(...lines(3, EQUIVALENT)));
+  const [absent] = parseTable(tableOf(...lines(3, " && absent")));
+  if (survivor === undefined || absent === undefined) throw new Error("the table has both");
+  expect(await court.judge(survivor)).toEqual({ kind: "passed", reason: "", isLate: false });
+  expect(await court.judge(absent)).toMatchObject({ kind: "broken", isLate: false });
 });
 
 test("judges no mutant by a suite that fails over unchanged sources", async () => {
