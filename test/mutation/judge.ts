@@ -51,8 +51,9 @@ function verdictOn(module: TestModule, unhandled: readonly unknown[]): Verdict {
   const texts = errors.map(({ name = "Error", message = "" }) => `${name}: ${message}`);
   const refusal = texts.map((text) => REFUSAL.exec(text)?.[0]).find((text) => text !== undefined);
   if (refusal !== undefined) return { kind: "broken", reason: refusal, isLate: false };
-  if (atLoad.length > 0) return { kind: "broken", reason: texts[0] ?? "", isLate };
-  if (errors.length > 0) return { kind: "failed", reason: isLate ? (texts[0] ?? "") : "", isLate };
+  const [first = ""] = texts[0]?.split("\n") ?? [];
+  if (atLoad.length > 0) return { kind: "broken", reason: first, isLate };
+  if (errors.length > 0) return { kind: "failed", reason: isLate ? first : "", isLate };
   if (!module.ok()) return { kind: "failed", reason: "", isLate: false };
   const count = tests.filter((each) => each.result().state === "passed").length;
   if (count > 0) return { kind: "passed", reason: "", isLate: false };
