@@ -1,6 +1,6 @@
 /** The constructor of a pipeline: it separates the options, which are data, from the functions that judge outputs. */
 import type * as z from "zod";
-import type { JudgeOptions, PipelineOptions, Stage } from "../core/topologies/pipeline.ts";
+import type { JudgeOptions, PipelineOptions, Stage } from "../core/topologies/pipeline-options.ts";
 import { react } from "../core/topologies/react.ts";
 import { objectIn } from "../core/topologies/json-in.ts";
 import type { Topology, TopologyFunction } from "../ports/agent.ts";
@@ -13,7 +13,7 @@ export interface StageOptions {
   readonly tools?: readonly string[];
   /** The name of a model of the agent; default: the agent's own. */
   readonly model?: string;
-  /** The output is a JSON object of this schema. */
+  /** The output is a JSON object of this schema. That is its form, so a roll-back does not stop behind it. */
   readonly output?: z.ZodType;
   /** Judges the output before the next stage begins: a function, or a model (`judge`). */
   readonly gate?: TopologyFunction | JudgeOptions;
@@ -55,15 +55,16 @@ function stageOf(options: StageOptions): {
 } {
   const { name, instructions, tools, model, output, gate, maxBeats, topology } = options;
   const functions: Record<string, TopologyFunction> = {};
-  if (output !== undefined) functions[`output of ${name}`] = fits(output);
-  if (typeof gate === "function") functions[`gate of ${name}`] = gate;
-  const gates = Object.keys(functions);
+  const [form, judges] = [`output of ${name}`, `gate of ${name}`];
+  if (output !== undefined) functions[form] = fits(output);
+  if (typeof gate === "function") functions[judges] = gate;
   const inner = topology ?? (maxBeats === undefined ? undefined : react({ maxBeats }));
   const stage = {
     ...{ name, instructions },
     ...(tools === undefined ? {} : { tools }),
     ...(model === undefined ? {} : { model }),
-    ...(gates.length === 0 ? {} : { gates }),
+    ...(output === undefined ? {} : { form }),
+    ...(typeof gate === "function" ? { gates: [judges] } : {}),
     ...(typeof gate === "object" ? { judge: gate } : {}),
     ...(inner === undefined ? {} : { topology: inner }),
   };

@@ -6,38 +6,9 @@
  */
 import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "./json-in.ts";
 import type { Composite } from "./nested.ts";
-import { problemOfWhole } from "./problems.ts";
+import { type PipelineOptions, type Stage, judgesOf, pipelineProblems } from "./pipeline-options.ts";
 import { react } from "./react.ts";
 import type { Context, Move, Observation, Shape, Signal, Verdict } from "./topology.ts";
-
-/** A model that judges an output. The output passes with a score of at least `threshold`. */
-export interface JudgeOptions {
-  readonly instructions: string;
-  readonly threshold: number;
-  /** The name of a model of the agent. */
-  readonly model?: string;
-}
-
-/** One stage, with the names of its functions. */
-export interface Stage {
-  readonly name: string;
-  readonly instructions: string;
-  readonly tools?: readonly string[];
-  readonly model?: string;
-  /** Functions that judge the output: its schema and its gate. */
-  readonly gates?: readonly string[];
-  readonly judge?: JudgeOptions;
-  readonly topology?: Shape;
-}
-
-export interface PipelineOptions extends Shape {
-  readonly kind: "pipeline";
-  readonly stages: readonly Stage[];
-  /** The function that judges the last output as a whole. */
-  readonly endToEnd?: string;
-  /** How often a stage may run again. */
-  readonly retriesPerStage: number;
-}
 
 /** `message`: the reply that is the output. `held`: a gate judged it. */
 type Output = { readonly message: string; readonly held: boolean };
@@ -68,9 +39,9 @@ const STAGE_BEATS = 20;
 export const PIPELINE: Composite<PipelineOptions, Progress> = {
   kind: "pipeline",
   checkpoint: "stage",
-  problems,
+  problems: pipelineProblems,
   uses: ({ stages, endToEnd }) => ({
-    functions: [...stages.flatMap(({ gates = [] }) => gates), ...(endToEnd === undefined ? [] : [endToEnd])],
+    functions: [...stages.flatMap(judgesOf), ...(endToEnd === undefined ? [] : [endToEnd])],
     models: stages.flatMap(({ model, judge }) => [model, judge?.model].filter((each) => each !== undefined)),
     tools: stages.flatMap(({ tools = [] }) => tools),
   }),
@@ -162,17 +133,19 @@ function enter(
 
 /** The stage has an output. Its functions judge it first, then its judge. */
 function judged(progress: Progress, seen: Extract<Observation, { readonly kind: "reply" }>, of: Of): Move<Progress> {
-  const { name, gates = [] } = stageAt(progress, of.options);
+  const stage = stageAt(progress, of.options);
   const next: Progress = { ...progress, candidate: seen.message };
-  if (gates.length === 0) return passed(next, of, false);
-  return { kind: "verify", progress: next, names: gates, output: seen.text, about: { stage: name } };
+  const names = judgesOf(stage);
+  if (names.length === 0) return passed(next, of, false);
+  return { kind: "verify", progress: next, names, output: seen.text, about: { stage: stage.name } };
 }
 
 function gated(progress: Progress, verdicts: readonly Verdict[], of: Of): Move<Progress> {
+  const { form, gates = [] } = stageAt(progress, of.options);
   const refused = verdicts.filter(({ holds }) => !holds);
-  return refused.length > 0
-    ? goBack(progress, refused.map(({ why }) => why).join("; "), of)
-    : passed(progress, of, true);
+  if (refused.length === 0) return passed(progress, of, gates.length > 0);
+  const isOfForm = refused.every(({ name }) => name === form);
+  return goBack(progress, refused.map(({ why }) => why).join("; "), of, { isOfForm });
 }
 
 /** The functions of the stage hold. A judge comes next, if there is one. */
@@ -196,12 +169,9 @@ function scored(progress: Progress, seen: Extract<Observation, { readonly kind: 
   const { score, why } = found;
   const threshold = judge?.threshold ?? 0;
   if (score >= threshold) return advance(progress, of, true);
-  return goBack(
-    progress,
-    `the judge gave ${score}, and ${threshold} is needed. ${why}`,
-    of,
-    `the judge of ${name} refused`,
-  );
+  return goBack(progress, `the judge gave ${score}, and ${threshold} is needed. ${why}`, of, {
+    what: `the judge of ${name} refused`,
+  });
 }
 
 /** The gate held, or there is none. */
@@ -250,16 +220,22 @@ function endToEnd(progress: Progress, verdicts: readonly Verdict[], of: Of): Mov
 
 /**
  * Goes back to the stage after the last gate that held: the output of that gate's stage is the last one that is known to
- * be clean. Outputs that no gate judged are not used again.
+ * be clean. Outputs that no gate judged are not used again. An output of the wrong form says nothing of what the stage
+ * was given, so then the stage itself runs again.
  */
-function goBack(progress: Progress, why: string, of: Of, what = "its output was refused"): Move<Progress> {
+function goBack(
+  progress: Progress,
+  why: string,
+  of: Of,
+  { isOfForm = false, what = "its output was refused" }: { readonly isOfForm?: boolean; readonly what?: string } = {},
+): Move<Progress> {
   const { cursor, outputs, runs } = progress;
   const { name } = stageAt(progress, of.options);
   if ((runs[cursor] ?? 0) > of.options.retriesPerStage) {
     const message = `stage ${name} was refused in each of ${runs[cursor] ?? 0} runs; the last time: ${why}`;
     return { kind: "fail", failure: { code: "GateFailed", message } };
   }
-  const target = outputs.slice(0, cursor).findLastIndex(({ held }) => held) + 1;
+  const target = isOfForm ? cursor : outputs.slice(0, cursor).findLastIndex(({ held }) => held) + 1;
   const to = stageAt({ cursor: target }, of.options).name;
   return enter({ ...progress, cursor: target, why: `${name}: ${why}` }, of, {
     note: `${what} (${name}: ${why}); back to ${to}`,
@@ -272,23 +248,6 @@ function reopened(
   { by, why }: Extract<Observation, { readonly kind: "reopened" }>,
   of: Of,
 ): Move<Progress> {
-  if (by === "checks") return goBack(progress, why, of, "the definition of done does not hold");
+  if (by === "checks") return goBack(progress, why, of, { what: "the definition of done does not hold" });
   return enter({ ...progress, why: "a user wants something else" }, of, { note: `a user wrote: ${why}` });
-}
-
-function problems({ stages, retriesPerStage, endToEnd: check }: PipelineOptions): readonly string[] {
-  if (!Array.isArray(stages) || stages.length === 0) return ["write stages: [{ name, instructions }]"];
-  const names = stages.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  return [
-    ...names.flatMap((name) => (typeof name === "string" && name !== "" ? [] : ["a stage has no name"])),
-    ...(twice === undefined ? [] : [`two stages have the name ${twice}`]),
-    ...stages.flatMap(({ name, judge }) =>
-      judge === undefined || (judge.threshold > 0 && judge.threshold <= 1)
-        ? []
-        : [`the judge of stage ${name} has threshold ${judge.threshold}: write a number above 0, and 1 at most`],
-    ),
-    ...problemOfWhole("retriesPerStage", retriesPerStage, 0),
-    ...(check === undefined || typeof check === "string" ? [] : ["endToEnd is no function"]),
-  ];
 }

@@ -1,6 +1,7 @@
 /** The exact moves of a pipeline: gates, the way back, and the end-to-end check. */
 import { describe, expect, test } from "vitest";
-import { PIPELINE, type PipelineOptions } from "../../../src/core/topologies/pipeline.ts";
+import { PIPELINE } from "../../../src/core/topologies/pipeline.ts";
+import type { PipelineOptions } from "../../../src/core/topologies/pipeline-options.ts";
 import type { Observation } from "../../../src/core/topologies/topology.ts";
 import { context } from "../../support/states/topology-context.ts";
 

@@ -75,6 +75,46 @@ test("no run resumes on an output that no gate judged, whoever dies where", asyn
   expect(crashes).toBeGreaterThan(40);
 });
 
+test("a schema vouches for no output: poison of the right form is not used again, whoever dies where", async () => {
+  const output = z.object({ fact: z.string() });
+  const of = { stages: [stage("read", { output }), stage("write", { gate: isClean })] } as Options;
+  const crashes = await forEachCrashPoint(async (crash) => {
+    const { agent, asked } = agentOf(of);
+    const { lives, shown, moves } = await playRun(agent, { crash });
+    expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"} write' });
+    expect(moves.map(({ note }) => note).filter((note) => note.includes("back to"))).toEqual([
+      "its output was refused (write: it says poison); back to read",
+    ]);
+    const poisoned = given(asked).findLastIndex((text) => text.includes("poison"));
+    expect(poisoned).toBeLessThan(given(asked).findIndex((text) => text.includes("clean")));
+    return lives;
+  });
+  expect(crashes).toBeGreaterThan(25);
+});
+
+test("a stage whose output has the wrong form runs again itself, with what it was given", async () => {
+  let writes = 0;
+  const { agent, asked } = roleAgent(
+    pipeline({
+      stages: [stage("read"), stage("write", { output: z.object({ fact: z.string() }) })],
+    } as Options),
+    {
+      reply: (conversation) => {
+        if (openingIn(conversation).startsWith("Stage 1")) return { text: "read" };
+        writes += 1;
+        return { text: writes === 1 ? "no JSON" : '{"fact":"clean"}' };
+      },
+    },
+  );
+  const { shown, moves } = await playRun(agent);
+  expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"}' });
+  expect(moves.map(({ note }) => note)).toContain(
+    "its output was refused (write: the output is not a JSON object); back to write",
+  );
+  expect(given(asked).map((text) => text.includes("What stage read handed on:\nread"))).toEqual([true, true]);
+  expect(asked).toHaveLength(3);
+});
+
 test.each([
   ["an earlier stage", "read", "back to read", "clean"],
   ["the last stage again", "write", "back to write", "poison"],
