@@ -22,7 +22,7 @@ export function planExecute(options: {
   readonly replans?: number;
   /** The most steps of a plan; default 20. */
   readonly stepsMax?: number;
-  /** Tools whose steps come at the end of each plan. */
+  /** Tools whose steps come at the end of each plan. A step before the last one has them only if it names its tools. */
   readonly effectsLast?: readonly string[];
   /** The cap of the whole run; default 100. */
   readonly maxBeats?: number;

@@ -199,9 +199,11 @@ function combined(outer: Request, inner: Request): Request {
   const instructions = joined(outer.instructions, inner.instructions);
   const model = inner.model ?? outer.model;
   const approval = inner.approval ?? outer.approval;
+  const withheld = [...(outer.withheld ?? []), ...(inner.withheld ?? [])];
   return {
     role: inner.role === "react" ? outer.role : `${outer.role}/${inner.role}`,
     tools: shared(outer.tools, inner.tools),
+    ...(withheld.length === 0 ? {} : { withheld }),
     ...(instructions === "" ? {} : { instructions }),
     ...(model === undefined ? {} : { model }),
     ...(approval === undefined ? {} : { approval }),

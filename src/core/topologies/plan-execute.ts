@@ -111,7 +111,7 @@ const stepTopology = ({ step: { topology = react({ maxBeats: STEP_BEATS }) } }: 
 
 function request(
   { role, steps, cursor }: Progress,
-  { planner, step }: PlanExecuteOptions,
+  { planner, step, effectsLast }: PlanExecuteOptions,
 ): ReturnType<typeof PLAN_EXECUTE.request> {
   if (role === "planner") {
     const { instructions, model, tools = [] } = planner;
@@ -119,8 +119,12 @@ function request(
   }
   if (role === "answer") return { role, tools: "none" };
   const { instructions, model } = step;
+  // A step that names no tools may act only if it is the last one: what comes after it may still decide something.
+  const { tools } = steps[cursor] ?? {};
+  const mayAct = tools !== undefined || cursor >= steps.length - 1 || effectsLast.length === 0;
   return {
-    ...{ role, tools: steps[cursor]?.tools ?? "all" },
+    ...{ role, tools: tools ?? "all" },
+    ...(mayAct ? {} : { withheld: effectsLast }),
     ...(instructions === undefined ? {} : { instructions }),
     ...(model === undefined ? {} : { model }),
   };

@@ -25,6 +25,8 @@ export interface Request {
   readonly instructions?: string;
   /** The tools that the model may call. */
   readonly tools: "all" | "none" | readonly string[];
+  /** Tools that the model may not call now, also where `tools` is all. */
+  readonly withheld?: readonly string[];
   /** The instructions list all tools of the agent, so that a plan can name them. */
   readonly lists?: true;
   /** The name of a model of the agent (`models`); absent: the agent's own model. */

@@ -17,10 +17,12 @@ export const agentInRole = (state: State, agent: Agent): Agent => withReading(st
 
 function ownRole(state: State, agent: Agent): Agent {
   if (state.saga !== undefined) return agent;
-  const { instructions = "", tools, approval, lists = false } = requestFor(state, agent);
-  if (instructions === "" && tools === "all" && approval === undefined) return agent;
+  const { instructions = "", tools, withheld = [], approval, lists = false } = requestFor(state, agent);
+  if (instructions === "" && tools === "all" && withheld.length === 0 && approval === undefined) return agent;
   const listed = lists ? toolsInWords(agent) : "";
-  const named = Object.entries(agent.tools).filter(([name]) => tools === "all" || tools.includes(name));
+  const named = Object.entries(agent.tools).filter(
+    ([name]) => (tools === "all" || tools.includes(name)) && !withheld.includes(name),
+  );
   return {
     ...agent,
     instructions: [agent.instructions, instructions, listed].filter((each) => each !== "").join("\n\n"),

@@ -66,8 +66,27 @@ describe("a plan", () => {
     expect(planIn(steps("look", "pay", "look"), rules).wrong).toBe('effects come last, and "look" follows "pay"');
     expect(planIn(steps("look", "pay", "pay"), rules).wrong).toBeNull();
     expect(planIn('{"steps": [{"title": "", "does": ""}]}', rules).wrong).toContain("needs a title");
+    // A step that names no tools may be anything, so it may not follow a payment either.
+    const open = { title: "sum up", does: "" };
+    const paying = { title: "pay", does: "", tools: ["pay"] };
+    const mixed = (...all: readonly object[]) => planIn(JSON.stringify({ steps: all }), rules).wrong;
+    expect(mixed(paying, open)).toBe('effects come last, and "sum up" follows "pay"');
+    expect(mixed(open, paying)).toBeNull();
     expect(PLAN_EXECUTE.decidesAfter(options, "pay")).toBeNull();
     expect(PLAN_EXECUTE.decidesAfter(options, "book")).toContain("effectsLast");
+  });
+
+  test("withholds effects from a step that names no tools, unless it is the last one", () => {
+    const at = (cursor: number, change: Partial<PlanExecuteOptions> = {}) =>
+      PLAN_EXECUTE.request({ ...planned, cursor }, { ...options, ...change });
+    expect(at(0)).toEqual({ role: "step", tools: "all", withheld: ["pay"] });
+    expect(at(1)).toEqual({ role: "step", tools: "all" });
+    expect(at(0, { effectsLast: [] })).toEqual({ role: "step", tools: "all" });
+    const steps = [
+      { title: "pay", does: "", tools: ["pay"] },
+      { title: "pay more", does: "", tools: ["pay"] },
+    ];
+    expect(PLAN_EXECUTE.request({ ...planned, steps }, options)).toEqual({ role: "step", tools: ["pay"] });
   });
 
   test("is carried out step by step, then the answer is written", () => {
@@ -100,6 +119,34 @@ describe("a stale plan", () => {
       },
       say: expect.stringContaining("Not done yet:\n- look\n- book"),
     });
+  });
+
+  test.each([
+    "flight LH1 not found",
+    "Not Found",
+    "the flight does not exist",
+    "relation may not exist any more",
+    "no such file or directory",
+    "unknown ID LH1",
+    "LH1 is no longer on sale",
+    "request failed with status 404",
+    "HTTP 410",
+    "the seat is gone",
+    "Gone",
+  ])("is given up when a tool says that its object is not there: %s", (why) => {
+    const failures = [{ tool: "book", why, unknown: false }];
+    expect(harness(planned, DUE, { failures })).toMatchObject({ cracks: [{ crack: "stalePlan" }] });
+  });
+
+  test.each([
+    "order 14041 is busy",
+    "4100 ms are too long",
+    "503 busy",
+    "the paragon refuses",
+    "goneness",
+    "foundation",
+  ])("goes on when a tool says something else: %s", (why) => {
+    expect(harness(planned, DUE, { failures: [{ tool: "book", why, unknown: false }] })).toBeNull();
   });
 
   test("is given up when an object is not there any more, before the model acts on", () => {

@@ -59,6 +59,21 @@ test("the plan is shown, its steps run in order with their own tools, and the an
   expect(booked).toHaveLength(1);
 });
 
+test("a step that names no tools gets effects only if it is the last one", async () => {
+  const steps = ["look", "read", "book"].map((title) => ({ title, does: title }));
+  const none = { input: z.object({}), effect: "none", run: () => "" } as const;
+  const { agent, asked } = roleAgent(
+    planExecute({ planner: { instructions: "Plan.", tools: ["look"] }, effectsLast: ["book"] }),
+    {
+      tools: { look: tool(none), book: tool({ ...none, effect: "keyed" }) },
+      reply: ({ instructions }) => ({ text: instructions.includes("Plan.") ? JSON.stringify({ steps }) : "done" }),
+    },
+  );
+  const { shown } = await playRun(agent);
+  expect(shown).toMatchObject({ status: "completed" });
+  expect(asked.map(({ tools }) => tools)).toEqual([["look"], ["look"], ["look"], ["look", "book"], []]);
+});
+
 test("a plan is stale when its object is gone: that is signalled before the model acts on, and another plan follows", async () => {
   const { agent, booked, asked } = traveller({}, { flights: new Set(["B2"]) });
   const { shown, cracks, events, moves } = await playRun(agent);
