@@ -11,6 +11,8 @@ import type { Clock } from "../../ports/world.ts";
 export const WATCH_MS = 5_000;
 /** After how long a wait the watchdog reports that a run waits for its model, in milliseconds. */
 export const SOFT_IDLE_MS = 90_000;
+/** A wait that ends by itself sooner is reported after this share of it. By default a model call ends after 45 s. */
+const SOFT_SHARE = 0.8;
 
 /** What to watch, and whom to call. */
 interface Watch {
@@ -27,6 +29,7 @@ interface Watch {
 /** Polls until the caller calls the returned function, or until the hard limit is reached. */
 export function watchPhase(clock: Clock, { phase, endsInMs, hardMs, onSoft, onHard }: Watch): () => void {
   const begun = clock.now();
+  const softMs = Math.min(SOFT_IDLE_MS, endsInMs * SOFT_SHARE);
   let entered = { phase: phase(), at: begun, isTold: false };
   let forget = (): void => undefined;
   const lookLater = (): void => {
@@ -38,7 +41,7 @@ export function watchPhase(clock: Clock, { phase, endsInMs, hardMs, onSoft, onHa
     const waitedMs = clock.now() - entered.at;
     if (PHASES[now].idle) {
       if (hardMs !== null && waitedMs >= hardMs) return onHard(waitedMs);
-      if (waitedMs >= SOFT_IDLE_MS && !entered.isTold) {
+      if (waitedMs >= softMs && !entered.isTold) {
         entered = { ...entered, isTold: true };
         onSoft(now, waitedMs);
       }

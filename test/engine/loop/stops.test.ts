@@ -1,5 +1,6 @@
 /** Runs that have to stop: why, what their models are asked then, and what they end with. */
 import { describe, expect, test } from "vitest";
+import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import { z } from "zod";
 import type { Agent } from "../../../src/ports/agent.ts";
@@ -156,9 +157,9 @@ test("a model that stops too early raises the signal and gets a message", async 
 describe("the watchdog of a run", () => {
   const slow = { beatMs: 300_000, modelMs: 200_000 };
 
-  function waiting(hardIdleMs?: number) {
+  function waiting({ hardIdleMs, limits = slow }: { readonly hardIdleMs?: number; readonly limits?: object } = {}) {
     const records: { readonly what: string; readonly detail: object }[] = [];
-    const harness = createHarness(slow);
+    const harness = createHarness(limits);
     const world = {
       ...harness.world,
       telemetry: { record: (each: (typeof records)[number]) => void records.push(each) },
@@ -188,8 +189,16 @@ describe("the watchdog of a run", () => {
     ]);
   });
 
+  test("reports it before the call times out, also under the limits that a world has by default", async () => {
+    const { harness, records, agent } = waiting({ limits: limitsFor(60_000) });
+    const { reply, events } = await outcomeOf(agent, harness);
+    expect(reply.route).toBe("wait");
+    expect(records.filter(({ what }) => what === "PhaseStuck")).toMatchObject([{ detail: { seconds: 40 } }]);
+    expect(events.find(({ kind }) => kind === "ModelCallLost")).toBeDefined();
+  });
+
   test("gives up a model call at the agent's limit, and the run ends with that code without another call", async () => {
-    const { harness, agent, asked } = waiting(120_000);
+    const { harness, agent, asked } = waiting({ hardIdleMs: 120_000 });
     const { shown, events } = await outcomeOf(agent, harness);
     expect(shown).toMatchObject({
       status: "failed",

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { virtualClock } from "../../../src/adapters/memory/clock.ts";
 import { PHASE_NAMES, PHASES, type Phase } from "../../../src/core/phases.ts";
 import { SOFT_IDLE_MS, WATCH_MS, watchPhase } from "../../../src/engine/model/watchdog.ts";
+import { limitsFor } from "../../../src/protocol/limits.ts";
 import { AT } from "../../support/states/states-and-events.ts";
 
 function watching(of: { readonly hardMs?: number; readonly endsInMs?: number; readonly phase?: Phase } = {}) {
@@ -26,6 +27,20 @@ test("reports once that a run waits for its model, after 90 seconds (seed 0)", (
   expect(told).toEqual([]);
   pass(300_000);
   expect(told).toEqual(["soft AwaitingLLM 90000"]);
+});
+
+test.each([
+  // By default a model call may take 45 seconds.
+  [limitsFor(60_000).modelMs, 40_000],
+  [112_500, 90_000],
+  [100_000, 80_000],
+  [7_000, null],
+])("reports a wait of %s ms at the first look after 80 %% of it: at %s", (endsInMs, at) => {
+  const { told, pass } = watching({ endsInMs });
+  pass((at ?? endsInMs) - 1);
+  expect(told).toEqual([]);
+  pass(endsInMs);
+  expect(told).toEqual(at === null ? [] : [`soft AwaitingLLM ${at}`]);
 });
 
 test("entering a phase restarts it", () => {
