@@ -7,6 +7,10 @@ import type { Crack } from "../../src/core/crack.ts";
 import { type Finding, diagnose, findingsIn } from "../../src/operations/diagnose.ts";
 import type { LedgerEntry, TimelineEntry } from "../../src/operations/views.ts";
 import { type ScriptedReply, pipeline, react, tool } from "../../src/index.ts";
+import type { Row } from "../../src/protocol/row.ts";
+import { boss, worker } from "../support/agents/workers.ts";
+import { rowOf } from "../support/harness/harness.ts";
+import { beatOf, childrenOf, household, playAll, playOf, remove } from "../support/runs/parent-steps.ts";
 import { AT, SHA, callPart, replied } from "../support/states/states-and-events.ts";
 import { playRun, roleAgent } from "../support/runs/topology-run.ts";
 
@@ -107,6 +111,40 @@ test("whole runs are diagnosed from their events", async () => {
     "cascadingPoison",
   ]);
   expect(await diagnose(poisoned.harness.world, "local-none")).toBeNull();
+});
+
+test("a child that ended unheard, is gone or cannot be read shows as a lost hand-off", async () => {
+  const house = await household([boss({ children: 4 }), worker()]);
+  const { world } = house.harness;
+  const evidence = async () =>
+    seenIn(await diagnose(world, house.run)).map(({ likely, evidence: lines }) => [likely, lines]);
+  await beatOf(house, house.run);
+  const [ended, gone, damaged, working] = childrenOf(house).map(({ run }) => run);
+  if (ended === undefined || gone === undefined || damaged === undefined || working === undefined)
+    throw new Error("4 children");
+  // All four work.
+  expect(await evidence()).toEqual([]);
+  await playOf(house, ended);
+  remove(house, { run: gone });
+  const row = rowOf(house.harness, damaged);
+  world.store.rows.set(damaged, {} as Row);
+  expect(await evidence()).toEqual([
+    [
+      "lostHandoff",
+      [
+        `child ${ended} ended as completed, and its end was not taken in`,
+        `child ${gone} is gone, and its end was never taken in`,
+        `the row of child ${damaged} cannot be read`,
+      ],
+    ],
+  ]);
+  // The boss takes in the ends of the three that are left. The fourth never reports.
+  world.store.rows.set(damaged, row);
+  await playAll(house);
+  const lines = (await evidence()).flat(2);
+  expect(lines).toContain(`child ${gone} is gone, and its end was never taken in`);
+  expect(lines.filter((line) => [ended, damaged, working].some((run) => line.includes(run)))).toEqual([]);
+  expect(rowOf(house.harness, house.run).status).toBe("completed");
 });
 
 test("reads well, with evidence and without", () => {
