@@ -85,10 +85,11 @@ const LOOKS: { readonly [W in Seen]: Look } = {
     if (said.length === 0) return null;
     return { why: said.join("; "), mend: "declare what is true in effects and approval of mcpServer" };
   },
-  timeout: (_, { tools, limits: { beatMs, drainMs } }) => {
+  // A child run works in beats of its own, and its parent waits for it without a process.
+  timeout: (agent, { tools, limits: { beatMs, drainMs } }) => {
     const most = beatMs - 3 * drainMs;
     return about(
-      namesOf(tools, ({ timeoutMs }) => timeoutMs > most),
+      namesOf(tools, ({ tool, timeoutMs }) => timeoutMs > most && agent.tools[tool]?.child === undefined),
       (names) => `${names} may take longer than the ${most} ms that a beat leaves, and would never start`,
       `set timeoutMs to ${most} at most, or raise beatSeconds`,
     );

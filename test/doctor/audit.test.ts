@@ -17,7 +17,6 @@ import { planOf } from "../../infra/plan.ts";
 import { kebab } from "../../infra/watch.ts";
 import { watchesOf } from "../../infra/watches.ts";
 import { beginRun } from "../support/harness/drive.ts";
-import { boss } from "../support/agents/workers.ts";
 import { scriptedAgent, createChainHarness, rowOf } from "../support/harness/harness.ts";
 import { dieInTool, runUntilIdle } from "../support/harness/chain-steps.ts";
 
@@ -145,29 +144,6 @@ test("every crack of a topology has a metric and an alarm with the audited name"
     expect(METRICS).toHaveProperty(String(metric));
   }
   expect(alarms).toEqual(expect.arrayContaining(ALL_CRACKS.map(({ metric }) => kebab(metric))));
-});
-
-test("a child tool is audited as what it is: a run that goes on, until its deadline", () => {
-  const of = (child: Parameters<typeof boss>[0]) => audit(boss(child), LIMITS).tools.find(({ tool }) => tool === "ask");
-  expect(of({ child: { deadlineMs: 90_000 } })).toMatchObject({
-    timeoutMs: 90_000,
-    recovery: {
-      inWords:
-        "the run of worker goes on, and is not made again; its report comes once; a hand-off that fails is made again, 2 times in all",
-    },
-  });
-  expect(of({ child: { wait: false } })?.recovery.inWords).toBe(
-    "the run of worker is made once, and works on without its parent",
-  );
-});
-
-test("an agent with child tools is watched for the cracks of an orchestrator, whatever its topology is", () => {
-  const cracks = audit(boss(), LIMITS).cracks.map(({ crack, alarm }) => `${crack} ${alarm ?? "unseen"}`);
-  expect(cracks.slice(-3)).toEqual([
-    "lostHandoff lost-handoff",
-    "bossDeath boss-death",
-    "workerSilence worker-silence",
-  ]);
 });
 
 test("the report equals its reference text", () => {
