@@ -1,11 +1,22 @@
 /** Whole runs of a hierarchy: levels, disjoint shards, a slow root, and the layer that merges its reports. */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { childTool, hierarchical } from "../../../src/index.ts";
+import { type ScriptedReply, childTool, hierarchical, tool } from "../../../src/index.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
-import { beatOf, childrenOf, household, playAll, playOf, stateOf } from "../../support/runs/parent-steps.ts";
+import { endAttempt, flushPromises, performTask } from "../../support/harness/chain-steps.ts";
+import { advanceUntilSettled, rowOf } from "../../support/harness/harness.ts";
+import {
+  type Household,
+  beatOf,
+  childrenOf,
+  household,
+  leaveOf,
+  playAll,
+  playOf,
+  stateOf,
+} from "../../support/runs/parent-steps.ts";
 import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { ROLES, asking, bossOf, isFirst, memosIn, researcher } from "../../support/agents/researchers.ts";
 
@@ -93,20 +104,52 @@ test("a run on the last level hands out nothing: it does the work itself", async
   expect(house.harness.world.store.rows.size).toBe(2);
 });
 
+/** The tools of a root that hands out and, in the same beat, works on a chapter of its own until `release`. */
+function slowRoot() {
+  let release = (): void => undefined;
+  const written = new Promise<string>((resolve) => {
+    release = () => resolve("written");
+  });
+  const write = tool({ input: z.object({}), effect: "none", run: () => written });
+  return { tools: { delegate: delegate(), write }, release };
+}
+
+const WRITES = { boss: { ...ROLES.boss, tools: ["write"] } };
+
+/** What the slow root does first. */
+const busy = (...questions: readonly string[]): ScriptedReply => ({
+  calls: [...(asking(...questions).calls ?? []), { tool: "write", args: {} }],
+});
+
+/** The first beat of the root. While it works, its leaves report; none of their reports is read. */
+async function reportToBusyRoot(house: Household, release: () => void): Promise<void> {
+  const { harness, agents, run } = house;
+  const out = leaveOf(house, run);
+  const beat = performTask(out.task, { world: harness.world, agent: agents });
+  await flushPromises();
+  for (const child of childrenOf(house)) await playOf(house, child.run);
+  expect(new Set(childrenOf(house).map(({ endNotified }) => endNotified))).toEqual(new Set([true]));
+  // The root is at work: it is neither parked nor between two beats.
+  expect(rowOf(harness, run)).toMatchObject({ status: "running", phase: "ExecutingTools", park: null });
+  release();
+  endAttempt(harness, out, await advanceUntilSettled(harness, beat));
+}
+
 test("a slow root is signalled before it merges anything, and hands out the rest to its shards alone", async () => {
   const topology = hierarchical({
-    ...{ workers: ["ask"], shards: ["delegate"], ...ROLES, partsIn: "parts" },
+    ...{ workers: ["ask"], shards: ["delegate"], ...ROLES, ...WRITES, partsIn: "parts" },
     ...{ rounds: 2, unread: 4, batch: 3 },
   });
+  const slow = slowRoot();
   const root = bossOf(topology, {
-    more: { delegate: delegate() },
-    hands: ({ messages }) =>
-      isFirst(messages) ? asking("a1", "a2", "a3", "a4", "a5", "a6") : delegating(["b1", "b2"], ["b3"]),
+    more: slow.tools,
+    hands: ({ messages, calls }) =>
+      calls.length === 0 && isFirst(messages)
+        ? busy("a1", "a2", "a3", "a4", "a5", "a6")
+        : delegating(["b1", "b2"], ["b3"]),
   });
   const house = await household([root.agent, middle(), researcher()]);
-  // The root hands out, and does not read while its leaves report.
-  await beatOf(house, house.run);
-  for (const { run } of childrenOf(house)) await playOf(house, run);
+  await reportToBusyRoot(house, slow.release);
   await playAll(house);
   const { world } = house.harness;
   const events = (await timeline(world, { run: house.run, after: 0 })) ?? [];
@@ -120,7 +163,10 @@ test("a slow root is signalled before it merges anything, and hands out the rest
   );
   // From then on the root sees no leaf: only its shards are open to it.
   const hands = root.asked.filter(({ instructions }) => instructions.includes("You hand out."));
-  expect(hands.map(({ tools }) => tools)).toEqual([["ask", "delegate"], ["delegate"]]);
+  expect(hands.map(({ tools }) => tools)).toEqual([
+    ["ask", "delegate", "write"],
+    ["delegate", "write"],
+  ]);
   const shown = await show(world, house.run);
   const leaves = ["a1", "a2", "a3", "a4", "a5", "a6", "b1", "b2", "b3"];
   expect(memosIn(String(shown?.result)).toSorted()).toEqual(leaves.map((leaf) => `on ${leaf}`));
@@ -130,31 +176,30 @@ test("a slow root is signalled before it merges anything, and hands out the rest
 
 test("whoever dies while a slow root reads: one signal, each leaf works once, and the rest goes to the shards", async () => {
   const topology = hierarchical({
-    ...{ workers: ["ask"], shards: ["delegate"], ...ROLES, partsIn: "parts" },
+    ...{ workers: ["ask"], shards: ["delegate"], ...ROLES, ...WRITES, partsIn: "parts" },
     ...{ rounds: 2, unread: 4, batch: 3 },
   });
   let deaths = 0;
   await forEachCrashPoint(async (crash) => {
     // Every sixth moment: a run has hundreds.
     if (crash.at % 6 !== 0) return crash.at > 90;
+    const slow = slowRoot();
     const root = bossOf(topology, {
-      more: { delegate: delegate() },
-      hands: ({ messages }) => (isFirst(messages) ? asking("a1", "a2", "a3", "a4") : delegating(["b1", "b2"])),
+      more: slow.tools,
+      hands: ({ messages, calls }) =>
+        calls.length === 0 && isFirst(messages) ? busy("a1", "a2", "a3", "a4") : delegating(["b1", "b2"]),
     });
     const played = await playRun(root.agent, {
       crash,
       others: [middle(), researcher()],
-      before: async (house) => {
-        await beatOf(house, house.run);
-        for (const { run } of childrenOf(house)) await playOf(house, run);
-      },
+      before: (house) => reportToBusyRoot(house, slow.release),
     });
     expect(played.cracks.filter((crack) => crack === "rootBottleneck")).toHaveLength(1);
     const leaves = ["a1", "a2", "a3", "a4", "b1", "b2"];
     expect(memosIn(String(played.shown?.result)).toSorted()).toEqual(leaves.map((leaf) => `on ${leaf}`));
     expect(played.harness.world.store.rows.size).toBe(1 + leaves.length + 1);
     const hands = root.asked.filter(({ instructions }) => instructions.includes("You hand out."));
-    expect(new Set(hands.slice(1).map(({ tools }) => tools.join()))).toEqual(new Set(["delegate"]));
+    expect(new Set(hands.slice(1).map(({ tools }) => tools.join()))).toEqual(new Set(["delegate,write"]));
     deaths += 1;
     return played.lives;
   });
