@@ -4,8 +4,19 @@ import { z } from "zod";
 import { childTool, orchestrator, pipeline } from "../../../src/index.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { diagnose } from "../../../src/operations/diagnose.ts";
+import { show, timeline } from "../../../src/operations/views.ts";
 import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
-import { neverSettles } from "../../support/harness/harness.ts";
+import { endAttempt, flushPromises, performTask } from "../../support/harness/chain-steps.ts";
+import { advanceUntilSettled, createChainHarness, neverSettles } from "../../support/harness/harness.ts";
+import {
+  type Household,
+  beatOf,
+  childrenOf as runsBelow,
+  household,
+  leaveOf,
+  playAll,
+  playOf,
+} from "../../support/runs/parent-steps.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
 import { ROLES, asking, bossOf, isFirst, researcher } from "../../support/agents/researchers.ts";
 
@@ -184,6 +195,51 @@ test("a silent worker is signalled at its deadline, asked to stop, and its work 
     "lostHandoff",
     "workerSilence",
   ]);
+});
+
+/** Beats of the boss until it waits without a process. */
+async function untilParked(house: Household): Promise<void> {
+  while ((await beatOf(house, house.run)).kind !== "park");
+}
+
+/** When events of these kinds happened, in milliseconds since the run began. */
+async function timesIn({ harness, run }: Household) {
+  const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
+  const begun = events[0]?.at ?? 0;
+  return (...kinds: readonly string[]) => events.flatMap(({ kind, at }) => (kinds.includes(kind) ? [at - begun] : []));
+}
+
+test("a silent worker that works on is replaced at its deadline, and its late end delays only that of the run", async () => {
+  let replies = 0;
+  const slow = researcher({ reply: () => ((replies += 1) === 1 ? neverSettles() : { text: "done" }) });
+  const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 1 }), {
+    hands: () => asking("one"),
+    child: { deadlineMs: 2_000 },
+  });
+  const harness = createChainHarness({ beatMs: 60_000, modelMs: 45_000 });
+  const house = await household([agent, slow], harness);
+  await untilParked(house);
+  const silent = leaveOf(house, runsBelow(house)[0]?.run ?? "");
+  const hung = performTask(silent.task, { world: harness.world, agent: house.agents });
+  await flushPromises();
+  await untilParked(house);
+  const others = runsBelow(house).slice(1);
+  expect(others).toHaveLength(1);
+  for (const { run } of others) await playOf(house, run);
+  await untilParked(house);
+  // The answer is there, while the silent worker is still at its model call.
+  const atAnswer = await timesIn(house);
+  expect(atAnswer("ChildDispatched")).toEqual([0, 2_000]);
+  expect(atAnswer("CrackSignalled", "ChildSuperseded", "ChildAskedToStop")).toEqual([2_000, 2_000, 2_000, 2_000]);
+  expect(atAnswer("ModelCallCompleted")).toEqual([0, 2_000]);
+  expect(atAnswer("RunEnded")).toEqual([]);
+  endAttempt(harness, silent, await advanceUntilSettled(harness, hung));
+  await playAll(house);
+  const [end = 0] = (await timesIn(house))("RunEnded");
+  expect(end).toBeGreaterThanOrEqual(45_000);
+  expect(end).toBeLessThan(60_000);
+  expect(runsBelow(house).map(({ status }) => status)).toEqual(["cancelled", "completed"]);
+  expect(await show(harness.world, house.run)).toMatchObject({ status: "completed", result: "on one" });
 });
 
 describe("a boss that dies", () => {
