@@ -1,8 +1,10 @@
 /** Scenarios of seed 3's decision table that no other test shows whole (docs/choosing.md names a test for each). */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineAgent, scriptedModel } from "../../../src/index.ts";
+import { defineAgent } from "../../../src/index.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
+import type { World } from "../../../src/ports/world.ts";
+import { streamingModel } from "../../support/agents/streaming-model.ts";
 import { decideGate, gatesOf, runUntilGate } from "../../support/agents/approval-agent.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
@@ -11,31 +13,35 @@ import { advanceUntilSettled, createHarness, neverSettles, rowOf } from "../../s
 import { timeline } from "../../../src/operations/views.ts";
 
 test("a short chat makes a handful of writes, however long its reply is, and none for a token", async () => {
-  const writesOf = async (words: number): Promise<number> => {
+  const writesOf = async (words: number) => {
     const harness = createHarness();
+    const { model, counts } = streamingModel("word ".repeat(words));
     const agent = defineAgent({
-      ...{ name: "chat", version: "1", instructions: "", task: z.object({}), tools: {}, dial: "auto" },
-      model: scriptedModel({ name: "m", reply: () => ({ text: "word ".repeat(words), tokensOut: words }) }),
+      ...{ name: "chat", version: "1", instructions: "", task: z.object({}), tools: {}, dial: "auto", model },
     }) as Agent;
-    const { table } = harness.world;
-    let commits = 0;
-    const counted = {
+    const { table, deltas, objects } = harness.world;
+    const writes = { commits: 0, deltas: 0, objects: 0 };
+    const counted: World = {
       ...harness.world,
-      table: {
-        ...table,
-        commit: (of: Parameters<typeof table.commit>[0]) => {
-          commits += 1;
-          return table.commit(of);
-        },
-      },
+      table: { ...table, commit: (commit) => ((writes.commits += 1), table.commit(commit)) },
+      deltas: { ...deltas, append: (run, delta) => ((writes.deltas += 1), deltas.append(run, delta)) },
+      objects: { ...objects, put: (...put) => ((writes.objects += 1), objects.put(...put)) },
     };
     const payload = await beginRun(harness.world, agent, {});
     await advanceUntilSettled(harness, drive(runnerOf(counted, agent), payload));
     expect(rowOf(harness, payload.run).status).toBe("completed");
-    return commits;
+    // The model does not speak token by token, since no reader is attached.
+    expect(counts).toEqual({ streamed: 0, whole: 1 });
+    return writes;
   };
-  expect(await writesOf(3)).toBeLessThanOrEqual(2);
-  expect(await writesOf(3_000)).toBe(await writesOf(3));
+  const short = await writesOf(3);
+  expect(short.commits).toBeLessThanOrEqual(2);
+  expect(short.objects).toBeLessThanOrEqual(2);
+  expect(short.deltas).toBe(0);
+  const { objects, ...long } = await writesOf(3_000);
+  expect(long).toEqual({ commits: short.commits, deltas: 0 });
+  // A long transcript is put in an object of its own.
+  expect(objects).toBeLessThanOrEqual(short.objects + 1);
 });
 
 test("an approval resumes the frozen call: the arguments that were approved run, and the model is not asked again before", async () => {
