@@ -21,11 +21,17 @@ test("a short chat makes a handful of writes, however long its reply is, and non
     }) as Agent;
     const { table, deltas, objects } = harness.world;
     const writes = { commits: 0, deltas: 0, objects: 0 };
+    const count =
+      <A extends unknown[], R>(kind: keyof typeof writes, write: (...args: A) => R) =>
+      (...args: A): R => {
+        writes[kind] += 1;
+        return write(...args);
+      };
     const counted: World = {
       ...harness.world,
-      table: { ...table, commit: (commit) => ((writes.commits += 1), table.commit(commit)) },
-      deltas: { ...deltas, append: (run, delta) => ((writes.deltas += 1), deltas.append(run, delta)) },
-      objects: { ...objects, put: (...put) => ((writes.objects += 1), objects.put(...put)) },
+      table: { ...table, commit: count("commits", table.commit) },
+      deltas: { ...deltas, append: count("deltas", deltas.append) },
+      objects: { ...objects, put: count("objects", objects.put) },
     };
     const payload = await beginRun(harness.world, agent, {});
     await advanceUntilSettled(harness, drive(runnerOf(counted, agent), payload));
