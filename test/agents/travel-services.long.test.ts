@@ -63,7 +63,8 @@ describe("a service of the travel example", () => {
   it("succeeds again when it is configured to", async () => {
     setBehaviour(dir, "airline", { kind: "decline", times: 9 });
     setBehaviour(dir, "airline", null);
-    await bookSeat("one");
+    expect(await bookSeat("one")).toMatchObject(SEAT);
+    expect(countsOf(dir).airline).toEqual({ requests: 1, bookings: 1 });
   });
 
   it("loses its response after the effect and reports that the outcome is unknown", async () => {

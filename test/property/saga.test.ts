@@ -66,14 +66,19 @@ test("effects are undone newest first, one at a time, and none twice", () => {
 });
 
 test("a run that has effects to undo neither ends nor restarts before that", () => {
+  const seen = { ended: 0, restarted: 0 };
   holds(({ strides }) => {
     for (const { before, event } of strides) {
+      if (event.kind === "RunEnded") seen.ended += 1;
       if (event.kind === "RunEnded") expect(nextCompensationStep(before)).toBeNull();
       if (event.kind !== "RecoveryDecided" || event.action.kind !== "restart") continue;
+      seen.restarted += 1;
       expect(before.undo ?? []).toEqual([]);
       expect(before.open).toEqual([]);
     }
   });
+  expect(seen.ended).toBeGreaterThan(100);
+  expect(seen.restarted).toBeGreaterThan(5);
 });
 
 test("a restarted run's model sees its task and the user messages, and nothing else of the attempt before", () => {
