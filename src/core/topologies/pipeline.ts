@@ -144,7 +144,8 @@ function gated(progress: Progress, verdicts: readonly Verdict[], of: Of): Move<P
   const { form, gates = [] } = stageAt(progress, of.options);
   const refused = verdicts.filter(({ holds }) => !holds);
   if (refused.length === 0) return passed(progress, of, gates.length > 0);
-  const isOfForm = refused.every(({ name }) => name === form);
+  // A gate that judges an output of the wrong form says nothing either.
+  const isOfForm = refused.some(({ name }) => name === form);
   return goBack(progress, refused.map(({ why }) => why).join("; "), of, { isOfForm });
 }
 

@@ -96,7 +96,10 @@ test("a stage whose output has the wrong form runs again itself, with what it wa
   let writes = 0;
   const { agent, asked } = roleAgent(
     pipeline({
-      stages: [stage("read"), stage("write", { output: z.object({ fact: z.string() }) })],
+      stages: [
+        stage("read"),
+        stage("write", { output: z.object({ fact: z.string() }), gate: ({ output }) => output.startsWith("{") }),
+      ],
     } as Options),
     {
       reply: (conversation) => {
@@ -108,8 +111,8 @@ test("a stage whose output has the wrong form runs again itself, with what it wa
   );
   const { shown, moves } = await playRun(agent);
   expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"}' });
-  expect(moves.map(({ note }) => note)).toContain(
-    "its output was refused (write: the output is not a JSON object); back to write",
+  expect(moves.map(({ note }) => note)).toContainEqual(
+    expect.stringMatching(/^its output was refused \(write: the output is not a JSON object; .*\); back to write$/),
   );
   expect(given(asked).map((text) => text.includes("What stage read handed on:\nread"))).toEqual([true, true]);
   expect(asked).toHaveLength(3);
