@@ -13,6 +13,7 @@ import { RowNewer } from "../codec/row.ts";
 import { bounded } from "../codec/value.ts";
 import { InvariantViolated, ensure } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
+import { StoreClosed } from "../ports/store-errors.ts";
 import { StoreUnreachable } from "../ports/world.ts";
 import { SecretUnread } from "../history/secrets.ts";
 import type { AnyOperation } from "../operations/operation.ts";
@@ -106,6 +107,7 @@ function troubleOf(error: unknown): Trouble {
     if (error.status === 400) return { status: 400, code: "BadJson", detail: BAD_JSON };
   }
   if (error instanceof SecretUnread) return { status: 503, code: error.code, detail: error.message };
+  if (error instanceof StoreClosed) return { status: 503, code: error.code, detail: CLOSED };
   if (error instanceof StoreUnreachable) {
     return { status: 503, code: error.code, detail: UNREACHABLE, headers: { "retry-after": RETRY_AFTER_SECONDS } };
   }
@@ -127,6 +129,8 @@ const NOT_JSON: Trouble = {
 const BAD_JSON = "the body is not JSON: send one JSON document, in UTF-8";
 const UNREACHABLE =
   "the store cannot be used now, so it is not known whether the request was applied: send it again with the same Idempotency-Key";
+const CLOSED =
+  "the program that answers has closed its store, so it is not known whether the request was applied: send it again with the same Idempotency-Key to a program whose store is open";
 const UNREADABLE =
   "the stored data of this run cannot be read or verified: nothing was changed; ask the operator to run `cairn verify RUN`";
 const NEWER =

@@ -2,6 +2,7 @@
  * What can be wrong with a store when it is opened or used, besides not being reachable (`StoreUnreachable`, which may pass
  * by itself). Each message says what happened, why, and what to do next.
  */
+import { StoreUnreachable } from "./world.ts";
 
 /** There is no store there, or what is there is none of ours. Nothing was touched. */
 export class StoreInvalid extends Error {
@@ -13,6 +14,24 @@ export class StoreInvalid extends Error {
 export class StoreTooNew extends Error {
   override readonly name = "StoreTooNew";
   readonly code = "StoreTooNew";
+}
+
+/**
+ * This process has closed the store while its work went on, such as a beat or a request. `cause`: what failed first, if
+ * the store was closed within an access. A write that was under way may have been made.
+ */
+export class StoreClosed extends StoreUnreachable {
+  override readonly name = "StoreClosed";
+  override readonly code = "StoreClosed";
+
+  /** `place`: where the store is. */
+  constructor(place: string, options?: { readonly cause: unknown }) {
+    super(
+      `the store at ${place} cannot be used: this process has closed it; end what uses the store before you close it, ` +
+        "or open it again",
+      options,
+    );
+  }
 }
 
 /** The store is not what it was, and does not become so by itself: a supervisor that meets it ends, with its workers. */

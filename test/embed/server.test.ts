@@ -141,3 +141,15 @@ test("serves the console below the base without a login, unless it is left out",
   const without = await serverWith({ base: "/cairn", auth: async () => null, console: false });
   expect((await ask(without, "/cairn/")).status).toBe(401);
 });
+
+test("answers 503 and says that the store is closed after its program has closed it", async () => {
+  const server = await as(SCOPES);
+  server.close();
+  const answer = await ask(server, "/cairn/runs", { headers: ANN });
+  expect(answer.status).toBe(503);
+  expect(answer.headers.get("retry-after")).toBeNull();
+  expect(await answer.json()).toMatchObject({
+    code: "StoreClosed",
+    detail: expect.stringContaining("whose store is open"),
+  });
+});

@@ -9,12 +9,12 @@ import type { Damaged } from "../../ports/run-table.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import type { ClockDoubt } from "../../protocol/steadiness.ts";
 import { storeClock } from "./clock.ts";
-import { type Store, reaching } from "./store/database.ts";
+import { type Store, failureOf, reaching, rollBack } from "./store/database.ts";
 import { supervisorOf } from "./workers/processes.ts";
 import { journalPartsIn } from "./store/journal-parts.ts";
 import { type Stored, rowOf } from "./store/row-text.ts";
 import { faultsIn } from "./store/integrity.ts";
-import { StoreDamaged, asStoreError } from "./store/store-errors.ts";
+import { StoreDamaged } from "./store/store-errors.ts";
 
 /** Everything that was seen of an embedded store. */
 export interface StoreSeen {
@@ -100,11 +100,11 @@ function refusalOf({ rows, dir }: Store): string | null {
     rows.exec("UPDATE meta SET value = value");
     return null;
   } catch (error) {
-    const told = asStoreError(error, dir);
+    const told = failureOf(error, { rows, dir });
     if (!(told instanceof StoreUnreachable || told instanceof StoreDamaged)) throw told;
     return told.message;
   } finally {
-    if (rows.isTransaction) rows.exec("ROLLBACK");
+    rollBack(rows);
   }
 }
 

@@ -163,7 +163,7 @@ describe("archives", () => {
     const store = temporaryStore();
     const day = 24 * 3_600_000;
     const put = async (key: string, putAt: number): Promise<unknown> =>
-      sqliteObjectStore(store, { now: () => putAt }).put(key, new Uint8Array(9));
+      sqliteObjectStore(store, { ...systemClock, now: () => putAt }).put(key, new Uint8Array(9));
     const [run, other] = [
       { run: runOf("a"), born: BORN },
       { run: runOf("b"), born: BORN },

@@ -14,7 +14,7 @@ import { sentenceOf } from "../../../codec/value.ts";
 import { makeFolder } from "../make-folder.ts";
 import { DatabaseSync } from "node:sqlite";
 import type { Durable } from "../../../core/policy/durability.ts";
-import { StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
+import { StoreClosed, StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
 import { APPLICATION_ID, SCHEMA, STORE_FORMAT, completeSchema, recordSchema } from "./schema.ts";
@@ -27,6 +27,7 @@ export interface Store {
   readonly dir: string;
   /** A random ID from its creation, so that no two stores are confused. */
   readonly id: string;
+  /** The open connection. Throws `StoreClosed` once the store is closed. */
   readonly rows: DatabaseSync;
   readonly place: InPlace;
   readonly log: LogSync;
@@ -77,7 +78,17 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
       closeBoth(db, watch);
       log.close();
     };
-    return { dir, id: watch.id, rows: db, place: watch, log, close };
+    return {
+      dir,
+      id: watch.id,
+      get rows() {
+        if (!db.isOpen) throw new StoreClosed(dir);
+        return db;
+      },
+      place: watch,
+      log,
+      close,
+    };
   } catch (error) {
     closeBoth(rows, place);
     throw asStoreError(error, dir);
@@ -90,12 +101,13 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
  */
 export async function durably<T>(store: Store, run: string, access: () => T): Promise<T> {
   if (!store.log.isShared(run)) return atomically(store, access);
+  const { rows, dir } = store;
   const result = atomically(store, access, "shared");
   const count = store.place.seen();
   try {
     await store.log.done();
   } catch (error) {
-    throw asStoreError(error, store.dir);
+    throw failureOf(error, { rows, dir });
   }
   store.place.mark(count);
   return result;
@@ -108,7 +120,7 @@ type Wait = Durable | "shared";
  * Runs `access` as one transaction. No other process writes meanwhile, so what it reads is still true when it commits.
  */
 export function atomically<T>(store: Store, access: () => T, durable: Wait = "now"): T {
-  const { rows, place, log } = store;
+  const { rows, dir, place, log } = store;
   try {
     place.assertFiles();
     log.assert();
@@ -121,42 +133,63 @@ export function atomically<T>(store: Store, access: () => T, durable: Wait = "no
     if (durable === "now") place.mark(place.seen());
     return result;
   } catch (error) {
-    // SQLite itself rolls back on a full disk.
-    if (rows.isTransaction) rows.exec("ROLLBACK");
-    throw asStoreError(error, store.dir);
+    rollBack(rows);
+    throw failureOf(error, { rows, dir });
   }
 }
 
 /** Runs a single statement, which is its own transaction. */
 export function reaching<T>(store: Store, access: () => T, durable: Durable = "now"): T {
-  const { rows, place } = store;
+  const { rows, dir, place } = store;
   try {
     place.assert();
     waitFor(rows, durable);
     return access();
   } catch (error) {
-    throw asStoreError(error, store.dir);
+    throw failureOf(error, { rows, dir });
   }
 }
 
 /** A read on which nothing depends. It does not look whether the store is still in its place. */
-export function glancing<T>({ dir }: Store, access: () => T): T {
+export function glancing<T>({ rows, dir }: Store, access: () => T): T {
   try {
     return access();
   } catch (error) {
-    throw asStoreError(error, dir);
+    throw failureOf(error, { rows, dir });
   }
 }
 
-/** Several reads of one moment. Within a transaction they are that already. */
+/** Several reads of one moment. Within a transaction they are that already. `access` writes nothing. */
 export function inOneRead<T>(db: DatabaseSync, access: () => T): T {
   if (db.isTransaction) return access();
   db.exec("BEGIN");
   try {
     return access();
   } finally {
-    if (db.isTransaction) db.exec("COMMIT");
+    rollBack(db);
   }
+}
+
+/** Rolls back the transaction that has begun, unless SQLite did that itself: on a full disk, and when it was closed. */
+export function rollBack(db: DatabaseSync): void {
+  try {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  } catch {
+    // What failed first says more: Node does not even say of a closed connection whether it is in a transaction. A
+    // connection that is still in one refuses the next one.
+  }
+}
+
+/**
+ * What a failed access throws. Whatever fails after the store is closed fails for that reason: Node refuses every use of
+ * a closed connection and of its statements.
+ */
+export function failureOf(
+  error: unknown,
+  { rows, dir }: { readonly rows: DatabaseSync; readonly dir: string },
+): unknown {
+  if (rows.isOpen || error instanceof StoreClosed) return asStoreError(error, dir);
+  return new StoreClosed(dir, { cause: error });
 }
 
 /** Connections that do not wait for the disk at present. All others do. */
@@ -164,7 +197,7 @@ const unhurried = new WeakSet<DatabaseSync>();
 
 /** Whether the transactions that follow wait until the disk has them, and all before them. Each says so first. */
 function waitFor(db: DatabaseSync, durable: Wait): void {
-  if (unhurried.has(db) === (durable !== "now") || !db.isOpen) return;
+  if (unhurried.has(db) === (durable !== "now")) return;
   db.exec(`PRAGMA synchronous = ${durable === "now" ? "FULL" : "NORMAL"}`);
   if (durable === "now") unhurried.delete(db);
   else unhurried.add(db);

@@ -1,7 +1,6 @@
 /** Gives the room of deleted objects back to the file system. */
-import { setTimeout as elapse } from "node:timers/promises";
-import type { Store } from "./database.ts";
-import { asStoreError } from "./store-errors.ts";
+import type { Clock } from "../../../ports/world.ts";
+import { type Store, failureOf } from "./database.ts";
 
 /** Free pages that a store keeps for the next writes. The rest is returned to the file system. */
 const FREE_PAGES_KEPT = 256;
@@ -15,7 +14,7 @@ const PAGES_AT_ONCE = 1_024;
  * write back the rest before the log is long, so it is tried again for a while (`shrinks once a reader is through`, in
  * test/adapters/local/retention.test.ts). No attempt waits for another process.
  */
-export async function giveBackRoom({ dir, rows }: Store): Promise<void> {
+export async function giveBackRoom({ dir, rows }: Store, { after }: Pick<Clock, "after">): Promise<void> {
   const countFree = rows.prepare("PRAGMA freelist_count");
   const writeBack = rows.prepare("PRAGMA wal_checkpoint(PASSIVE)");
   const free = (): number => (countFree.get() as { freelist_count: number }).freelist_count;
@@ -26,12 +25,12 @@ export async function giveBackRoom({ dir, rows }: Store): Promise<void> {
       rows.exec(`PRAGMA incremental_vacuum(${Math.min(PAGES_AT_ONCE, left - FREE_PAGES_KEPT)})`);
     }
     for (const pauseMs of WRITE_BACK_PAUSES_MS) {
-      if (pauseMs > 0) await elapse(pauseMs);
+      if (pauseMs > 0) await new Promise<void>((resolve) => void after(pauseMs, resolve));
       const { busy, log, checkpointed } = writeBack.get() as { busy: number; log: number; checkpointed: number };
       if (busy === 0 && checkpointed === log) return;
     }
   } catch (error) {
-    throw asStoreError(error, dir);
+    throw failureOf(error, { rows, dir });
   }
 }
 

@@ -8,7 +8,7 @@ import { systemClock } from "../clock.ts";
 import { type Store, atomically, reaching } from "./database.ts";
 import { giveBackRoom } from "./give-back-room.ts";
 
-export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = systemClock): ObjectStore {
+export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now" | "after"> = systemClock): ObjectStore {
   const insert = store.rows.prepare(
     "INSERT INTO objects (key, bytes, putAt) VALUES (?, ?, ?) ON CONFLICT (key) DO NOTHING",
   );
@@ -31,7 +31,7 @@ export function sqliteObjectStore(store: Store, clock: Pick<Clock, "now"> = syst
     },
     removeUnder: async (prefix) => {
       while (removeSome(prefix) === REMOVED_AT_ONCE);
-      await giveBackRoom(store);
+      await giveBackRoom(store, clock);
     },
     storeId: async () => store.id,
   };

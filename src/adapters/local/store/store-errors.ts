@@ -2,7 +2,8 @@
  * The errors of a store. Each message says what happened, why, and what to do next. Callers distinguish three cases:
  *
  * - `StoreInvalid` and `StoreTooNew`: the user must fix it, and nothing was touched.
- * - `StoreUnreachable`: it may pass by itself, such as a full disk, so the supervisor waits and retries.
+ * - `StoreUnreachable`: it may pass by itself, such as a full disk, so the supervisor waits and retries. `StoreClosed` is
+ *   one too, since another process can still use the store.
  * - `StoreUnusable`: it does not pass, so the supervisor and its workers end.
  */
 import { STORE_FAULTS, StoreUnusable } from "../../../ports/store-errors.ts";
