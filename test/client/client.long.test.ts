@@ -13,7 +13,8 @@ import { memoryOf } from "../../src/history/memory.ts";
 import { OPERATIONS, ROWS } from "../../src/operations/table.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import type { World } from "../../src/ports/world.ts";
-import { createLocalHarness, drive, runnerOf } from "../support/harness/drive.ts";
+import { LIMITS } from "../support/gate/limits.ts";
+import { createServedHarness, drive, runnerOf } from "../support/harness/drive.ts";
 
 const clerk = defineAgent({
   name: "clerk",
@@ -42,7 +43,7 @@ interface Place {
 type Trouble = (request: Request) => Response | "lost" | null;
 
 async function overServer(trouble: Trouble = () => null): Promise<Place & { readonly requests: readonly Request[] }> {
-  const { world } = createLocalHarness();
+  const { world } = createServedHarness();
   const api = createApi<object>({
     ...{ world, baseOf: () => "", callerOf: () => ({ tenant: "local", actor: "ann", scopes: SCOPES }) },
     agentOf: async (name) => (name === "clerk" ? (clerk as Agent) : null),
@@ -70,7 +71,7 @@ async function overServer(trouble: Trouble = () => null): Promise<Place & { read
 }
 
 async function overStore(): Promise<Place> {
-  const { dir, world } = createLocalHarness();
+  const { dir, world } = createServedHarness();
   const client = await connect({ store: dir, agents, by: "ann" });
   onTestFinished(() => client.close());
   return { client, world };
@@ -78,7 +79,7 @@ async function overStore(): Promise<Place> {
 
 /** Drives the run as its supervisor would. */
 async function advance(world: World, run: string): Promise<void> {
-  const row = await world.table.read(run, Date.now());
+  const row = await world.table.read(run, world.clock.now());
   if (row === null) throw new Error(`there is no run ${run}`);
   const { born, chain, epoch } = row;
   await drive(runnerOf(world, clerk as Agent), { run, born, chain, epoch, agent: "clerk" });
@@ -160,7 +161,7 @@ describe.each<[string, () => Promise<Place>]>([
     const reading = (async () => {
       for await (const event of client.events(run, { signal: stop.signal })) all.push(event);
     })();
-    await vi.waitUntil(() => all.some(({ kind }) => kind === "ApprovalRequested"), { timeout: 10_000 });
+    await vi.waitUntil(() => all.some(({ kind }) => kind === "ApprovalRequested"), { timeout: LIMITS.eventMs });
     stop.abort(new Error("enough"));
     await expect(reading).rejects.toThrow("enough");
     const [{ cursor } = { cursor: -1 }] = all;
@@ -187,8 +188,8 @@ describe("a request whose answer is lost", () => {
     expect((await client.list()).runs).toHaveLength(1);
     lost = 1;
     expect(await client.send(run, "Hello.")).toMatchObject({ delivered: false });
-    const row = await world.table.read(run, Date.now());
-    expect(row === null ? [] : await world.inbox.unread({ ...row, limit: 10, now: Date.now() })).toHaveLength(1);
+    const row = await world.table.read(run, world.clock.now());
+    expect(row === null ? [] : await world.inbox.unread({ ...row, limit: 10, now: world.clock.now() })).toHaveLength(1);
   });
 
   test("is not sent again if twice would differ from once", async () => {
@@ -235,7 +236,7 @@ test("a module may export more than agents: neither the types nor the client tak
   expectTypeOf<Parameters<Typed["start"]>[0]>().toEqualTypeOf<"clerk">();
   const typed = (client: Typed) => client.wait<"clerk">("run");
   expectTypeOf(typed).returns.resolves.toHaveProperty("result").toEqualTypeOf<{ sent: string } | null>();
-  const { dir } = createLocalHarness();
+  const { dir } = createServedHarness();
   const client = await connect({ store: dir, agents: module });
   onTestFinished(() => client.close());
   expect(await client.start("clerk", INPUT)).toMatchObject({ agent: "clerk", started: true });

@@ -1,10 +1,10 @@
 /** The list of what waits for a human, of runs that a process is at: their last commits are in no snapshot. */
 import * as z from "zod";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { defineAgent, scriptedModel, tool } from "../../src/index.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import { listGates } from "../../src/operations/approvals.ts";
-import { attemptBeat, beginRun, createLocalHarness, runnerOf } from "../support/harness/drive.ts";
+import { attemptBeat, beginRun, createLocalHarness, killableWorld, runnerOf } from "../support/harness/drive.ts";
 
 test("a gate beside a call that still runs is listed, in a store that keeps journals beside the rows", async () => {
   const { world } = createLocalHarness();
@@ -33,7 +33,10 @@ test("a gate beside a call that still runs is listed, in a store that keeps jour
     },
   }) as Agent;
   const payload = await beginRun(world, agent, {});
-  void attemptBeat(runnerOf(world, agent), payload);
+  // Its process is frozen in the tool for good.
+  const beat = killableWorld(world);
+  onTestFinished(beat.kill);
+  void attemptBeat(runnerOf(beat.world, agent), payload);
   await reached.promise;
   const page = await listGates(world, { tenant: "local", after: null, bytesMax: null });
   expect(page.unreadable).toEqual([]);

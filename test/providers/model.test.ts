@@ -6,14 +6,27 @@ import type { Agent } from "../../src/ports/agent.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import type { EventOf } from "../../src/core/event.ts";
 import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../src/index.ts";
+import type { World } from "../../src/ports/world.ts";
+import type { Payload } from "../../src/protocol/chain.ts";
 import { executionName } from "../../src/protocol/ids.ts";
 import { beat } from "../../src/engine/loop/beat.ts";
 import { show, timeline } from "../../src/operations/views.ts";
-import { attemptBeat, beginRun, createLocalHarness, drive, killableWorld, runnerOf } from "../support/harness/drive.ts";
+import {
+  attemptBeat,
+  beginRun,
+  createLocalHarness,
+  drive,
+  killableWorld,
+  passTime,
+  runnerOf,
+} from "../support/harness/drive.ts";
 
 type Options = Partial<Pick<Parameters<typeof defineAgent>[0], "budget" | "price" | "done" | "result" | "topology">>;
 
-function talker(reply: (conversation: Conversation) => ScriptedReply, options: Options = {}): Agent {
+function talker(
+  reply: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>,
+  options: Options = {},
+): Agent {
   return defineAgent({
     name: "talker",
     version: "1",
@@ -23,6 +36,19 @@ function talker(reply: (conversation: Conversation) => ScriptedReply, options: O
     tools: { add: tool({ input: z.object({ a: z.number() }), effect: "none", run: ({ input }) => input.a + 1 }) },
     ...options,
   }) as Agent;
+}
+
+/** An attempt whose process dies while it waits for the model. */
+async function dieInModel(world: World, of: { readonly payload: Payload; readonly retry: number }): Promise<void> {
+  const asked = Promise.withResolvers<undefined>();
+  const silent = talker(() => {
+    asked.resolve(undefined);
+    return new Promise(() => undefined);
+  });
+  const mortal = killableWorld(world);
+  void attemptBeat(runnerOf(mortal.world, silent), of.payload, of.retry);
+  await asked.promise;
+  mortal.kill();
 }
 
 async function outcomeOf(agent: Agent) {
@@ -119,8 +145,12 @@ describe("a model that fails", () => {
   });
 
   test("to reply in time is called again later", async () => {
-    const agent = talker(() => ({ delayMs: 60_000, text: "late" }));
-    const { world } = createLocalHarness({ modelMs: 30 });
+    const harness = createLocalHarness({ modelMs: 30 });
+    const { world } = harness;
+    const agent = talker(() => {
+      void passTime(harness, 30);
+      return { delayMs: 60_000, text: "late" };
+    });
     const runner = runnerOf(world, agent);
     const reply = await drive(runner, await beginRun(world, agent, {}));
     expect(reply.route).toBe("wait");
@@ -131,15 +161,15 @@ describe("a model that fails", () => {
 
   test("a process that is asked to end aborts the model call and releases the run at once", async () => {
     const agent = talker(() => ({ delayMs: 60_000, text: "late" }));
-    const { world } = createLocalHarness();
+    const { world, clock } = createLocalHarness();
     const payload = await beginRun(world, agent, {});
     const stop = new AbortController();
-    const invocation = { deadline: Date.now() + world.limits.beatMs, drain: stop.signal };
+    const invocation = { deadline: clock.now() + world.limits.beatMs, drain: stop.signal };
     const first = { execution: "e", epoch: 0, retry: 0 };
     const going = beat(runnerOf(world, agent), { payload, attempt: first }, invocation);
     stop.abort();
     expect(await going).toMatchObject({ kind: "beat", reply: { route: "beat" } });
-    expect((await world.table.read(payload.run, Date.now()))?.owner).toBeNull();
+    expect((await world.table.read(payload.run, clock.now()))?.owner).toBeNull();
   });
 });
 
@@ -163,11 +193,7 @@ describe("budgets", () => {
     const { world } = createLocalHarness();
     const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
     const payload = await beginRun(world, agent, {});
-    const never = talker(() => ({ text: "never", delayMs: 1e9 }));
-    const mortals = killableWorld(world);
-    for (const retry of [0, 1]) void attemptBeat(runnerOf(mortals.world, never), payload, retry);
-    await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.claims).toBe(2);
-    mortals.kill();
+    for (const retry of [0, 1]) await dieInModel(world, { payload, retry });
     expect(await attemptBeat(runnerOf(world, agent), payload, 2)).toMatchObject({ reply: { route: "done" } });
     const events = (await timeline(world, { run: payload.run, after: 0 })) ?? [];
     const lost = events.findIndex(({ kind }) => kind === "ModelCallLost");
@@ -182,20 +208,11 @@ describe("budgets", () => {
 });
 
 test("a lost call is debited even if the next invocation must end before it can call the model", async () => {
-  const { world } = createLocalHarness();
+  const { world, clock } = createLocalHarness();
   const agent = talker(() => ({ text: "done" }), { price: { inUsd: 10, outUsd: 10 } });
   const payload = await beginRun(world, agent, {});
-  const mortals = killableWorld(world);
-  void attemptBeat(
-    runnerOf(
-      mortals.world,
-      talker(() => ({ text: "never", delayMs: 1e9 })),
-    ),
-    payload,
-  );
-  await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.claims).toBe(1);
-  mortals.kill();
-  const invocation = { deadline: Date.now() + world.limits.beatMs, drain: AbortSignal.abort() };
+  await dieInModel(world, { payload, retry: 0 });
+  const invocation = { deadline: clock.now() + world.limits.beatMs, drain: AbortSignal.abort() };
   const retry = { execution: executionName(payload.run, payload.born, 1), epoch: 0, retry: 1 };
   const drained = await beat(runnerOf(world, agent), { payload, attempt: retry }, invocation);
   if (drained.kind !== "beat") throw new Error("no reply");

@@ -10,7 +10,7 @@ import { FEW_BYTES } from "../../ports/stored-sizes.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { NO_SEAL_KEYS, type SealKeys } from "../../ports/seal-keys.ts";
 import { NO_SECRETS, type Secrets } from "../../ports/secrets.ts";
-import type { Telemetry, World } from "../../ports/world.ts";
+import type { Clock, Telemetry, World } from "../../ports/world.ts";
 import { sqliteChain } from "./chain.ts";
 import { storeClock } from "./clock.ts";
 import { randomHex } from "./random.ts";
@@ -20,16 +20,17 @@ import { sqliteObjectStore } from "./store/object-store.ts";
 import { sqliteRecords } from "./store/records.ts";
 import { sqliteInbox, sqliteMutexLeases, sqliteRunTable } from "./store/run-table.ts";
 
-/** The ports over an open store. */
+/** The ports over an open store. `clock`: by default the one that all processes of the store share. */
 export function localWorld(of: {
   readonly store: Store;
+  readonly clock?: Clock;
   readonly limits: Limits;
   readonly telemetry: Telemetry;
   readonly secrets?: Secrets;
   readonly sealKeys?: SealKeys;
 }): World {
   const { store, limits, telemetry, secrets = NO_SECRETS, sealKeys = NO_SEAL_KEYS } = of;
-  const clock = storeClock(store);
+  const { clock = storeClock(store) } = of;
   return {
     table: sqliteRunTable(store),
     inbox: sqliteInbox(store),

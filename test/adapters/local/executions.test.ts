@@ -102,23 +102,20 @@ test("the reply of its attempt changes nothing, and its token wakes no execution
 });
 
 test("the sweeper hands its run to the next execution", async () => {
-  const { dir, world } = createLocalHarness({ overdueMs: 1 });
+  const { dir, world, clock } = createLocalHarness({ overdueMs: 1 });
   const agent = scriptedAgent({});
   const { run, born } = await beginRun(world, agent, {});
   const store = open(dir, false);
   damage(store, executionName(run, born, 1), "{");
-  await expect.poll(() => executionsOf(store).ready(Date.now(), 1)).toHaveLength(1);
-  expect(executionsOf(store).begin(executionName(run, born, 1), Date.now())).toBeNull();
+  expect(executionsOf(store).ready(clock.now(), 1)).toHaveLength(1);
+  expect(executionsOf(store).begin(executionName(run, born, 1), clock.now())).toBeNull();
   const sweep = () => runTask(runnerOf(world, agent))({ kind: "sweep" }, invocation());
-  const invocation = () => ({ deadline: Date.now() + 3_000, drain: new AbortController().signal });
-  await expect
-    .poll(async () => {
-      await sweep();
-      return (await world.table.read(run, Date.now()))?.chain;
-    })
-    .toBe(2);
-  expect(executionsOf(store).ready(Date.now(), 1)[0]?.name).toBe(executionName(run, born, 2));
-  const row = await world.table.read(run, Date.now());
+  const invocation = () => ({ deadline: clock.now() + 3_000, drain: new AbortController().signal });
+  clock.moveTo(clock.now() + 2);
+  await sweep();
+  const row = await world.table.read(run, clock.now());
+  expect(row?.chain).toBe(2);
+  expect(executionsOf(store).ready(clock.now(), 1)[0]?.name).toBe(executionName(run, born, 2));
   expect(
     await attemptBeat(runnerOf(world, agent), { run, born, chain: 2, epoch: row?.epoch ?? 0, agent: agent.name }),
   ).toMatchObject({

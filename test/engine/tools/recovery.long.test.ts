@@ -36,15 +36,15 @@ const never = (): Promise<never> => new Promise(() => undefined);
 
 /** A beat that reaches its tool and is never heard of again. */
 async function dieInTool(world: World, effect: "none" | "keyed" | "unsafe") {
-  let key = "";
+  const reached = Promise.withResolvers<string>();
   const stuck = actor(effect, (given) => {
-    key = given;
+    reached.resolve(given);
     return never();
   });
   const payload = await beginRun(world, stuck, {});
   const mortals = killableWorld(world);
   void attemptBeat(runnerOf(mortals.world, stuck), payload);
-  await expect.poll(() => key).not.toBe("");
+  const key = await reached.promise;
   mortals.kill();
   return { payload, key };
 }
@@ -87,7 +87,7 @@ describe("a crash during a tool call", () => {
 describe("an operator's answer", () => {
   async function blocked() {
     const tools = createLocalHarness({ skewMs: 1, settleMs: 1 }, 2_000);
-    const { world } = tools;
+    const { world, clock } = tools;
     const { payload, key } = await dieInTool(world, "unsafe");
     const keys: string[] = [];
     const runner = runnerOf(
@@ -97,7 +97,7 @@ describe("an operator's answer", () => {
     const taken = await attemptBeat(runner, payload, 1);
     if (taken.kind !== "beat") throw new Error("no reply");
     const said = { run: payload.run, call: "c1", result: null, by: "ann", note: "I looked" };
-    return { world, payload: taken.reply, keys, key, runner, said };
+    return { world, clock, payload: taken.reply, keys, key, runner, said };
   }
 
   test("*succeeded* is applied at once, with its result", async () => {
@@ -112,11 +112,11 @@ describe("an operator's answer", () => {
 
   test("schedule 35: *failed* and *retry* are refused until effectsSettleAt, then each continues the run", async () => {
     for (const as of ["failed", "retry"] as const) {
-      const { world, payload, keys, key, runner, said } = await blocked();
+      const { world, clock, payload, keys, key, runner, said } = await blocked();
       const early = await reconcile(world, { ...said, as });
       if (early.kind !== "tooEarly") throw new Error(`not refused: ${early.kind}`);
-      expect((await world.table.read(payload.run, Date.now()))?.wakeCount).toBe(0);
-      await expect.poll(() => Date.now(), { timeout: 30_000, interval: 10 }).toBeGreaterThan(early.askFrom);
+      expect((await world.table.read(payload.run, clock.now()))?.wakeCount).toBe(0);
+      clock.moveTo(early.askFrom + 1);
       expect(await reconcile(world, { ...said, as })).toEqual({ kind: "accepted" });
       expect(await reconcile(world, { ...said, as })).toMatchObject({ kind: "duplicate" });
       expect(await drive(runner, payload)).toMatchObject({ route: "done" });
@@ -136,18 +136,21 @@ describe("an operator's answer", () => {
 describe("epochs", () => {
   test("fence a zombie that returns from its tool: no version, no result, no second end", async () => {
     const { world } = createLocalHarness();
-    let thaw = (): void => undefined;
-    const frozen = actor("keyed", () => new Promise((resolve) => (thaw = () => resolve("too late"))));
+    const [reached, thawed] = [Promise.withResolvers<undefined>(), Promise.withResolvers<string>()];
+    const frozen = actor("keyed", () => {
+      reached.resolve(undefined);
+      return thawed.promise;
+    });
     const payload = await beginRun(world, frozen, {});
     const zombie = attemptBeat(runnerOf(world, frozen), payload);
-    await expect.poll(() => thaw.name).toBe("thaw");
+    await reached.promise;
     const runner = runnerOf(
       world,
       actor("keyed", () => "in time"),
     );
     const taken = await attemptBeat(runner, payload, 1);
     if (taken.kind !== "beat") throw new Error("no reply");
-    thaw();
+    thawed.resolve("too late");
     expect(await zombie).toMatchObject({ reply: { route: "superseded" } });
     expect(await drive(runner, taken.reply)).toMatchObject({ route: "done" });
     const words = JSON.stringify(await transcript(world, payload.run));
@@ -156,27 +159,32 @@ describe("epochs", () => {
   });
 
   test("schedule 24: a run whose beats keep dying is handed over, and ends after too many deaths", async () => {
-    const { world } = createLocalHarness({ skewMs: 1 }, 600);
-    const agent = { ...actor("none", never), budget: { ...actor("none", never).budget, takeovers: 1 } };
+    const { world, clock } = createLocalHarness({ skewMs: 1 }, 600);
+    let reach = (): void => undefined;
+    const stuck = actor("none", () => {
+      reach();
+      return never();
+    });
+    const agent = { ...stuck, budget: { ...stuck.budget, takeovers: 1 } };
     let payload = await beginRun(world, agent, {});
     const task = runTask(runnerOf(world, agent));
-    const invocation = { deadline: Date.now() + 600, drain: new AbortController().signal };
+    const invocation = () => ({ deadline: clock.now() + 600, drain: new AbortController().signal });
     for (let chain = 1; chain <= 2; chain += 1) {
       const mortals = killableWorld(world);
+      const reached = new Promise<void>((resolve) => (reach = resolve));
       void attemptBeat(runnerOf(mortals.world, agent), payload);
-      await expect.poll(async () => (await world.table.read(payload.run, Date.now()))?.owner).not.toBeNull();
+      await reached;
       mortals.kill();
       const { run, born, epoch } = payload;
       const dead = { execution: executionName(run, born, chain), epoch, retry: 0 };
       const rescue = { kind: "rescue", payload, dead } as const;
-      const held = await task(rescue, invocation);
+      const held = await task(rescue, invocation());
       if (held.kind !== "rescue" || held.until === null) throw new Error("a live lease was taken");
-      const until = held.until;
-      await expect.poll(() => Date.now(), { timeout: 5_000, interval: 10 }).toBeGreaterThan(until);
-      expect(await task(rescue, invocation)).toEqual({ kind: "rescue", until: null });
+      clock.moveTo(held.until + 1);
+      expect(await task(rescue, invocation())).toEqual({ kind: "rescue", until: null });
       // Schedule 39: the same rescue once more starts the same successor and no other.
-      expect(await task(rescue, invocation)).toEqual({ kind: "rescue", until: null });
-      const row = await world.table.read(payload.run, Date.now());
+      expect(await task(rescue, invocation())).toEqual({ kind: "rescue", until: null });
+      const row = await world.table.read(payload.run, clock.now());
       expect(row).toMatchObject({ chain: chain + 1, takeovers: chain, deaths: chain, owner: null });
       payload = { ...payload, chain: chain + 1, epoch: row?.epoch ?? 0 };
     }
@@ -198,7 +206,7 @@ describe("a store with a defect", () => {
     const lying: World = { ...world, objects: { ...world.objects, get } };
     expect(await attemptBeat(runnerOf(lying, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
     expect(records.filter(({ level }) => level === "alarm")).toMatchObject([{ what: "Unreadable" }]);
-    expect(await world.table.read(payload.run, Date.now())).toMatchObject({ version: 0, status: "running" });
+    expect(await world.table.read(payload.run, world.clock.now())).toMatchObject({ version: 0, status: "running" });
   });
 
   test("a lost response to any write changes nothing: the same write is sent again", async () => {
@@ -209,7 +217,7 @@ describe("a store with a defect", () => {
     const payload = await beginRun(lossy, agent, {});
     expect(await drive(runnerOf(lossy, agent), payload)).toMatchObject({ route: "done" });
     expect(runs).toBe(1);
-    const row = await world.table.read(payload.run, Date.now());
+    const row = await world.table.read(payload.run, world.clock.now());
     expect(row).toMatchObject({ takeovers: 0, status: "completed", endNotified: true });
   });
 });
@@ -237,7 +245,7 @@ function losing({ table, objects, ...world }: World): World {
 }
 
 test("schedule 20: a run whose execution has ended is handed over as soon as it is readable again", async () => {
-  const { world } = createLocalHarness({ skewMs: 1, overdueMs: 1 }, 600);
+  const { world, clock } = createLocalHarness({ skewMs: 1, overdueMs: 1 }, 600);
   const agent = actor("none", () => 1);
   const payload = await beginRun(world, agent, {});
   const closed = { ...world.chain, start: async () => ({ kind: "exists", running: false }) as const };
@@ -249,16 +257,16 @@ test("schedule 20: a run whose execution has ended is handed over as soon as it 
       return name.endsWith("-1") ? closed.start() : ({ kind: "started" } as const);
     },
   };
-  const invocation = { deadline: Date.now() + 600, drain: new AbortController().signal };
+  const invocation = () => ({ deadline: clock.now() + 600, drain: new AbortController().signal });
   const lost: World = { ...world, chain, objects: { ...world.objects, get: async () => null } };
   expect(await attemptBeat(runnerOf(lost, agent), payload)).toMatchObject({ reply: { route: "superseded" } });
-  await runTask(runnerOf(lost, agent))({ kind: "sweep" }, invocation);
+  await runTask(runnerOf(lost, agent))({ kind: "sweep" }, invocation());
   expect(started).toEqual([]);
   const found = runTask(runnerOf({ ...world, chain }, agent));
-  const { leaseUntil } = (await world.table.read(payload.run, Date.now())) ?? {};
-  await expect.poll(() => Date.now(), { timeout: 5_000, interval: 10 }).toBeGreaterThan(leaseUntil ?? 0);
-  await found({ kind: "sweep" }, invocation);
-  const row = await world.table.read(payload.run, Date.now());
+  const { leaseUntil } = (await world.table.read(payload.run, clock.now())) ?? {};
+  clock.moveTo((leaseUntil ?? 0) + 1);
+  await found({ kind: "sweep" }, invocation());
+  const row = await world.table.read(payload.run, clock.now());
   expect(row).toMatchObject({ chain: 2, owner: null, takeovers: 1 });
   expect(started.at(-1)).toMatchObject({ chain: 2, epoch: row?.epoch });
 });

@@ -5,7 +5,7 @@ import { OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../../src/i
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { attemptBeat, beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
+import { attemptBeat, beginRun, createLocalHarness, drive, passTime, runnerOf } from "../../support/harness/drive.ts";
 
 /** Calls `act` once, then says what came back. */
 function agentWith(act: Partial<Tool> & Pick<Tool, "run">, effect: Tool["effect"] = "none"): Agent {
@@ -72,13 +72,15 @@ test("a tool that throws has failed with its message", async () => {
 
 describe("a tool that never returns", () => {
   test("keyed: runs again with the same key, each time in another invocation; then the model gets the failure", async () => {
+    const harness = createLocalHarness({ abortGraceMs: 10 });
+    const { world, clock } = harness;
     const keys: string[] = [];
     const run = ({ key }: { key: string }): Promise<never> => {
       keys.push(key);
+      void passTime(harness, 30);
       return new Promise<never>(() => undefined);
     };
     const agent = agentWith({ run, timeoutMs: 20 }, "keyed");
-    const { world } = createLocalHarness({ abortGraceMs: 10 });
     const reply = await drive(runnerOf(world, agent), await beginRun(world, agent, {}));
     expect(reply.route).toBe("done");
     expect(keys).toHaveLength(3);
@@ -87,23 +89,25 @@ describe("a tool that never returns", () => {
     expect(entry).toMatchObject({ status: "unknown", attempts: 3 });
     expect(String((await show(world, reply.run))?.result)).toContain("It may have happened");
     // Schedule 45: such ends of a process are no deaths.
-    expect((await world.table.read(reply.run, Date.now()))?.takeovers).toBe(0);
+    expect((await world.table.read(reply.run, clock.now()))?.takeovers).toBe(0);
   });
 
   test("unsafe: is unknown at once, the process ends, and effectsSettleAt rises to its own lease (schedule 34)", async () => {
+    const harness = createLocalHarness({ abortGraceMs: 10 });
+    const { world, clock } = harness;
     let runs = 0;
     const run = (): Promise<never> => {
       runs += 1;
+      void passTime(harness, 30);
       return new Promise<never>(() => undefined);
     };
     const agent = agentWith({ run, timeoutMs: 20 }, "unsafe");
-    const { world } = createLocalHarness({ abortGraceMs: 10 });
     const runner = runnerOf(world, agent);
     const payload = await beginRun(world, agent, {});
-    const before = Date.now();
+    const before = clock.now();
     const ended = await attemptBeat(runner, payload);
     expect(ended).toMatchObject({ kind: "exit", reply: { route: "beat" } });
-    const row = await world.table.read(payload.run, Date.now());
+    const row = await world.table.read(payload.run, clock.now());
     expect(row?.effectsSettleAt).toBeGreaterThanOrEqual(before + world.limits.beatMs);
     const next = await attemptBeat(runner, payload, 1);
     expect(next).toMatchObject({ kind: "beat", reply: { route: "park" } });
@@ -116,14 +120,16 @@ describe("a tool that never returns", () => {
   });
 
   test("is no failure when it stops at its signal, and does not end the process", async () => {
+    const harness = createLocalHarness();
+    const { world } = harness;
     let runs = 0;
     const run = ({ signal }: { signal: AbortSignal }): Promise<string> => {
       runs += 1;
       if (runs > 1) return Promise.resolve("there it is");
+      void passTime(harness, 20);
       return new Promise((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped"))));
     };
     const agent = agentWith({ run, timeoutMs: 20 }, "keyed");
-    const { world } = createLocalHarness();
     const runner = runnerOf(world, agent);
     const payload = await beginRun(world, agent, {});
     expect(await attemptBeat(runner, payload)).toMatchObject({ kind: "beat" });

@@ -1,13 +1,16 @@
 /**
  * Drives a run in this process, on a real store in a temporary folder, like a chain without its processes.
- * A reply that ends the process counts as a reply.
+ * A reply that ends the process counts as a reply. The store is real and its clock is not: time passes only when a test
+ * says so, and a beat that a test leaves behind ends there.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
+import { systemClock } from "../../../src/adapters/local/clock.ts";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
+import { type VirtualClock, virtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { modelsOf } from "../../../src/providers/model.ts";
@@ -17,7 +20,7 @@ import { executionName } from "../../../src/protocol/ids.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { type Limits, limitsFor } from "../../../src/protocol/limits.ts";
 import type { RunTask } from "../../../src/ports/tasks.ts";
-import type { TelemetryRecord, World } from "../../../src/ports/world.ts";
+import type { Clock, TelemetryRecord, World } from "../../../src/ports/world.ts";
 import { beat } from "../../../src/engine/loop/beat.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import { SegmentCache } from "../../../src/history/load.ts";
@@ -28,10 +31,26 @@ import { wrapPorts } from "./ports.ts";
 export interface LocalHarness {
   readonly dir: string;
   readonly world: World;
+  /** It begins with the time of the machine, which a command or a process has that opens the same store. */
+  readonly clock: VirtualClock;
   readonly records: readonly TelemetryRecord[];
 }
 
 export function createLocalHarness(change: Partial<Limits> = {}, beatMs = 3_000): LocalHarness {
+  const clock = virtualClock(Date.now());
+  return { ...openHarness(limitsFor(beatMs, { settleMs: 20, skewMs: 20, ...change }), clock), clock };
+}
+
+/**
+ * The same with the clock of the machine, for a server whose clients wait for news: these polls need time. No beat of it
+ * comes to its end within a test, however slow the machine is.
+ */
+export const createServedHarness = (): Omit<LocalHarness, "clock"> =>
+  openHarness(limitsFor(SERVED_BEAT_MS, { settleMs: 20, skewMs: 20 }), systemClock);
+
+const SERVED_BEAT_MS = 840_000;
+
+function openHarness(limits: Limits, clock: Clock): Omit<LocalHarness, "clock"> {
   const dir = mkdtempSync(join(tmpdir(), "cairn-drive-"));
   const store = openStore({ dir, create: true });
   onTestFinished(() => {
@@ -39,9 +58,19 @@ export function createLocalHarness(change: Partial<Limits> = {}, beatMs = 3_000)
     rmSync(dir, { recursive: true, force: true });
   });
   const records: TelemetryRecord[] = [];
-  const limits = limitsFor(beatMs, { settleMs: 20, skewMs: 20, ...change });
   const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
-  return { dir, world: localWorld({ store, limits, telemetry }), records };
+  return { dir, world: localWorld({ store, clock, limits, telemetry }), records };
+}
+
+/** Lets time pass by that much, timer after timer, each once the work before it has set its timers. */
+export async function passTime({ clock }: Pick<LocalHarness, "clock">, ms: number): Promise<void> {
+  const until = clock.now() + ms;
+  for (;;) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const next = clock.next();
+    if (next === null || next > until) return clock.moveTo(until);
+    clock.moveTo(next);
+  }
 }
 
 /** The agents of a process: one agent for every name, or several by their names. */

@@ -1,6 +1,7 @@
 /** The server on this machine with one agent whose `send` needs approval, and a driver that advances its runs. */
 import { serve } from "@hono/node-server";
-import { onTestFinished, vi } from "vitest";
+import { setTimeout as elapse } from "node:timers/promises";
+import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { tokenAuthenticator } from "../../../src/api/access/bearer.ts";
 import { createToken } from "../../../src/operations/access/tokens.ts";
@@ -9,7 +10,7 @@ import { askHuman, defineAgent, scriptedModel, tool } from "../../../src/index.t
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { createLocalServer } from "../../../src/server/app.ts";
-import { createLocalHarness, drive, runnerOf } from "./drive.ts";
+import { createServedHarness, drive, runnerOf } from "./drive.ts";
 
 /** What its runs did outside, in order. */
 export interface Sent {
@@ -77,7 +78,7 @@ export async function protocolServer(
   of: { readonly isOpen?: boolean; readonly gate?: Promise<void>; readonly more?: readonly Agent[] } = {},
 ): Promise<ProtocolServer> {
   const { isOpen = true, gate = Promise.resolve(), more = [] } = of;
-  const { world } = createLocalHarness();
+  const { world } = createServedHarness();
   const sent: Sent[] = [];
   const agents = [clerkOf(sent, gate), ...more];
   const server = createLocalServer({
@@ -107,6 +108,8 @@ export async function protocolServer(
   return { url: `http://127.0.0.1:${await promise}`, world, sent, tokenFor, runs };
 }
 
+const PAUSE_MS = 20;
+
 /** Advances every run that has something to do, until the test is finished. */
 function keepDriving(world: World, agents: readonly Agent[]): void {
   let isOver = false;
@@ -120,15 +123,16 @@ function keepDriving(world: World, agents: readonly Agent[]): void {
       await drive(runnerOf(world, agents), { run, born, chain, epoch, agent });
     }
   };
-  const driving = vi.waitFor(
-    async () => {
-      if (!isOver) await advance();
-      if (!isOver) throw new Error("more to come");
-    },
-    { timeout: 60_000, interval: 20 },
-  );
+  const keepOn = async (): Promise<void> => {
+    while (!isOver) {
+      // A server that is away at this moment, such as one whose store is closed, is tried again.
+      await advance().catch(() => undefined);
+      await elapse(PAUSE_MS);
+    }
+  };
+  const driving = keepOn();
   onTestFinished(async () => {
     isOver = true;
-    await driving.catch(() => undefined);
+    await driving;
   });
 }

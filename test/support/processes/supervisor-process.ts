@@ -91,7 +91,8 @@ export async function eventually(
 ): Promise<void> {
   const begun = performance.now();
   while (!(await holds())) {
-    if (performance.now() - begun > withinMs) throw new MissingEvent(`after ${withinMs} ms it is still not so that ${what}`);
+    if (performance.now() - begun > withinMs)
+      throw new MissingEvent(`after ${withinMs} ms it is still not so that ${what}`);
     await elapse(5);
   }
 }
