@@ -1,6 +1,6 @@
 /** The function that streams events: its responses, its end before the timeout of Lambda, and readers that leave. */
 import { once } from "node:events";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createToken, revokeToken } from "../../src/operations/access/tokens.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { type ReaderOptions, TIMEOUT_MS, eventReader } from "../support/aws/event-reader.ts";
@@ -111,6 +111,7 @@ describe("a stream", () => {
     stream.destroy();
     // Hono's adapter reports the broken stream to the log.
     const reported = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    onTestFinished(() => reported.mockRestore());
     await advanceUntilSettled(harness, ended);
     expect(reported).toHaveBeenCalled();
     expect(harness.clock.now() - openedAt).toBeLessThan(TIMEOUT_MS / 2);

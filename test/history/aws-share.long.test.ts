@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { travel } from "../../agents/travel/agent.ts";
 import { newRunner, performBeats } from "../../bench/perform-beats.ts";
 import { workload } from "../../bench/workload.ts";
@@ -17,8 +17,14 @@ import { startRun } from "../../src/operations/start.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 
 const services = mkdtempSync(join(tmpdir(), "cairn-aws-share-"));
-Object.assign(process.env, { TRAVEL_SERVICES: services, TRAVEL_PACE: "0" });
-afterAll(() => rmSync(services, { recursive: true }));
+beforeAll(() => {
+  vi.stubEnv("TRAVEL_SERVICES", services);
+  vi.stubEnv("TRAVEL_PACE", "0");
+});
+afterAll(() => {
+  vi.unstubAllEnvs();
+  rmSync(services, { recursive: true });
+});
 
 /** The counted requests of a run, and its log. */
 async function counted(agent: Agent, input: Json, beatsPerInvocation: number) {

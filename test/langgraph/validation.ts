@@ -23,9 +23,12 @@ export function validate(initializers: readonly CheckpointSaverTestInitializer<C
       return undefined;
     },
   });
-  // They stay: the runner calls what `describe` is given later.
+  // The runner calls what `describe` is given later, so they stay until the tests of this file are over.
   const suite = { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it: registering };
   Object.assign(globalThis, suite);
+  afterAll(() => {
+    for (const name of Object.keys(suite)) Reflect.deleteProperty(globalThis, name);
+  });
   for (const initializer of initializers) {
     specTest(initializer);
     deltaChannelHistoryTests(initializer);

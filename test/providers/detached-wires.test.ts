@@ -166,9 +166,9 @@ describe.each(CASES)("$name", ({ name, wire, bodyIn }) => {
 
   test("a start without a connection made no job", async () => {
     const refusedBy = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+    onTestFinished(() => void vi.unstubAllGlobals());
     vi.stubGlobal("fetch", () => Promise.reject(new TypeError("fetch failed", { cause: refusedBy })));
     expect(await detachedOf(name).submit(request(), KEY_OF_CALL)).toMatchObject({ kind: "failed", retryable: true });
-    vi.unstubAllGlobals();
   });
 
   test("nothing leaves without a key", async () => {

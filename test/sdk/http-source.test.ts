@@ -1,7 +1,7 @@
 /** Conditional requests to a real HTTP server: by ETag, by date, and what the bounds and faults of an answer do. */
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { memoryOf } from "../../src/history/memory.ts";
 import { type HttpSourceOptions, httpSource } from "../../src/index.ts";
 import { createHarness } from "../support/harness/harness.ts";
@@ -83,11 +83,36 @@ test.each([302, 304, 404, 500])("refuses the status %s, and names the source wit
   await expect(fetch()).rejects.toThrow(new RegExp(`^http://127\\.0\\.0\\.1:\\d+/page answered ${status}$`));
 });
 
-test("gives up on a source that does not answer, or begins to and stops", async () => {
-  for (const begins of [false, true]) {
-    const { fetch } = await serverOf((_, response) => void (begins && response.write("the beginning")));
-    await expect(fetch({ timeoutMs: 100 })).rejects.toThrow(/\/page did not answer within 100 ms$/);
-  }
+/** The times for which a timeout is asked, and what lets all of them be over. */
+function timeouts(): { readonly asked: readonly number[]; readonly pass: () => void } {
+  const over = new AbortController();
+  const asked: number[] = [];
+  const spied = vi.spyOn(AbortSignal, "timeout").mockImplementation((ms) => {
+    asked.push(ms);
+    return over.signal;
+  });
+  onTestFinished(() => spied.mockRestore());
+  return { asked, pass: () => over.abort(new DOMException("the time is over", "TimeoutError")) };
+}
+
+test("gives up on a source that does not answer", async () => {
+  const { asked, pass } = timeouts();
+  const { fetch } = await serverOf(pass);
+  await expect(fetch({ timeoutMs: 100 })).rejects.toThrow(/\/page did not answer within 100 ms$/);
+  expect(asked).toEqual([100]);
+});
+
+test("gives up on a source that begins to answer and stops", async () => {
+  const { pass } = timeouts();
+  const { fetch: read } = await serverOf((_, response) => void response.write("the beginning"));
+  const real = globalThis.fetch;
+  vi.stubGlobal("fetch", async (...asked: Parameters<typeof real>) => {
+    const response = await real(...asked);
+    setImmediate(pass);
+    return response;
+  });
+  onTestFinished(() => void vi.unstubAllGlobals());
+  await expect(read({ timeoutMs: 100 })).rejects.toThrow(/\/page did not answer within 100 ms$/);
 });
 
 test("ends with the signal of its call", async () => {

@@ -1,21 +1,25 @@
 /** Backups onto file systems without hard links, such as FAT and exFAT on removable disks. */
-import type * as Fs from "node:fs";
-import { readFileSync, readdirSync } from "node:fs";
+import fs, { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { dirname, join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { runCli } from "../../support/processes/cli-in-process.ts";
 import { temporaryDir } from "../../process/fixtures/store.ts";
 
 /** The folder of the backup refuses links, as FAT does. A file of the name `raced` is there by then. */
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof Fs>();
-  const linkSync: typeof fs.linkSync = (from, to) => {
-    if (!String(from).includes(".part-")) return fs.linkSync(from, to);
-    if (String(to).endsWith("raced")) fs.writeFileSync(to, "mine");
+beforeEach(() => {
+  const real = fs.linkSync;
+  const refusing = vi.spyOn(fs, "linkSync").mockImplementation((from, to) => {
+    if (!String(from).includes(".part-")) return real(from, to);
+    if (String(to).endsWith("raced")) writeFileSync(to, "mine");
     throw Object.assign(new Error(`EPERM: operation not permitted, link '${String(from)}'`), { code: "EPERM" });
-  };
-  return { ...fs, linkSync };
+  });
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    refusing.mockRestore();
+    syncBuiltinESMExports();
+  });
 });
 
 function freshStore(): string {
