@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { openStore } from "../../src/adapters/local/store/database.ts";
 import { environmentSealKeys } from "../../src/adapters/local/seal-keys.ts";
 import { localWorld } from "../../src/adapters/local/world.ts";
+import { virtualClock } from "../../src/adapters/memory/clock.ts";
 import { sha256 } from "../../src/codec/canonical.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { temporaryDir } from "../process/fixtures/store.ts";
@@ -20,7 +21,8 @@ async function sealedRun(env: Record<string, string> = { CAIRN_SEAL_KEY: KEY }) 
   const dir = temporaryDir();
   const store = openStore({ dir, create: true });
   const sealKeys = environmentSealKeys({ env, cwd: dir });
-  const world = localWorld({ store, limits: limitsFor(3_000), telemetry: { record: () => {} }, sealKeys });
+  const clock = virtualClock(Date.now());
+  const world = localWorld({ store, clock, limits: limitsFor(3_000), telemetry: { record: () => {} }, sealKeys });
   const payload = await beginRun(world, scriptedAgent({}), {});
   await drive(runnerOf(world, scriptedAgent({})), payload);
   store.close();

@@ -6,6 +6,7 @@ import { expect, onTestFinished, vi } from "vitest";
 import { z } from "zod";
 import { connect } from "../../src/client/index.ts";
 import { serveClient } from "../../src/mcp/stdio.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import { type ProtocolServer } from "../support/harness/protocol-server.ts";
 
 type Era = "legacy" | "modern";
@@ -98,7 +99,7 @@ export async function startTask(server: ProtocolServer, options: ClientOptions =
         expect(task).toMatchObject({ status });
         return task;
       },
-      { timeout: 10_000, interval: 20 },
+      { timeout: LIMITS.eventMs, interval: 20 },
     );
   return { start, ask, until };
 }

@@ -1,5 +1,5 @@
 /** Tasks of MCP, which are runs, and who may do what over `/mcp`. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type ProtocolServer, protocolServer } from "../support/harness/protocol-server.ts";
 import { type Form, anything, call, overHttp, startTask, textIn } from "./clients.ts";
 
@@ -38,9 +38,7 @@ describe("tasks", () => {
   test("show a run that waits as working to a client that cannot ask", async () => {
     const { start, until } = await startTask(await protocolServer());
     const taskId = await start("send");
-    await vi.waitFor(async () => {
-      expect((await until(taskId, "working"))["statusMessage"]).toMatch(/^waiting: /);
-    });
+    await expect.poll(async () => (await until(taskId, "working"))["statusMessage"]).toMatch(/^waiting: /);
   });
 
   test("are cancelled, also twice", async () => {

@@ -1,5 +1,5 @@
 /** MCP with the client of its SDK, over HTTP and over streams, in both of its eras. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { protocolServer } from "../support/harness/protocol-server.ts";
 import { type Asked, type Form, call, overHttp, overStreams, textIn } from "./clients.ts";
 
@@ -111,13 +111,11 @@ describe("cancellation", () => {
     const abort = new AbortController();
     const calling = client.callTool(call("look"), { signal: abort.signal });
     calling.catch(() => undefined);
-    await vi.waitFor(async () => expect(await server.runs()).toHaveLength(1));
+    await expect.poll(() => server.runs()).toHaveLength(1);
     abort.abort("the user stopped");
     await expect(calling).rejects.toThrow("the user stopped");
     const [run = ""] = await server.runs();
-    await vi.waitFor(async () =>
-      expect(await server.world.table.read(run, Date.now())).toMatchObject({ cancel: true }),
-    );
+    await expect.poll(() => server.world.table.read(run, Date.now())).toMatchObject({ cancel: true });
   });
 
   test.each([
@@ -129,7 +127,7 @@ describe("cancellation", () => {
     const client = await open(server);
     const calling = client.callTool(call("look", "k1"));
     calling.catch(() => undefined);
-    await vi.waitFor(async () => expect(await server.runs()).toHaveLength(1));
+    await expect.poll(() => server.runs()).toHaveLength(1);
     await client.close();
     await expect(calling).rejects.toThrow("Connection closed");
     resolve();

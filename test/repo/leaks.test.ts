@@ -39,7 +39,7 @@ function local(): Folder {
   const secrets = localSecrets({ store, env: { AIRLINE_TOKEN: TOKEN }, file: join(dir, "no.env") });
   const telemetry = { record: (record: TelemetryRecord) => void records.push(record) };
   return {
-    ...{ world: localWorld({ store, limits, telemetry, secrets }), records },
+    ...{ world: localWorld({ store, clock: virtualClock(Date.now()), limits, telemetry, secrets }), records },
     stored: () => ({ ...filesIn(dir), ...cellsIn(join(dir, "cairn.sqlite")) }),
   };
 }

@@ -6,11 +6,9 @@ import { everyFaultPoint, fakeService, killAt, scriptedModel } from "../../src/t
 import { INPUT, lettersAgent } from "./letters.ts";
 
 describe.each(["keyed", "probed", "unsafe"] as const)("an agent with a tool of class %s", (effect) => {
-  test("does the same with a kill at each fault point, in less than five seconds", async () => {
+  test("does the same with a kill at each fault point", async () => {
     const { clerk, post } = lettersAgent({ effect, service: { honoursKeys: effect === "keyed" } });
-    const before = process.cpuUsage();
     const { points, uninterrupted } = await everyFaultPoint(clerk, { input: INPUT, services: [post] });
-    const { user, system } = process.cpuUsage(before);
     expect(uninterrupted.killed).toEqual([]);
     expect(new Set(points).size).toBe(points.length);
     expect(new Set(points.map((point) => point.split("#")[0]))).toEqual(
@@ -21,7 +19,6 @@ describe.each(["keyed", "probed", "unsafe"] as const)("an agent with a tool of c
         ]),
       ),
     );
-    expect(user + system).toBeLessThan(5_000_000);
   });
 });
 

@@ -3,7 +3,6 @@
  * the same format, and needs a level that this one lacks. In memory and on the embedded store.
  */
 import { describe, expect, test } from "vitest";
-import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
 import { journalPartsIn } from "../../../src/adapters/local/store/journal-parts.ts";
 import { type Stored, rowOf, storedRow } from "../../../src/adapters/local/store/row-text.ts";
 import { localWorld } from "../../../src/adapters/local/world.ts";
@@ -26,7 +25,7 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { send } from "../../../src/operations/steer.ts";
 import { sweep } from "../../../src/maintenance/sweep.ts";
 import { verify } from "../../../src/history/verify.ts";
-import { temporaryDir } from "../../process/fixtures/store.ts";
+import { temporaryStore } from "../../process/fixtures/store.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { withUnknownFields, lostFields } from "../../support/states/unknown-fields.ts";
 import { scriptedAgent, callsThenFinal, beatReply, createHarness } from "../../support/harness/harness.ts";
@@ -50,15 +49,15 @@ function inMemory(): SkewedRun {
 }
 
 function embedded(): SkewedRun {
-  const store: Store = openStore({ dir: temporaryDir(), create: true });
+  const store = temporaryStore();
   const { world: memory, clock } = createHarness();
-  const world = localWorld({ store, limits: memory.limits, telemetry: memory.telemetry });
+  const world = localWorld({ store, clock, limits: memory.limits, telemetry: memory.telemetry });
   const select = store.rows.prepare("SELECT row, journal, parts FROM runs WHERE run = ?");
   const update = store.rows.prepare("UPDATE runs SET row = ?, journal = ?, parts = NULL WHERE run = ?");
   const parts = journalPartsIn(store.rows);
   const found = (run: string) => select.get(run) as unknown as Stored;
   return {
-    world: { ...world, clock: memory.clock },
+    world,
     clock,
     row: (run) => undamaged(rowOf(found(run), run, parts.read)),
     put: (each) => {

@@ -1,6 +1,7 @@
 /**
  * Redaction takes time in proportion to the length of the text, whatever the text contains. Times are compared with one
- * another and never with a clock: four times the text with the text itself, and each text with an ordinary one.
+ * another and never with a clock: four times the text with the text itself, and each text with an ordinary one. Nothing
+ * but time shows what a regular expression does, so these tests play at night, on a machine that does nothing else.
  */
 import { describe, expect, test } from "vitest";
 import fc from "fast-check";
