@@ -7,20 +7,18 @@
  * wait: an object before its pointer, the bookkeeping of an attempt before its claim, a beat before the next one. After
  * a power loss the store is what it was at some moment, and nothing that was waited for is missing.
  */
-import { randomBytes } from "node:crypto";
-import { closeSync, linkSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { sentenceOf } from "../../../codec/value.ts";
-import { makeFolder } from "../make-folder.ts";
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Durable } from "../../../core/policy/durability.ts";
 import { StoreClosed, StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
-import { APPLICATION_ID, SCHEMA, STORE_FORMAT, completeSchema, recordSchema } from "./schema.ts";
+import { createFile } from "./create-file.ts";
+import { APPLICATION_ID, STORE_FORMAT, completeSchema } from "./schema.ts";
 import { type LogSync, logSync } from "./log-sync.ts";
 import { type InPlace, inPlace } from "../workers/in-place.ts";
-import { StoreRolledBack, asStoreError, fileCode, isGarbage } from "./store-errors.ts";
+import { StoreRolledBack, asStoreError, isGarbage } from "./store-errors.ts";
 
 /** An open store. */
 export interface Store {
@@ -223,49 +221,6 @@ export const leftIn = (dir: string): readonly string[] =>
     .filter((file) => (statSync(file, NO_THROW)?.size ?? 0) > 0);
 
 const NO_THROW = { throwIfNoEntry: false } as const;
-
-/**
- * Creates the whole file under another name and then links it into place, which fails if the store exists. Two
- * processes that open a fresh store at once get the same one, and a process that dies half-way leaves no partial store.
- */
-function createFile(dir: string, file: string): void {
-  makeDir(dir);
-  const fresh = `${file}.${randomBytes(8).toString("hex")}.new`;
-  try {
-    // Only its owner may read it. SQLite gives the files beside it the same mode.
-    closeSync(openSync(fresh, "wx", 0o600));
-    const db = new DatabaseSync(fresh);
-    try {
-      db.exec(SCHEMA);
-      recordSchema(db);
-      db.prepare("INSERT INTO meta (name, value) VALUES ('store', ?)").run(randomBytes(16).toString("hex"));
-    } finally {
-      db.close();
-    }
-    linkSync(fresh, file);
-  } catch (error) {
-    if (fileCode(error) !== "EEXIST") throw error;
-  } finally {
-    for (const suffix of ["", "-wal", "-shm", "-journal"]) rmSync(fresh + suffix, { force: true });
-  }
-}
-
-/** Creates the directory so that only its owner may read it and git ignores its content. */
-function makeDir(dir: string): void {
-  try {
-    makeFolder(dirname(resolve(dir)));
-    mkdirSync(dir, { mode: 0o700 });
-    writeFileSync(join(dir, ".gitignore"), "*\n");
-  } catch (error) {
-    const code = fileCode(error);
-    // It existed before, or another process has just created it.
-    if (code === "EEXIST" && statSync(dir).isDirectory()) return;
-    if (code === "ENOTDIR" || code === "EEXIST")
-      throw new StoreInvalid(`${dir} is below a path that is not a directory; name another directory`);
-    if (code !== "ENOENT") throw error;
-    throw new StoreInvalid(`${dir} cannot be made: ${sentenceOf(error)}; name another directory`);
-  }
-}
 
 /** Checks, read-only, that the file is a store that this code knows, before any connection could write to it. */
 function inspect(file: string): void {
