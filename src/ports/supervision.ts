@@ -87,11 +87,15 @@ export class StoreSupervised extends Error {
   }
 }
 
-/** Several workers in a row exited before they were ready. Their module cannot be loaded, so retries do not help. */
+/**
+ * Several workers in a row ended before they were ready, by themselves or since they were not ready in time. Their module
+ * cannot be loaded, so retries do not help.
+ */
 export class WorkersUnbootable extends Error {
   override readonly name = "WorkersUnbootable";
   readonly code = "WorkersUnbootable";
   readonly why =
     "what they printed is above. No run has failed: fix the cause (a missing file, a missing flag of Node, a package " +
-    "that is not installed), then start the supervisor again";
+    "that is not installed), then start the supervisor again. On a machine that is only slow, use fewer workers " +
+    "(--workers 1)";
 }

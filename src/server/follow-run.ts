@@ -37,6 +37,7 @@ export async function followRun(of: Followed): Promise<Response> {
   const { pageOf, streams } = of;
   const pageBehind = (cursor: string, wait: number): Promise<Response> =>
     pageOf(`?${of.queryOf(cursor)}&wait=${wait}&bytesMax=${PAGE_BYTES}`);
+  await streams.pageTurn();
   const first = await pageBehind(of.from, 0);
   if (first.status !== 200) return first;
   let page: EventPage | null = (await first.json()) as EventPage;
@@ -60,6 +61,7 @@ export async function followRun(of: Followed): Promise<Response> {
   }
   /** Null if the run is gone or the store does not answer. The reader reconnects and is told then. */
   async function pageAfter(): Promise<EventPage | null> {
+    await streams.pageTurn();
     const answer = await pageBehind(cursor, WAIT_SECONDS);
     if (answer.status === 200) return (await answer.json()) as EventPage;
     close();

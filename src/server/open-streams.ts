@@ -1,10 +1,30 @@
-/** The streams that a server holds open, and their bound. */
+/** The streams that a server holds open, their bound, and whose turn it is to read. */
+import { setImmediate } from "node:timers/promises";
+
 const STREAMS_MAX = 256;
 
 /** The streams that are open. Each reads the store once a second, so their number is bounded. */
 export class OpenStreams {
   readonly #open = new Set<() => void>();
+  readonly #nextTurn: () => Promise<void>;
+  #lastPage: Promise<void> = Promise.resolve();
   readonly max = STREAMS_MAX;
+
+  /** `nextTurn` resolves in the next turn of the event loop. */
+  constructor(nextTurn: () => Promise<void> = () => setImmediate()) {
+    this.#nextTurn = nextTurn;
+  }
+
+  /**
+   * Resolves when the caller may read its next page: one page in a turn of the event loop, over all streams, first come,
+   * first served. A page of a synchronous store is read without a pause. Without turns, all pages of all readers of a long
+   * run would be read in one turn, and the server would answer nobody else meanwhile (`readers of a long run leave turns
+   * of the event loop to all others` in test/server/page-turns.test.ts).
+   */
+  pageTurn(): Promise<void> {
+    this.#lastPage = this.#lastPage.then(this.#nextTurn);
+    return this.#lastPage;
+  }
 
   get isFull(): boolean {
     return this.#open.size >= this.max;

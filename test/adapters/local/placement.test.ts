@@ -1,12 +1,20 @@
 /** Which worker process gets which task. */
 import { describe, expect, it } from "vitest";
-import { type Place, SPARE_PLACES, isSurplus, placeFor } from "../../../src/adapters/local/workers/placement.ts";
+import {
+  type Place,
+  SPARE_PLACES,
+  TURN_MS,
+  isSurplus,
+  placeFor,
+} from "../../../src/adapters/local/workers/placement.ts";
 
 const BOUNDS = { workers: 2, beatsPerWorker: 3 };
 const WISH = { agent: "clerk", execution: "x", failures: 0 };
 
 const place = (change: Partial<Place> = {}): Place => ({
   ...{ agent: "clerk", tasks: 1, waiting: 0, most: 3, isHeavy: false, isClosing: false, knows: () => false },
+  wasIdle: false,
+  servedMs: TURN_MS,
   ...change,
 });
 
@@ -68,10 +76,11 @@ describe("a beat", () => {
 describe("a task that cannot share a process", () => {
   const busy = place({ tasks: 2 });
 
-  it("gets a spare place, and then waits until the least busy process has closed", () => {
+  it("gets a spare place, and then waits until the process that served its agent for longest has closed", () => {
     const alone = { ...WISH, failures: 1 };
     expect(placeFor([busy, busy], alone, BOUNDS)).toEqual({ kind: "spawn", replaced: null });
-    const all = [busy, place(), ...Array.from({ length: SPARE_PLACES }, () => place({ most: 1 }))];
+    const longest = place({ tasks: 3, servedMs: TURN_MS + 1 });
+    const all = [busy, longest, ...Array.from({ length: SPARE_PLACES }, () => place({ most: 1 }))];
     expect(placeFor(all, alone, BOUNDS)).toEqual({ kind: "full", closing: all[1] });
     expect(placeFor([...all.slice(1), place({ isClosing: true })], alone, BOUNDS)).toEqual({
       ...{ kind: "full", closing: null },
@@ -92,6 +101,17 @@ describe("a task that cannot share a process", () => {
   it("closes no process while one keeps house, which is free soon", () => {
     const bounds = { workers: 1, beatsPerWorker: 1 };
     expect(placeFor([place({ agent: null, most: 1 })], WISH, bounds)).toEqual({ kind: "full", closing: null });
+  });
+
+  it("waits while no process has served its agent for a turn, and leaves an idle one to its agent for that time", () => {
+    const bounds = { workers: 1, beatsPerWorker: 1 };
+    const young = place({ agent: "guest", most: 1, servedMs: TURN_MS - 1 });
+    expect(placeFor([young], WISH, bounds)).toEqual({ kind: "full", closing: null });
+    const idle = { ...young, tasks: 0 };
+    expect(placeFor([idle], WISH, bounds)).toEqual({ kind: "full", closing: null });
+    expect(placeFor([{ ...idle, servedMs: TURN_MS }], WISH, bounds).kind).toBe("spawn");
+    const unused = { ...idle, wasIdle: true };
+    expect(placeFor([unused], WISH, bounds)).toEqual({ kind: "spawn", replaced: unused });
   });
 
   it("leaves its place when it is over", () => {

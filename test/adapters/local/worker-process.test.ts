@@ -1,7 +1,14 @@
 /** What a supervisor makes of the messages of a worker that goes on with its run by itself. */
 import type { ChildProcess } from "node:child_process";
 import { expect, test } from "vitest";
-import { type Worker, askBack, give, hear } from "../../../src/adapters/local/workers/worker-process.ts";
+import {
+  type Worker,
+  askBack,
+  close,
+  give,
+  hear,
+  leaveIfDone,
+} from "../../../src/adapters/local/workers/worker-process.ts";
 import type { ToChild } from "../../../src/adapters/local/workers/wire.ts";
 import { virtualClock } from "../../../src/adapters/memory/clock.ts";
 import { NOW } from "../../process/fixtures/store.ts";
@@ -11,17 +18,26 @@ const BEAT_MS = 1_000;
 const PID = 2 ** 30;
 
 /** A worker with one task, a record of what it was told, and how often its run went on. */
-function working() {
+function working(afterMessages: (act: () => void) => void = (act) => act()) {
   const clock = virtualClock(NOW);
   const told: ToChild[] = [];
   let next = 0;
   const child = { send: (message: ToChild) => told.push(message) } as unknown as ChildProcess;
   const worker: Worker = {
     ...{ child, identity: { pid: PID, startedAt: "" }, agent: "clerk", isReady: true, tasks: new Map(), kept: 0 },
+    ...{ servesSince: NOW, isIdle: false, wasIdle: false },
     ...{ most: 1, isHeavy: false, known: new Set<string>(), closing: null, leaving: null, spare: () => {} },
   };
   const launch = { module: "", args: [], execArgv: [], env: {} };
-  const options = { worker: launch, beatMs: BEAT_MS, clock, onSpawned: () => {}, onGone: () => {}, onRoom: () => {} };
+  const options = {
+    worker: launch,
+    beatMs: BEAT_MS,
+    clock,
+    onSpawned: () => {},
+    onGone: () => {},
+    onRoom: () => {},
+    afterMessages,
+  };
   const work = {
     task: { kind: "sweep" },
     goesOn: { attempt: 1, onNext: () => (next += 1) },
@@ -66,4 +82,32 @@ test("a worker is asked once to return each task", () => {
   askBack(worker);
   askBack(worker);
   expect(told.map(({ kind }) => kind)).toEqual(["task", "return"]);
+});
+
+test("a supervisor that was stopped reads what its workers said before it judges them", () => {
+  const judgements: (() => void)[] = [];
+  const { clock, worker, goesOn, wait } = working((judge) => judgements.push(judge));
+  const judge = (): void => judgements.splice(0).forEach((each) => each());
+  // The supervisor is stopped for three beats. Its timers fire first when it goes on; then it reads what arrived.
+  wait(3 * BEAT_MS);
+  goesOn(NOW + 1.5 * BEAT_MS);
+  goesOn(NOW + 2.5 * BEAT_MS);
+  goesOn(clock.now() + 0.5 * BEAT_MS);
+  wait(1);
+  judge();
+  expect(worker.leaving).toBeNull();
+  wait(0.5 * BEAT_MS);
+  judge();
+  expect(worker.leaving).toEqual({ how: "killed at its deadline" });
+});
+
+test("a process that closes is not ended while it is kept for a task", () => {
+  const { worker } = working();
+  worker.tasks.clear();
+  worker.kept = 1;
+  close(worker, { how: "its place is kept for other tasks" });
+  expect(worker.leaving).toBeNull();
+  worker.kept = 0;
+  leaveIfDone(worker);
+  expect(worker.leaving).toEqual({ how: "its place is kept for other tasks" });
 });

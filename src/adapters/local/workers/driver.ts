@@ -21,7 +21,9 @@ import { firingsOf } from "../store/firings.ts";
 import { type Children, childrenOf, leftBehind } from "./processes.ts";
 import { retentionOf } from "../store/retention.ts";
 import { unusableIn } from "../store/store-errors.ts";
-import { type Pool, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
+import { SPARE_PLACES } from "./placement.ts";
+import { type Pool, type PoolOptions, type TaskEnd, type Worker, type WorkerOptions, createPool } from "./workers.ts";
+import type { spawnWorker } from "./worker-process.ts";
 import type { SupervisorEvent, Attempted } from "../../../ports/supervisor-events.ts";
 
 export interface DriverOptions {
@@ -38,6 +40,8 @@ export interface DriverOptions {
   readonly followClock: () => void;
   /** Called when there may be work: a task ended, or made room for another one. */
   readonly onProgress: () => void;
+  /** Starts a worker; tests give one without a process. */
+  readonly spawnProcess?: typeof spawnWorker;
 }
 
 export interface Driver {
@@ -67,6 +71,8 @@ export function createDriver(options: DriverOptions): Driver {
   const firings = firingsOf(options, pool);
   const retention = retentionOf(options, { pool, backlog });
   const left = leftBehind(options, children);
+  // Each pass but the last sends tasks, or finds one more agent full, which has a process then.
+  const passesMax = options.workers * options.beatsPerWorker + options.workers + SPARE_PLACES + 1;
   let [isRecovered, isDraining] = [false, false];
 
   /** A worker for a task of the house; null if it has to wait, until a run that goes on by itself is returned. */
@@ -84,9 +90,13 @@ export function createDriver(options: DriverOptions): Driver {
     options.followClock();
     isRecovered ||= recover();
     if (!isRecovered || isDraining) return;
+    pool.beginRound();
     retention.expire();
     keepHouse();
-    while (sendReady({ executions, pool, caps, clock, attempts }));
+    const full = new Set<string>();
+    for (let passes = 0; passes < passesMax; passes += 1) {
+      if (!sendReady({ executions, pool, caps, clock, attempts, full })) return;
+    }
   };
   /** Starts what belongs to no execution, before the beats. */
   const keepHouse = (): void => {
@@ -117,7 +127,8 @@ export function createDriver(options: DriverOptions): Driver {
 
 /**
  * Sends those ready attempts for which there is a worker; true if more may be ready. An attempt that has to wait does
- * not hold up those of other agents. Once a kind of attempt finds no worker, no other one of that kind is tried.
+ * not hold up those of other agents. Once a kind of attempt finds no worker, no other one of that kind is tried: `full`
+ * gets its agent, whose beats the next pass leaves out. So a long queue of one agent hides no other agent.
  */
 function sendReady(of: {
   readonly executions: Executions;
@@ -125,10 +136,12 @@ function sendReady(of: {
   readonly caps: AgentCaps;
   readonly clock: Clock;
   readonly attempts: ReturnType<typeof attemptsOf>;
+  readonly full: Set<string>;
 }): boolean {
-  const { executions, pool, caps, clock, attempts } = of;
+  const { executions, pool, caps, clock, attempts, full } = of;
   const isFull = new Set<string>();
-  const ready = executions.ready(clock.now(), READY_MAX, caps.full());
+  const fullBefore = full.size;
+  const ready = executions.ready(clock.now(), READY_MAX, [...caps.full(), ...full]);
   // The worker comes first: without a worker no attempt is counted.
   const placed = ready.flatMap(({ name, agent, failures, isBeat }) => {
     const kind = `${failures} ${agent}`;
@@ -138,6 +151,7 @@ function sendReady(of: {
     // A capped agent's runs take turns at its places, and a retry may have a process to itself.
     if (worker !== null) return [{ name, worker, free, mayGoOn: isBeat && failures === 0 && free === NO_CAP }];
     isFull.add(kind);
+    if (agent !== null && failures === 0) full.add(agent);
     free();
     return [];
   });
@@ -155,7 +169,7 @@ function sendReady(of: {
     pool.freeUnused();
     for (const { free } of placed) if (!begun.has(free)) free();
   }
-  return placed.length > 0 && ready.length === READY_MAX;
+  return (placed.length > 0 || full.size > fullBefore) && ready.length === READY_MAX;
 }
 
 const NO_CAP = (): void => {};
@@ -232,8 +246,8 @@ function eventOf(attempted: Attempted, end: TaskEnd): SupervisorEvent {
 }
 
 function poolOf(options: DriverOptions, of: { readonly children: Children; readonly backlog: Backlog }): Pool {
-  const { worker, workers, beatsPerWorker, clock, limits, onEvent, onProgress } = options;
-  return createPool({
+  const { worker, workers, beatsPerWorker, clock, limits, onEvent, onProgress, spawnProcess } = options;
+  const poolOptions: PoolOptions = {
     ...{ worker, workers, beatsPerWorker, clock },
     beatMs: limits.beatMs,
     onSpawned: (child) => {
@@ -250,7 +264,8 @@ function poolOf(options: DriverOptions, of: { readonly children: Children; reado
       of.backlog.keep(() => {
         throw error;
       }),
-  });
+  };
+  return createPool(poolOptions, spawnProcess);
 }
 
 /**

@@ -8,6 +8,10 @@
  * crash loops although one is to blame. So a death counts only for a task that was alone. A retry shares its process
  * with a few retries, and the retry after it runs alone. So a run that kills its process again is found, and the others
  * are rid of it after the second time.
+ *
+ * More agents than places: an agent keeps its process for its turn, as long as it has tasks that are ready. After that
+ * the process that has served its agent for longest is closed for an agent that waits. Without turns, each task would
+ * close the process of another agent, and most of the time would go into starting processes.
  */
 
 /** What placement knows of a worker process. */
@@ -24,6 +28,10 @@ export interface Place {
   readonly isHeavy: boolean;
   /** It gets no more tasks, and is replaced once it has none. */
   readonly isClosing: boolean;
+  /** It had no task in the whole round before this one either: its agent has none that is ready. */
+  readonly wasIdle: boolean;
+  /** How long it has been ready for its agent, in milliseconds; 0 before it is ready. */
+  readonly servedMs: number;
   /** Whether it had that execution before. */
   readonly knows: (execution: string) => boolean;
 }
@@ -74,6 +82,9 @@ export function mostFor(failures: number, { beatsPerWorker }: Pick<Bounds, "beat
 const ALL_MAX = 1_024;
 const WAITING_PER_PLACE = 15;
 
+/** How long a process serves its agent before others may have its place: some ten times what a process takes to start. */
+export const TURN_MS = 3_000;
+
 /** Decides where the task runs. `places` holds each process that takes up a place. */
 export function placeFor<P extends Place>(places: readonly P[], wish: Wish, bounds: Bounds): Placement<P> {
   const open = places.filter(({ isClosing }) => !isClosing);
@@ -88,11 +99,14 @@ export function placeFor<P extends Place>(places: readonly P[], wish: Wish, boun
   const [shared] = fit.toSorted((one, other) => one.tasks - other.tasks);
   if (shared !== undefined) return { kind: "use", place: shared };
   const isUnshared = wish.failures > 0 || ofAgent.length === 0;
-  const replaced = open.find(({ tasks }) => tasks === 0);
+  const replaced = open.find((each) => each.tasks === 0 && !isInItsTurn(each));
   if (replaced !== undefined && (isUnshared || places.length <= bounds.workers)) return { kind: "spawn", replaced };
   if (isUnshared && places.length < placesMax(bounds)) return { kind: "spawn", replaced: null };
-  return { kind: "full", closing: isUnshared ? leastBusy(places, bounds) : null };
+  return { kind: "full", closing: isUnshared ? longestServing(places, bounds) : null };
 }
+
+/** Whether the idle process may be about to get a task of its agent, which has not had it for long. */
+const isInItsTurn = ({ agent, wasIdle, servedMs }: Place): boolean => agent !== null && !wasIdle && servedMs < TURN_MS;
 
 /** Whether one more task may act in the process, and its memory may hold one more. */
 function hasRoom({ tasks, waiting, most, isHeavy }: Place, { beatsPerWorker }: Bounds): boolean {
@@ -121,11 +135,14 @@ function unused<P extends Place>(
   return open.find(({ agent, tasks }) => agent === null && tasks === 0);
 }
 
-/** The process to close; null while a place becomes free by itself, since a process closes or keeps house. */
-function leastBusy<P extends Place>(places: readonly P[], { beatsPerWorker }: Bounds): P | null {
+/**
+ * The process to close, which has served its agent for longest; null while no turn is over, or while a place becomes free
+ * by itself, since a process closes or keeps house.
+ */
+function longestServing<P extends Place>(places: readonly P[], { beatsPerWorker }: Bounds): P | null {
   if (places.some(({ isClosing, agent }) => isClosing || agent === null)) return null;
-  const [least] = places
-    .filter(({ most }) => most === beatsPerWorker)
-    .toSorted((one, other) => one.tasks - other.tasks);
-  return least ?? null;
+  const [longest] = places
+    .filter(({ most, servedMs }) => most === beatsPerWorker && servedMs >= TURN_MS)
+    .toSorted((one, other) => other.servedMs - one.servedMs);
+  return longest ?? null;
 }

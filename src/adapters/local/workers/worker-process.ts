@@ -43,6 +43,8 @@ export interface ProcessOptions {
   readonly onGone: (child: ProcessIdentity, how: string) => void;
   /** A worker has room for another task, since one began to wait for its model. */
   readonly onRoom: () => void;
+  /** Calls it once the messages that arrived are read; by default in the next turn of the event loop. */
+  readonly afterMessages?: (act: () => void) => void;
 }
 
 /** Why a worker is ending. */
@@ -84,10 +86,16 @@ export interface Worker {
   /** The agent whose code it runs; null if no agent's code was ever loaded in it. */
   agent: string | null;
   isReady: boolean;
+  /** When it was ready for the tasks of its agent, in milliseconds; null until then. */
+  servesSince: number | null;
   /** Its tasks by their secrets. */
   readonly tasks: Map<string, Sent>;
   /** The room for tasks that it is about to get. */
   kept: number;
+  /** It had no task when this round of placements began. */
+  isIdle: boolean;
+  /** It had none when the round before began, and got none in it. */
+  wasIdle: boolean;
   /** How many its tasks allow it to have. */
   most: number;
   /** By its last answer, its memory is short. */
@@ -139,6 +147,9 @@ export function spawnWorker(options: ProcessOptions): Worker {
       identity,
       agent: null,
       isReady: false,
+      servesSince: null,
+      isIdle: false,
+      wasIdle: false,
       tasks: new Map(),
       kept: 0,
       most: 1,
@@ -162,6 +173,7 @@ export function give(worker: Worker, of: { readonly work: Work; readonly secret:
     spare: () => {},
   };
   worker.tasks.set(of.secret, sent);
+  worker.isIdle = false;
   if (worker.isReady) send(worker, { sent, options: of.options });
 }
 
@@ -185,11 +197,28 @@ function send(worker: Worker, of: { readonly sent: Sent } & Sending): void {
   });
 }
 
-/** Kills the worker at the deadline of that task. */
+/**
+ * Kills the worker at the deadline of that task.
+ *
+ * Race: the supervisor is stopped for longer than a beat (Ctrl-Z, a laptop's sleep) while its workers answer and go on.
+ * When it continues, its timers fire before it reads what the workers said, and it would kill all of them. So it reads
+ * the messages that are there before it judges (`a supervisor that was stopped reads what its workers said before it
+ * judges them` in test/adapters/local/worker-process.test.ts, and a stopped process in
+ * test/process/stopped-supervisor.long.test.ts).
+ */
 function killLate(worker: Worker, of: { readonly sent: Sent; readonly ms: number } & Sending): void {
   const { sent, options, ms } = of;
+  const { clock, afterMessages = setImmediate } = options;
   sent.spare();
-  sent.spare = options.clock.after(ms, () => leave(worker, { how: "killed at its deadline" }));
+  let isSpared = false;
+  const judge = (): void => {
+    if (!isSpared) leave(worker, { how: "killed at its deadline" });
+  };
+  const takeBack = clock.after(ms, () => afterMessages(judge));
+  sent.spare = () => {
+    isSpared = true;
+    takeBack();
+  };
 }
 
 /** Asks the worker to answer the tasks that it has now, so that others get their places. */
@@ -206,6 +235,7 @@ export function hear(worker: Worker, of: { readonly message: FromChild } & Sendi
     // Only the first such message comes from `serveTasks`; later ones come from an agent's code.
     if (worker.isReady) return;
     worker.isReady = true;
+    worker.servesSince = options.clock.now();
     worker.spare();
     for (const sent of worker.tasks.values()) send(worker, { sent, options });
     return;
@@ -263,8 +293,9 @@ export function close(worker: Worker, why: Leaving): void {
   leaveIfDone(worker);
 }
 
-function leaveIfDone(worker: Worker): void {
-  if (worker.closing === null) return;
+/** Kills a closing worker that has no task. One that is kept for a task is about to get it. */
+export function leaveIfDone(worker: Worker): void {
+  if (worker.closing === null || worker.kept > 0) return;
   if ([...worker.tasks.values()].every(({ held }) => held !== null)) leave(worker, worker.closing);
 }
 

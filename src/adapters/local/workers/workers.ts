@@ -13,6 +13,7 @@ import {
   give,
   hear,
   leave,
+  leaveIfDone,
   spawnWorker,
   tell,
 } from "./worker-process.ts";
@@ -42,6 +43,8 @@ export interface Pool {
    */
   readonly take: (wish: Wish) => Worker | null;
   readonly run: (worker: Worker, work: Work) => void;
+  /** A round of placements begins. What had no task in all of the round before has no work. */
+  readonly beginRound: () => void;
   /** Asks the workers to return the runs with which they go on by themselves, so that a task finds a worker. */
   readonly askBack: () => void;
   /** Frees the room of tasks that are not run after all. */
@@ -50,21 +53,23 @@ export interface Pool {
   readonly drain: (graceMs: number, pace: DrainPace) => Promise<void>;
 }
 
-export function createPool(options: PoolOptions): Pool {
+/** `spawnProcess` starts a worker; tests give one without a process. */
+export function createPool(options: PoolOptions, spawnProcess: typeof spawnWorker = spawnWorker): Pool {
   const { clock } = options;
   const pool = new Set<Worker>();
   const empty = Promise.withResolvers<void>();
   let draining = false;
   let bootFailures = 0;
 
+  const placeNow = (worker: Worker): PlaceOfWorker => placeOf(worker, clock.now());
   const rest = (worker: Worker): void => {
-    if (worker.tasks.size > 0 || worker.leaving !== null) return;
+    if (worker.tasks.size > 0 || worker.kept > 0 || worker.leaving !== null) return;
     if (draining) return leave(worker, DRAINED);
-    const isMore = isSurplus(placeOf(worker), { places: occupying(pool).map(placeOf), workers: options.workers });
+    const isMore = isSurplus(placeNow(worker), { places: occupying(pool).map(placeNow), workers: options.workers });
     if (isMore && worker.isReady) leave(worker, REPLACED);
   };
   const spawn = (): Worker => {
-    const worker = spawnWorker(options);
+    const worker = spawnProcess(options);
     pool.add(worker);
     worker.child.on("message", (given: unknown) => {
       const message = heardFrom(given);
@@ -77,8 +82,7 @@ export function createPool(options: PoolOptions): Pool {
     worker.child.on("close", (code, signal) => {
       pool.delete(worker);
       const how = signal === null ? `exit code ${code}` : signal;
-      // A worker killed from outside says nothing about its module.
-      if (!worker.isReady && (signal === null || worker.leaving !== null)) bootFailures += 1;
+      if (isBootFailure(worker, signal)) bootFailures += 1;
       bury(worker, { how, options });
       if (bootFailures >= BOOT_FAILURES_MAX && !draining) options.onUnbootable(unbootable(worker, how));
       if (draining && pool.size === 0) empty.resolve();
@@ -87,9 +91,10 @@ export function createPool(options: PoolOptions): Pool {
   };
   return {
     take: (wish) => {
-      const worker = workerIn(placeFor(occupying(pool).map(placeOf), wish, options), spawn);
+      const worker = workerIn(placeFor(occupying(pool).map(placeNow), wish, options), spawn);
       if (worker === null) return null;
       worker.kept += 1;
+      if (worker.agent !== wish.agent && worker.isReady) worker.servesSince = clock.now();
       worker.agent = wish.agent;
       worker.most = mostFor(wish.failures, options);
       if (wish.execution !== null) remember(worker, wish.execution);
@@ -99,11 +104,20 @@ export function createPool(options: PoolOptions): Pool {
       worker.kept -= 1;
       give(worker, { work, secret: randomBytes(16).toString("hex"), options });
     },
+    beginRound: () => {
+      for (const worker of pool) {
+        worker.wasIdle = worker.isIdle;
+        worker.isIdle = worker.tasks.size === 0;
+      }
+    },
     askBack: () => {
       for (const worker of pool) askBack(worker);
     },
     freeUnused: () => {
-      for (const worker of pool) worker.kept = 0;
+      for (const worker of pool) {
+        worker.kept = 0;
+        leaveIfDone(worker);
+      }
     },
     drain: async (graceMs, pace) => {
       draining = true;
@@ -145,16 +159,30 @@ function drainAll(
 const occupying = (pool: ReadonlySet<Worker>): readonly Worker[] =>
   [...pool].filter(({ leaving, tasks }) => leaving === null || leaving !== REPLACED || tasks.size > 0);
 
-const placeOf = (worker: Worker) => ({
+/** What placement knows of a worker at the time `now`, and the worker. */
+const placeOf = (worker: Worker, now: number) => ({
   ...{ worker, agent: worker.agent, tasks: worker.tasks.size + worker.kept, most: worker.most },
+  wasIdle: worker.wasIdle,
+  servedMs: worker.servesSince === null ? 0 : now - worker.servesSince,
   waiting: [...worker.tasks.values()].filter(({ isWaiting }) => isWaiting).length,
   isHeavy: worker.isHeavy,
   isClosing: worker.closing !== null || worker.leaving !== null,
   knows: (execution: string) => worker.known.has(execution),
 });
 
+type PlaceOfWorker = ReturnType<typeof placeOf>;
+
+/**
+ * Whether a worker that is gone says something about its module. One that was killed from outside does not, nor one that
+ * the supervisor itself ended to give its place to others, or in order to stop.
+ */
+function isBootFailure({ isReady, leaving, closing }: Worker, signal: NodeJS.Signals | null): boolean {
+  if (isReady || leaving === REPLACED || leaving === DRAINED || closing === REPLACED) return false;
+  return signal === null || leaving !== null;
+}
+
 /** Carries out the placement: the worker for the task, or null if it has to wait. */
-function workerIn(placement: Placement<ReturnType<typeof placeOf>>, spawn: () => Worker): Worker | null {
+function workerIn(placement: Placement<PlaceOfWorker>, spawn: () => Worker): Worker | null {
   if (placement.kind === "use") return placement.place.worker;
   if (placement.kind === "full") {
     if (placement.closing !== null) close(placement.closing.worker, REPLACED);

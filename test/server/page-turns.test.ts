@@ -1,0 +1,47 @@
+/** How the streams of a server take turns: nobody else waits for all pages of all readers. */
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import type { EventPage } from "../../src/operations/event-page.ts";
+import { followRun } from "../../src/server/follow-run.ts";
+import { OpenStreams } from "../../src/server/open-streams.ts";
+
+const PAGES = 20;
+const READERS = 20;
+const EVENTS_PER_PAGE = 50;
+
+/** A long run in a synchronous store: each page is there at once. It counts the pages that are read in one turn. */
+function longRun() {
+  let [inTurn, most, reads] = [0, 0, 0];
+  const pageOf = async (query: string): Promise<Response> => {
+    inTurn += EVENTS_PER_PAGE;
+    reads += 1;
+    most = Math.max(most, inTurn);
+    const next = Number(new URLSearchParams(query).get("after")) + 1;
+    const page = { kind: "shown", entries: [], next, more: next < PAGES, status: "working", inProgress: next < PAGES };
+    return Response.json(page);
+  };
+  return {
+    pageOf,
+    beginTurn: () => (inTurn = 0),
+    counted: () => ({ most, reads }),
+  };
+}
+
+test("readers of a long run leave turns of the event loop to all others", async () => {
+  const { pageOf, beginTurn, counted } = longRun();
+  const streams = new OpenStreams(async () => {
+    await setImmediate();
+    beginTurn();
+  });
+  const follow = async (): Promise<string> => {
+    const response = await followRun({
+      ...{ pageOf, streams, from: "0", headers: {}, opening: "", broken: "", queryOf: (cursor) => `after=${cursor}` },
+      next: (page: EventPage) => ({ text: `${page.next} `, isOver: !page.inProgress }),
+    });
+    return response.text();
+  };
+  const texts = await Promise.all(Array.from({ length: READERS }, follow));
+  const whole = Array.from({ length: PAGES }, (_, index) => `${index + 1} `).join("");
+  expect(texts).toEqual(Array.from({ length: READERS }, () => whole));
+  expect(counted()).toEqual({ most: EVENTS_PER_PAGE, reads: PAGES * READERS });
+});
