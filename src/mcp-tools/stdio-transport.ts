@@ -4,11 +4,12 @@
  * ends when its input ends.
  */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import type { JSONRPCMessage, ReadBuffer, Transport, serializeMessage } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, Transport, deserializeMessage, serializeMessage } from "@modelcontextprotocol/client";
+import { LINE_BYTES_MAX, LineBuffer } from "./line-buffer.ts";
 import { hasExited, signalTree } from "./process-tree.ts";
 
 interface Sdk {
-  readonly ReadBuffer: typeof ReadBuffer;
+  readonly deserializeMessage: typeof deserializeMessage;
   readonly serializeMessage: typeof serializeMessage;
 }
 
@@ -38,7 +39,7 @@ export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   readonly #sdk: Sdk;
   readonly #server: ServerProcess;
-  readonly #buffer: ReadBuffer;
+  readonly #buffer = new LineBuffer();
   #child: ChildProcessWithoutNullStreams | null = null;
   #errors = "";
   #how: string | null = null;
@@ -48,7 +49,6 @@ export class StdioTransport implements Transport {
   constructor(sdk: Sdk, server: ServerProcess) {
     this.#sdk = sdk;
     this.#server = server;
-    this.#buffer = new sdk.ReadBuffer();
   }
 
   start(): Promise<void> {
@@ -76,25 +76,23 @@ export class StdioTransport implements Transport {
   }
 
   #read(chunk: Buffer): void {
-    try {
-      this.#buffer.append(chunk);
-      for (let message = this.#next(); message !== null; message = this.#next()) this.onmessage?.(message);
-    } catch (error) {
-      this.onerror?.(error as Error);
-      // What follows a message that is too long cannot be read.
-      this.#cut ??= `its process was ended, because it sent a message that is too long: ${(error as Error).message}`;
-      void this.close();
-    }
+    // What follows a message that is too long cannot be read.
+    if (this.#cut !== null) return;
+    const { lines, isTooLong } = this.#buffer.append(chunk);
+    for (const line of lines) this.#receive(line);
+    if (!isTooLong) return;
+    const why = `it sent a message that is too long: more than ${LINE_BYTES_MAX} bytes`;
+    this.#cut = `its process was ended, because ${why}`;
+    this.onerror?.(new Error(why));
+    void this.close();
   }
 
-  /** The next message; a line that is none is skipped. */
-  #next(): JSONRPCMessage | null {
-    for (;;) {
-      try {
-        return this.#buffer.readMessage();
-      } catch (error) {
-        this.onerror?.(error as Error);
-      }
+  /** Skips a line that is no message: some servers write their log there. */
+  #receive(line: string): void {
+    try {
+      this.onmessage?.(this.#sdk.deserializeMessage(line));
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) this.onerror?.(error as Error);
     }
   }
 
