@@ -7,6 +7,7 @@ import { travel } from "../../agents/travel/agent.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { show, transcript } from "../../src/operations/views.ts";
 import type { Agent } from "../../src/ports/agent.ts";
+import { LONG_TIMEOUTS } from "../support/processes/cli-process.ts";
 import {
   killPausedProcess,
   startSupervisorProcess,
@@ -28,7 +29,7 @@ test("checkpoints survive a crash: in progress, baseline and tool batch, each me
   const { run } = started.row;
   // The first beat is checkpointed; the reply of the second one is there, and nothing of it is committed.
   // A beat that ends early, for want of time on a busy machine, would move that point to another beat.
-  const env = { CAIRN_HOLD: "before:intent:3", CAIRN_BEAT_SECONDS: "30" };
+  const env = { ...LONG_TIMEOUTS, CAIRN_HOLD: "before:intent:3" };
   const first = startSupervisorProcess(harness, { env });
   await killPausedProcess(harness);
   await first.kill("SIGKILL");
@@ -46,7 +47,7 @@ test("checkpoints survive a crash: in progress, baseline and tool batch, each me
   expect(times).toEqual(times.toSorted((one, other) => one - other));
   expect(times.at(-1)).toBeLessThanOrEqual(Date.now());
 
-  startSupervisorProcess(harness);
+  startSupervisorProcess(harness, { env: LONG_TIMEOUTS });
   await waitForStatus(harness, run, "completed");
   expect(await show(harness.world, run)).toMatchObject({ inProgress: false, resumable: false });
   const final = (await transcript(harness.world, run)) ?? [];

@@ -1,8 +1,14 @@
 /** Real processes whose tools return and throw the worst: no worker dies of it, and the run knows what happened. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
-import { runCairn, spawnCairn, createCliFolder } from "../support/processes/cli-process.ts";
+import { expect, test } from "vitest";
+import {
+  LONG_TIMEOUTS,
+  createCliFolder,
+  runCairn,
+  spawnCairn,
+  waitForOutput,
+} from "../support/processes/cli-process.ts";
 
 const WORST = `
 import { defineAgent, scriptedModel, tool } from "cairn-run";
@@ -42,7 +48,7 @@ export const worst = defineAgent({
 });`;
 
 test("tool results and errors of any kind end no process and lose no call's outcome", async () => {
-  const at = createCliFolder();
+  const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "worst.ts"), WORST);
   const started = await runCairn(at, ["start", "./worst.ts", "--wait", "--json"]);
   expect([started.exit, started.err]).toEqual([0, expect.stringContaining("uncaught error in worker")]);
@@ -84,7 +90,7 @@ const agent = (name) => defineAgent({
 export const NAME = agent("NAME");`;
 
 test("a tool that replaces built-in functions fails and affects no other agent", async () => {
-  const at = createCliFolder();
+  const at = createCliFolder(LONG_TIMEOUTS);
   for (const name of ["vandal", "guest"])
     writeFileSync(join(at.dir, `${name}.ts`), DESTRUCTIVE_AGENT.replaceAll("NAME", name));
   writeFileSync(
@@ -92,7 +98,7 @@ test("a tool that replaces built-in functions fails and affects no other agent",
     'export const config = { agents: ["./vandal.ts", "./guest.ts"], workers: 1 };',
   );
   const supervisor = spawnCairn(at, ["work", "--json"]);
-  await vi.waitFor(() => expect(supervisor.out()).toContain("supervising"), { timeout: 20_000 });
+  await waitForOutput(supervisor, "supervising");
   const results: unknown[] = [];
   for (const name of ["vandal", "guest", "vandal"]) {
     const started = await runCairn(at, ["start", name, "--wait", "--json"]);

@@ -2,7 +2,13 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runCairn, spawnCairn, createCliFolder, killPausedProcess } from "../support/processes/cli-process.ts";
+import {
+  LONG_TIMEOUTS,
+  runCairn,
+  spawnCairn,
+  createCliFolder,
+  killPausedProcess,
+} from "../support/processes/cli-process.ts";
 import { TOKEN, formsOf, leaksIn } from "../support/runs/secret-leaks.ts";
 
 const LEAKING_AGENT = `
@@ -38,7 +44,7 @@ export const teller = defineAgent({
 });`;
 
 test("a secret of .env reaches the tools, and no file and no output", async () => {
-  const at = createCliFolder({ CAIRN_HOLD: "after:effect:tell" });
+  const at = createCliFolder({ ...LONG_TIMEOUTS, CAIRN_HOLD: "after:effect:tell" });
   writeFileSync(join(at.dir, "teller.ts"), LEAKING_AGENT);
   writeFileSync(join(at.dir, ".env"), `AIRLINE_TOKEN='${TOKEN}'\n`);
   const running = spawnCairn(at, ["start", "./teller.ts", "--key", "k", "--wait"]);

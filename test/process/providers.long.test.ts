@@ -5,7 +5,13 @@ import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { anthropic } from "../support/providers/anthropic.ts";
 import { startProvider } from "../support/providers/provider-server.ts";
-import { type CliFolder, createCliFolder, runCairn, runCairnJson } from "../support/processes/cli-process.ts";
+import {
+  type CliFolder,
+  LONG_TIMEOUTS,
+  createCliFolder,
+  runCairn,
+  runCairnJson,
+} from "../support/processes/cli-process.ts";
 
 const AGENT = `
   import { defineAgent } from "cairn-run";
@@ -24,7 +30,7 @@ const WITHOUT_PACKAGE = `
 const KEY = "key-of-a-test-that-is-long";
 
 function folderOf(env: Readonly<Record<string, string>>): CliFolder {
-  const folder = createCliFolder(env);
+  const folder = createCliFolder({ ...LONG_TIMEOUTS, ...env });
   writeFileSync(join(folder.dir, "writer.ts"), AGENT);
   writeFileSync(join(folder.dir, "cairn.config.ts"), 'export const config = { agents: ["./writer.ts"] };\n');
   return folder;

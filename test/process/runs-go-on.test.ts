@@ -1,5 +1,6 @@
 /** A worker process that goes on with its runs by itself, and is drained. */
 import { describe, expect, test } from "vitest";
+import { LIMITS } from "../support/gate/limits.ts";
 import { createSupervisorHarness, eventsOf, waitUntil } from "./fixtures/supervisor-harness.ts";
 
 test("a process that goes on ends its run at a drain, and the next supervisor continues at the next beat", async () => {
@@ -7,7 +8,7 @@ test("a process that goes on ends its run at a drain, and the next supervisor co
   await of.start("runsOn-a");
   const first = of.supervise({ workers: 1 }, "goesOn");
   await waitUntil("it goes on", () => of.noted("runsOn-a").length > 2);
-  await first.drain();
+  await first.drain(LIMITS.exitMs);
   const beats = of.noted("runsOn-a", "end").length;
   of.go();
   of.supervise({ workers: 1 }, "goesOn");
@@ -31,7 +32,7 @@ describe("a drain that lets the beats under way finish", () => {
       "one waits and one goes on",
       () => of.noted("held-a").length > 0 && of.noted("runsOn-b").length > 2,
     );
-    const drained = supervisor.drain(20_000, "finish");
+    const drained = supervisor.drain(LIMITS.exitMs, "finish");
     await waitUntil("the other one is returned", () => begunOf(of, "runsOn-b") === routesOf(of, "runsOn-b").length);
     of.go();
     await drained;
@@ -44,7 +45,7 @@ describe("a drain that lets the beats under way finish", () => {
     await of.start("runsOn-a");
     const supervisor = of.supervise({ workers: 2 }, "goesOn");
     await waitUntil("its attempt has begun", () => eventsOf(of.events, "attemptStarted").length > 0);
-    await supervisor.drain(20_000, "finish");
+    await supervisor.drain(LIMITS.exitMs, "finish");
     expect(routesOf(of, "runsOn-a")).toEqual(["beat"]);
   });
 
@@ -53,7 +54,7 @@ describe("a drain that lets the beats under way finish", () => {
     await of.start("held-a");
     const supervisor = of.supervise({ workers: 1 });
     await waitUntil("it waits", () => of.noted("held-a").length > 0);
-    const drained = supervisor.drain(20_000, "finish");
+    const drained = supervisor.drain(LIMITS.exitMs, "finish");
     await supervisor.drain();
     await drained;
     expect(routesOf(of, "held-a")).toEqual(["beat"]);

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import {
   type CliFolder,
   type CliProcess,
+  LONG_TIMEOUTS,
   countMails,
   createCliFolder,
   freePort,
@@ -24,7 +25,7 @@ interface Served {
 }
 
 async function served(command: "serve" | "dev", changed = (clerk: string): string => clerk): Promise<Served> {
-  const at = createCliFolder();
+  const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "clerk.ts"), changed(readFileSync(join(at.dir, "clerk.ts"), "utf8")));
   const port = await freePort();
   const running = spawnCairn(at, [command, "--port", String(port), "--workers", "1"]);
@@ -107,14 +108,23 @@ describe("dev", () => {
     expect([exit, out]).toEqual([0, expect.stringContaining("type `npx cairn dev")]);
   });
 
-  /** Its model notes each request in `asked`, and takes that long to reply. */
-  const slowly = (ms: number) => (code: string) =>
-    code.replace("const cost = {", `appendFileSync(here("asked"), "once ");\n      const cost = { delayMs: ${ms},`);
+  const REPLY_MS = 1_500;
+  /**
+   * Its model notes each request in `asked`, and replies a while after the file `answer` is there. A call that is given up
+   * for changed code has ended by then.
+   */
+  const slowly = (code: string): string =>
+    code.replace("reply: ({", "reply: async ({").replace(
+      "const cost = {",
+      `appendFileSync(here("asked"), "once ");
+      while (!existsSync(here("answer"))) await wait(10);
+      const cost = { delayMs: ${REPLY_MS},`,
+    );
   const asked = ({ at }: Served): string =>
     existsSync(join(at.store, "asked")) ? readFileSync(join(at.store, "asked"), "utf8") : "";
   /** A run whose model is asked while code changes. */
-  async function changedMeanwhile(ms: number): Promise<Served & { readonly run: string }> {
-    const server = await served("dev", slowly(ms));
+  async function changedMeanwhile(): Promise<Served & { readonly run: string }> {
+    const server = await served("dev", slowly);
     const run = await begin(server);
     await waitUntil(() => expect(asked(server)).toBe("once "));
     writeFileSync(clerkIn(server), readFileSync(clerkIn(server), "utf8").replace('version: "1"', 'version: "2"'));
@@ -124,13 +134,14 @@ describe("dev", () => {
   }
 
   it("gives up no model call for changed code", async () => {
-    const server = await changedMeanwhile(1_500);
+    const server = await changedMeanwhile();
+    writeFileSync(join(server.at.store, "answer"), "");
     await ends(server, server.run, "completed");
     expect(asked(server)).toBe("once ");
   });
 
   it("stops when it is asked to while it waits for a beat to end", async () => {
-    const { running } = await changedMeanwhile(40_000);
+    const { running } = await changedMeanwhile();
     running.child.kill("SIGTERM");
     expect(await running.ended).toMatchObject({ exit: 0, out: expect.stringContaining("the workers finished in") });
   });

@@ -9,9 +9,11 @@ const PACE = 0.1;
 
 test("the story kills a trip 18 s after its start, resumes it from c3, and measures what that saves", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, [SCRIPT, "--pace", String(PACE)]);
-  expect(stdout).toMatch(
-    /step 1: searchFlights +\$0\.05 {3}\d+\.\d s\nstep 2: searchHotels +\$0\.04 .*\nstep 3: compare +\$0\.08 /,
-  );
+  const steps =
+    /step 1: searchFlights +\$0\.05 {3}(.*) s\nstep 2: searchHotels +\$0\.04 {3}(.*) s\nstep 3: compare +\$0\.08 {3}(.*) s\n/;
+  const [, ...took] = steps.exec(stdout) ?? [];
+  expect(took).toHaveLength(3);
+  // The pace gives the least times; a busy machine takes longer.
   const crash = Number(/step 4: bookFlight .*CRASH: kill -9 \d+ after (\d+\.\d) s/.exec(stdout)?.[1]);
   expect(crash).toBeGreaterThanOrEqual(18 * PACE);
   expect(stdout).toContain(
@@ -24,5 +26,7 @@ test("the story kills a trip 18 s after its start, resumes it from c3, and measu
   // The three steps take 5 s at their full pace (seed 4: about 5 s saved).
   const saved = Number(/Saved: \$0\.17 and (\d+\.\d) s\./.exec(stdout)?.[1]);
   expect(saved).toBeGreaterThanOrEqual(5 * PACE);
-  expect(saved).toBeLessThan(crash);
-}, 120_000);
+  // Each of the four figures is rounded to a tenth of a second.
+  const sum = took.reduce((all, each) => all + Number(each), 0);
+  expect(Math.abs(saved - sum)).toBeLessThan(0.25);
+});

@@ -9,7 +9,7 @@ import { identityOf, isAlive } from "../../src/adapters/local/workers/process-id
 import { childrenOf, supervisorOf } from "../../src/adapters/local/workers/processes.ts";
 import { RETRY_GROUP } from "../../src/protocol/entry.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
-import { fastClock } from "./fixtures/clock.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import { type TaskLogEntry, eventsOf, createSupervisorHarness, waitUntil } from "./fixtures/supervisor-harness.ts";
 import { open } from "./fixtures/store.ts";
 
@@ -158,8 +158,8 @@ describe("an attempt that dies", () => {
   it("as often as an entry may be tried starts a rescue, which waits for the lease and then ends the execution", async () => {
     const of = createSupervisorHarness();
     await of.start("mortal-a");
-    const limits = limitsFor(300_000, { rescueMs: 10_000, entryAttemptsMax: 5 });
-    of.supervise({ clock: fastClock(10), limits, workers: 1 });
+    const limits = limitsFor(300_000, { rescueMs: 1_000, entryAttemptsMax: 5 });
+    of.supervise({ limits, workers: 1 });
     await of.ended("mortal-a");
     const noted = of.noted("mortal-a").map(({ kind, retry }) => `${kind} ${retry ?? ""}`.trim());
     expect(noted.slice(0, 5)).toEqual(["beat 0", "beat 1000", "beat 2000", "beat 3000", "beat 4000"]);
@@ -171,7 +171,8 @@ describe("an attempt that dies", () => {
   it("is killed at its deadline, even if it does not respond", async () => {
     const of = createSupervisorHarness();
     await of.start("stuck-a");
-    of.supervise({ limits: limitsFor(500) });
+    // The second attempt answers at once, and has to do so within this limit, too.
+    of.supervise({ limits: limitsFor(Math.ceil(LIMITS.turnMs / 5)) });
     await of.ended("stuck-a");
     expect(of.noted("stuck-a").map(({ retry }) => retry)).toEqual([0, RETRY_GROUP]);
     expect(eventsOf(of.events, "attemptFailed")).toMatchObject([{ how: "killed at its deadline" }]);
@@ -204,7 +205,7 @@ describe("workers that cannot be started", () => {
     const of = createSupervisorHarness();
     await of.start("beats-a");
     const module = new URL("./fixtures/unbootable-worker.ts", import.meta.url);
-    const broken = of.supervise({ worker: { module, args: [], execArgv: [], env: {} }, clock: fastClock(10) });
+    const broken = of.supervise({ worker: { module, args: [], execArgv: [], env: {} } });
     await expect(broken.stopped).rejects.toMatchObject({ code: "WorkersUnbootable" });
     const ended = eventsOf(of.events, "workerGone");
     expect(ended.length).toBeGreaterThanOrEqual(5);
@@ -221,7 +222,7 @@ describe("waiting and parking", () => {
   it("continues when its time is over", async () => {
     const of = createSupervisorHarness();
     for (const run of ["waits-a", "naps-a"]) await of.start(run);
-    of.supervise({ clock: fastClock(10) });
+    of.supervise();
     for (const run of ["waits-a", "naps-a"]) {
       await of.ended(run);
       const beats = of.noted(run).filter(({ kind }) => kind === "beat");

@@ -1,4 +1,6 @@
 /** Beats that wait for their model in one worker process, with real processes: how many wait, and how many act. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type SupervisorHarness, createSupervisorHarness, eventsOf, waitUntil } from "./fixtures/supervisor-harness.ts";
 
@@ -16,8 +18,13 @@ function mostAtOnce(of: SupervisorHarness, from: "begin" | "act", to: "acted" | 
   return most;
 }
 
-async function endAll(of: SupervisorHarness): Promise<void> {
+const acting = (of: SupervisorHarness): number => RUNS.filter((run) => of.noted(run, "act").length > 0).length;
+
+/** Lets the models answer, and then that many runs act at the same time. */
+async function endAll(of: SupervisorHarness, most: number): Promise<void> {
   of.go();
+  await waitUntil("as many act as may", () => acting(of) >= most);
+  writeFileSync(join(of.dir, "acted"), "");
   for (const run of RUNS) await of.ended(run);
   expect(eventsOf(of.events, "attemptFailed")).toEqual([]);
   expect(new Set(RUNS.flatMap((run) => of.noted(run).map(({ pid }) => pid))).size).toBe(1);
@@ -28,7 +35,7 @@ test("eight runs wait for their model in a process with two places, and two of t
   for (const run of RUNS) await of.start(run);
   of.supervise({ workers: 1, beatsPerWorker: 2 });
   await waitUntil("all wait", () => begun(of) === RUNS.length);
-  await endAll(of);
+  await endAll(of, 2);
   expect(mostAtOnce(of, "act", "acted")).toBe(2);
 });
 
@@ -40,6 +47,6 @@ test.each([
   for (const run of RUNS) await of.start(run);
   of.supervise({ workers: 1, ...sizes });
   await waitUntil("as many wait as may", () => begun(of) === most);
-  await endAll(of);
+  await endAll(of, 1);
   expect(mostAtOnce(of, "begin", "end")).toBe(most);
 });

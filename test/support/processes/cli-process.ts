@@ -4,7 +4,10 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, onTestFinished, vi } from "vitest";
+import { setTimeout as elapse } from "node:timers/promises";
+import { expect, onTestFinished } from "vitest";
+import { LIMITS } from "../gate/limits.ts";
+import { MissingEvent, SafetyViolation } from "../gate/safety.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 const MAIN = join(ROOT, "src", "cli", "main.ts");
@@ -89,8 +92,14 @@ export const clerk = defineAgent({
 });
 `;
 
-/** A long timeout, so that a call that the test holds ends only when the test lets it, even on a busy machine. */
-export const LONG_TIMEOUTS = { CAIRN_BEAT_SECONDS: "300", CAIRN_LIMITS: '{"toolMs":240000}' } as const;
+/** A beat has at most 900 seconds. */
+const LONG_BEAT_SECONDS = Math.min(900, Math.ceil((2 * LIMITS.runMs) / 1_000));
+
+/** So long that a call which the test holds ends only when the test lets it. */
+export const LONG_TIMEOUTS = {
+  CAIRN_BEAT_SECONDS: String(LONG_BEAT_SECONDS),
+  CAIRN_LIMITS: JSON.stringify({ toolMs: (LONG_BEAT_SECONDS - 60) * 1_000 }),
+} as const;
 
 /** A concurrent test passes its own `onTestFinished`. */
 export function createCliFolder(
@@ -173,9 +182,27 @@ export async function startQueuedRun(of: CliFolder, ...steps: readonly string[])
   return String(run);
 }
 
-/** Waits until the expectation holds. Unlike `expect.poll`, it works in concurrent tests. */
-export const waitUntil = (expectation: () => void | Promise<void>): Promise<void> =>
-  vi.waitFor(expectation, { timeout: 100_000, interval: 10 });
+const POLL_MS = 10;
+
+/**
+ * Waits until the expectation holds, and returns what it returns. Unlike `expect.poll`, it works in concurrent tests, and
+ * beside timers that the test has replaced. A statement about safety that does not hold ends the wait at once.
+ */
+export async function waitUntil<T>(expectation: () => T | Promise<T>): Promise<T> {
+  const begun = performance.now();
+  for (;;) {
+    try {
+      return await expectation();
+    } catch (error) {
+      if (error instanceof SafetyViolation) throw error;
+      if (performance.now() - begun > LIMITS.runMs) {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new MissingEvent(`not so within ${LIMITS.runMs} ms: ${why}`, { cause: error });
+      }
+    }
+    await elapse(POLL_MS);
+  }
+}
 
 export async function waitForOutput(running: CliProcess, words: string | RegExp): Promise<void> {
   await waitUntil(() => expect(running.out() + running.err()).toMatch(words));

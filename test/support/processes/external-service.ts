@@ -6,6 +6,7 @@
  */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { LIMITS } from "../gate/limits.ts";
 
 export interface EffectRequest {
   readonly tool: string;
@@ -32,7 +33,7 @@ export interface ExternalService {
 }
 
 export function externalService(dir: string): ExternalService {
-  const file = new DatabaseSync(join(dir, "other-side.sqlite"), { timeout: 10_000 });
+  const file = new DatabaseSync(join(dir, "other-side.sqlite"), { timeout: LIMITS.eventMs });
   file.exec(`
     PRAGMA synchronous = OFF;
     CREATE TABLE IF NOT EXISTS requests (tool TEXT, of TEXT, step INTEGER, key TEXT, pid INTEGER);
