@@ -1,5 +1,5 @@
 /** MCP servers over HTTP that need a token: wrong, expired and renewed ones, and what a run does about each. */
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { McpToken } from "../../src/mcp-tools/index.ts";
 import type { ToolSource } from "../../src/ports/agent.ts";
 import { runAgent } from "../../src/testing/kit/index.ts";
@@ -75,16 +75,25 @@ test.each([
   ["a token function that fails", { token: () => Promise.reject(new Error("no one signed in")) }, /no one signed in$/],
   ["a token with a line break", { token: () => `${NEW}\n` }, /returned no token: return a text of visible ASCII/],
   ["a token that is no text", { token: () => 7 as never }, /returned no token/],
-  [
-    "a token that does not come",
-    { token: () => new Promise<never>(() => {}), connectMs: 600 },
-    /gave no token within 300 ms/,
-  ],
 ])("a list with %s is refused, and its error shows no token", async (_, options, why) => {
   const server = await guardedServer([NEW]);
   const listed = listOf(serverOf({ name: "desk", url: server.url, ...options }));
   await expect(listed).rejects.toThrow(why);
   await expect(listed).rejects.not.toThrow(NEW);
+});
+
+test("a list is refused whose token does not come within half of the time to connect", async () => {
+  const limit = new AbortController();
+  const limited = vi.spyOn(AbortSignal, "timeout").mockReturnValue(limit.signal);
+  onTestFinished(() => limited.mockRestore());
+  const token: McpToken = () => {
+    queueMicrotask(() => limit.abort());
+    return new Promise<never>(() => {});
+  };
+  const server = await guardedServer([NEW]);
+  const listed = listOf(serverOf({ name: "desk", url: server.url, token, connectMs: 2_400_000 }));
+  await expect(listed).rejects.toThrow(/its token function gave no token within 1200000 ms/);
+  expect(limited).toHaveBeenCalledExactlyOnceWith(1_200_000);
 });
 
 test("a refusal for want of a scope names the scope", async () => {

@@ -7,6 +7,7 @@ import { z } from "zod";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { type McpServerOptions, mcpServer } from "../../src/mcp-tools/index.ts";
 import type { ToolSecrets, ToolSource } from "../../src/ports/agent.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 
 const SERVER = join(import.meta.dirname, "fixtures/desk-server.ts");
 
@@ -33,35 +34,38 @@ export interface Desk {
   readonly seen: (what?: Seen["what"]) => readonly Seen[];
 }
 
+/** Its processes end with the test, since they end without their folder. */
 export function openDesk(): Desk {
   const dir = mkdtempSync(join(tmpdir(), "cairn-desk-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
   const file = join(dir, "effects.jsonl");
+  const seen: Desk["seen"] = (what) => {
+    const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
+    const all = lines.map((line) => JSON.parse(line) as Seen);
+    return what === undefined ? all : all.filter((each) => each.what === what);
+  };
+  onTestFinished(() => rmSync(dir, { recursive: true, force: true, maxRetries: 5 }));
   const setTools = (names: readonly string[]): void => writeFileSync(join(dir, "tools.json"), JSON.stringify(names));
   setTools(["look", "post", "drop"]);
   return {
     dir,
-    options: { name: "desk", command: process.execPath, args: [SERVER, dir], connectMs: 20_000 },
+    options: { name: "desk", command: process.execPath, args: [SERVER, dir], connectMs: LIMITS.startMs },
     fault: (fault) => writeFileSync(join(dir, fault), ""),
     setTools,
     change: () => writeFileSync(join(dir, "change"), ""),
     goOn: () => writeFileSync(join(dir, "go-on"), ""),
-    seen: (what) => {
-      const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-      const all = lines.filter((line) => line !== "").map((line) => JSON.parse(line) as Seen);
-      return what === undefined ? all : all.filter((each) => each.what === what);
-    },
+    seen,
   };
 }
 
 export const NO_SECRETS: ToolSecrets = { get: (name) => Promise.reject(new Error(`no ${name}`)) };
 
-/** A server of this test alone. Its process ends with the test. */
-export const serverOf = (options: McpServerOptions): ToolSource => mcpServer({ idleMs: 200, ...options });
+/** A server of this test alone. No test takes as long as its connection may be idle, unless the options say otherwise. */
+export const serverOf = (options: McpServerOptions): ToolSource =>
+  mcpServer({ connectMs: LIMITS.startMs, idleMs: LIMITS.runMs, ...options });
 
 /** The same, whose process runs already: a start on a busy machine takes longer than a run in memory has patience. */
 export async function startedServerOf(options: McpServerOptions): Promise<ToolSource> {
-  const source = serverOf({ idleMs: 60_000, ...options });
+  const source = serverOf(options);
   await source.list({ secrets: NO_SECRETS, mayBeOld: false, now: Date.now() });
   return source;
 }

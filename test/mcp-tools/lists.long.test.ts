@@ -1,5 +1,5 @@
 /** The list of an MCP server: which tools an agent gets of it, and what becomes of tools that change or vanish. */
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { audit } from "../../src/doctor/audit.ts";
 import { withListedTools } from "../../src/doctor/listed-tools.ts";
@@ -12,9 +12,10 @@ import type { Agent, ToolSource } from "../../src/ports/agent.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { checkAgent } from "../../src/sdk/check.ts";
 import { runAgent } from "../../src/testing/kit/index.ts";
+import { waitUntil } from "../support/processes/cli-process.ts";
 import { callingAgent, openDesk, serverOf } from "./desk.ts";
 
-const LIMITS = limitsFor(60_000);
+const OF_RUNS = limitsFor(60_000);
 const NO_SECRETS = { get: (name: string) => Promise.reject(new Error(`no ${name}`)) };
 const listOf = (source: ToolSource, now = 0) => source.list({ secrets: NO_SECRETS, mayBeOld: false, now });
 
@@ -45,7 +46,7 @@ describe("the audit", () => {
   test("says what the hints would allow", async () => {
     const agent = callingAgent({ source: serverOf(openDesk().options), tools: [] });
     const listed = await withListedTools(agent, NO_SECRETS);
-    const { tools, missing } = audit(listed.agent, LIMITS, listed.missing);
+    const { tools, missing } = audit(listed.agent, OF_RUNS, listed.missing);
     expect(tools.map(({ tool, effect }) => `${tool} ${effect}`)).toContain("desk_post unsafe");
     expect(missing.find(({ what }) => what === "hints")?.why).toBe(
       "MCP server desk says that post is idempotent: if a repetition writes the same value, " +
@@ -59,7 +60,7 @@ describe("the audit", () => {
     const own = tool({ input: z.object({}), effect: "unsafe", run: () => null });
     const mends = async (tools: object) => {
       const listed = await withListedTools({ ...agent, tools: { ...tools } } as Agent, NO_SECRETS);
-      return audit(listed.agent, LIMITS).missing.flatMap(({ what, mend }) => (what === "approval" ? [mend] : []));
+      return audit(listed.agent, OF_RUNS).missing.flatMap(({ what, mend }) => (what === "approval" ? [mend] : []));
     };
     const listed = 'write approval: { TOOL: "always" } in mcpServer';
     expect(await mends({})).toEqual([listed]);
@@ -70,14 +71,14 @@ describe("the audit", () => {
     const options = { effects: { post: "unsafe" }, approval: { drop: "always" } } as const;
     const agent = callingAgent({ source: serverOf({ ...openDesk().options, ...options }), tools: [] });
     const listed = await withListedTools(agent, NO_SECRETS);
-    expect(audit(listed.agent, LIMITS).missing.map(({ what }) => what)).not.toContain("hints");
+    expect(audit(listed.agent, OF_RUNS).missing.map(({ what }) => what)).not.toContain("hints");
   });
 
   test("names a server that does not answer, and audits the rest", async () => {
     const desk = openDesk();
     desk.fault("refuse-to-start");
     const listed = await withListedTools(callingAgent({ source: serverOf(desk.options), tools: [] }), NO_SECRETS);
-    const { tools, missing } = audit(listed.agent, LIMITS, listed.missing);
+    const { tools, missing } = audit(listed.agent, OF_RUNS, listed.missing);
     expect(tools).toEqual([]);
     expect(missing.find(({ what }) => what === "server")?.why).toMatch(
       /^the tools of MCP server desk are not audited: .*the desk is closed/s,
@@ -88,20 +89,17 @@ describe("the audit", () => {
 describe("a list that changes", () => {
   test("is asked for again, and an unchanged tool stays the same object", async () => {
     const desk = openDesk();
-    const source = serverOf({ ...desk.options, idleMs: 60_000 });
+    const source = serverOf(desk.options);
     const before = await listOf(source);
     // An equal list that was asked for again, after a minute, is the same object too.
     expect(await listOf(source, 61_000)).toBe(before);
     desk.setTools(["look"]);
     desk.change();
-    const after = await vi.waitFor(
-      async () => {
-        const tools = await listOf(source);
-        expect(Object.keys(tools)).toEqual(["desk_look"]);
-        return tools;
-      },
-      { timeout: 10_000, interval: 20 },
-    );
+    const after = await waitUntil(async () => {
+      const tools = await listOf(source);
+      expect(Object.keys(tools)).toEqual(["desk_look"]);
+      return tools;
+    });
     expect(after["desk_look"]).toBe(before["desk_look"]);
     expect(desk.seen("started")).toHaveLength(1);
   });
@@ -117,21 +115,17 @@ describe("a list that changes", () => {
 
   test("makes the server refuse a call of a tool that it has removed, and the list is asked for again", async () => {
     const desk = openDesk();
-    const source = serverOf({ ...desk.options, idleMs: 60_000 });
+    const source = serverOf(desk.options);
     const before = await listOf(source);
     desk.setTools(["look"]);
     desk.change();
     const call = { input: { text: "a" }, key: "k", secrets: NO_SECRETS, signal: new AbortController().signal };
-    const refused = await vi.waitFor(
-      async () => {
-        const error: unknown = await Promise.resolve(before["desk_post"]?.run(call as never)).catch(
-          (why: unknown) => why,
-        );
-        expect(error).toBeInstanceOf(Error);
-        return error as Error;
-      },
-      { timeout: 10_000, interval: 20 },
-    );
+    const refused = await waitUntil(async () => {
+      const answer = Promise.resolve(before["desk_post"]?.run(call as never));
+      const error: unknown = await answer.catch((why: unknown) => why);
+      expect(error).toBeInstanceOf(Error);
+      return error as Error;
+    });
     // A failure, and no unknown outcome: the server did not begin.
     expect([refused.name, refused.message]).toEqual([
       "Error",
@@ -187,17 +181,17 @@ test("arguments are checked by the schema of the server, which the model sees as
 describe("an agent with a server as a process", () => {
   test("is refused in a function on Lambda, and one over HTTP is not", () => {
     const stdio = callingAgent({ source: serverOf(openDesk().options), tools: [] });
-    expect(() => checkAgent(stdio, LIMITS, { isFunction: true })).toThrow(
+    expect(() => checkAgent(stdio, OF_RUNS, { isFunction: true })).toThrow(
       /^agent clerk: MCP server desk is a process over stdio, and Lambda .*: run the server elsewhere and write its url/,
     );
-    expect(() => checkAgent(stdio, LIMITS)).not.toThrow();
+    expect(() => checkAgent(stdio, OF_RUNS)).not.toThrow();
     const http = callingAgent({ source: mcpServer({ name: "web", url: "http://127.0.0.1:9/mcp" }), tools: [] });
-    expect(() => checkAgent(http, LIMITS, { isFunction: true })).not.toThrow();
+    expect(() => checkAgent(http, OF_RUNS, { isFunction: true })).not.toThrow();
   });
 
   test("has timeouts that fit into a beat", () => {
     const source = serverOf({ ...openDesk().options, timeoutMs: 59_000 });
-    expect(() => checkAgent(callingAgent({ source, tools: [] }), LIMITS)).toThrow(
+    expect(() => checkAgent(callingAgent({ source, tools: [] }), OF_RUNS)).toThrow(
       /of MCP server desk may take 59000 ms/,
     );
   });

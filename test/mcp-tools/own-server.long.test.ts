@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { type McpServerOptions } from "../../src/mcp-tools/index.ts";
 import { runAgent } from "../../src/testing/kit/index.ts";
 import { type ProtocolServer, protocolServer } from "../support/harness/protocol-server.ts";
-import { waitUntil } from "../support/processes/cli-process.ts";
+import { waitForCount } from "../support/gate/safety.ts";
 import { callingAgent, serverOf } from "./desk.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
@@ -16,13 +16,13 @@ const overHttp = ({ url }: ProtocolServer): McpServerOptions => ({
 });
 
 const overStdio = ({ url }: ProtocolServer): McpServerOptions => ({
-  ...{ name: "cairn", command: process.execPath, args: [MAIN, "mcp", "--api", url], connectMs: 60_000 },
+  ...{ name: "cairn", command: process.execPath, args: [MAIN, "mcp", "--api", url] },
   effects: { clerk: "keyed" },
 });
 
 const callerOf = (options: McpServerOptions) =>
   callingAgent({
-    ...{ source: serverOf({ idleMs: 60_000, ...options }), tools: ["cairn_clerk"], args: { plan: "look" } },
+    ...{ source: serverOf(options), tools: ["cairn_clerk"], args: { plan: "look" } },
   });
 
 test("a kill at each fault point of the caller starts one run on the other side", async () => {
@@ -50,14 +50,14 @@ test.each([
   async (_, optionsOf) => {
     const { promise: gate, resolve: open } = Promise.withResolvers<void>();
     const server = await protocolServer({ gate });
-    const source = serverOf({ ...optionsOf(server), idleMs: 60_000 });
+    const source = serverOf(optionsOf(server));
     const { cairn_clerk: clerk } = await source.list({ secrets: NO_SECRETS, mayBeOld: false, now: 0 });
     const attempt = (signal: AbortSignal): Promise<unknown> =>
       Promise.resolve(clerk?.run({ input: { plan: "look" }, key: "key-1", secrets: NO_SECRETS, signal } as never));
     const stop = new AbortController();
     const first = attempt(stop.signal);
     first.catch(() => undefined);
-    await waitUntil(async () => expect(await server.runs()).toHaveLength(1));
+    await waitForCount("a run is started", 1, async () => (await server.runs()).length);
     stop.abort(new DOMException("too late", "TimeoutError"));
     await expect(first).rejects.toMatchObject({ name: "OutcomeUnknown" });
     const second = attempt(new AbortController().signal);

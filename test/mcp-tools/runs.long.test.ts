@@ -1,6 +1,7 @@
 /** Runs whose tools are those of an MCP server: what its death, its silence and its changes do to them. */
 import { describe, expect, test } from "vitest";
 import { everyFaultPoint, runAgent } from "../../src/testing/kit/index.ts";
+import { assertSafety } from "../support/gate/safety.ts";
 import { callingAgent, openDesk, serverOf, startedServerOf } from "./desk.ts";
 
 const statuses = (run: { readonly calls: readonly { readonly status: string; readonly effect: string | null }[] }) =>
@@ -28,21 +29,32 @@ describe("a call of a tool that the server does not call read-only", () => {
     const source = await startedServerOf(desk.options);
     desk.fault(fault);
     const agent = callingAgent({ source, tools: ["desk_post", "desk_look"] });
+    let reconciled = 0;
     const run = await runAgent(agent, {
       input: {},
-      reconcile: () => (happened ? { kind: "happened", result: "posted" } : { kind: "absent" }),
+      reconcile: () => {
+        reconciled += 1;
+        return happened ? { kind: "happened", result: "posted" } : { kind: "absent" };
+      },
     });
     expect(JSON.stringify(run.timeline)).toMatch(/MCP server desk was lost in the middle of the call: [^"]*SIGKILL/);
     expect(run.status).toBe("completed");
-    // An operator who says that it did not happen lets it run once more.
-    expect(desk.seen("asked").filter(({ tool }) => tool === "post")).toHaveLength(happened ? 1 : 2);
-    expect(desk.seen("done").filter(({ tool }) => tool === "post")).toHaveLength(1);
+    const [asked, done] = (["asked", "done"] as const).map(
+      (what) => desk.seen(what).filter(({ tool }) => tool === "post").length,
+    );
+    // An operator who says that it did not happen lets it run once more. The start of the second server may take so long
+    // that the next call has an unknown outcome, too, and the operator is asked again.
+    assertSafety("a call is repeated only where an operator says that it did not happen", () => {
+      expect(asked).toBeLessThanOrEqual(happened ? 1 : 1 + reconciled);
+      expect(done).toBeLessThanOrEqual(reconciled);
+    });
+    expect(done).toBeGreaterThan(0);
   });
 
   test("is repeated with the same key when the user says that it is keyed", async () => {
     const desk = openDesk();
+    const source = await startedServerOf({ ...desk.options, effects: { post: "keyed" } });
     desk.fault("die-after");
-    const source = serverOf({ ...desk.options, effects: { post: "keyed" } });
     const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), { input: {} });
     expect([run.status, statuses(run)]).toEqual(["completed", ["keyed succeeded"]]);
     const [first, second] = desk.seen("done");
@@ -52,8 +64,9 @@ describe("a call of a tool that the server does not call read-only", () => {
 
   test("fails with the text of the tool's own error", async () => {
     const desk = openDesk();
+    const source = await startedServerOf(desk.options);
     desk.fault("fail");
-    const run = await runAgent(callingAgent({ source: serverOf(desk.options), tools: ["desk_post"] }), { input: {} });
+    const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), { input: {} });
     expect(statuses(run)).toEqual(["unsafe failed"]);
     expect(JSON.stringify(run.timeline)).toContain("no a today");
   });
@@ -62,7 +75,8 @@ describe("a call of a tool that the server does not call read-only", () => {
 test("a call that hangs is cancelled at its timeout, and its outcome is unknown", async () => {
   const desk = openDesk();
   desk.fault("hang");
-  const source = serverOf({ ...desk.options, timeoutMs: 1_000 });
+  // Its timeout is one of the virtual clock, so it comes after the request whatever the machine does.
+  const source = await startedServerOf({ ...desk.options, timeoutMs: 1_000 });
   const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), {
     input: {},
     reconcile: () => ({ kind: "absent" }),

@@ -3,10 +3,12 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { FILE } from "../../src/codec/file.ts";
 import { type McpServerOptions } from "../../src/mcp-tools/index.ts";
 import type { Tool, ToolSource } from "../../src/ports/agent.ts";
+import { LIMITS } from "../support/gate/limits.ts";
+import { waitForCount } from "../support/gate/safety.ts";
 import { freePort, waitUntil } from "../support/processes/cli-process.ts";
 import { isAlive, openDesk, serverOf } from "./desk.ts";
 
@@ -44,8 +46,11 @@ async function everythingOverHttp() {
   return { url, child, start };
 }
 
+/** So that a process which does not know its test ends with it. A call after its end starts the next one. */
+const SOON = { idleMs: 200 } as const;
+
 const overStdio = async (): Promise<McpServerOptions> => ({
-  ...{ name: "all", command: process.execPath, args: [EVERYTHING, "stdio"], connectMs: 20_000 },
+  ...{ name: "all", command: process.execPath, args: [EVERYTHING, "stdio"], ...SOON },
 });
 
 const overHttp = async (): Promise<McpServerOptions> => ({ name: "all", url: (await everythingOverHttp()).url });
@@ -72,7 +77,7 @@ describe.each([
   test("stops a call whose signal fires, and the outcome is unknown", async () => {
     const tools = await listOf(serverOf(await optionsOf()));
     const stop = new AbortController();
-    const long = callOf(tools, "all_trigger-long-running-operation", { duration: 60, steps: 1 }, stop.signal);
+    const long = callOf(tools, "all_trigger-long-running-operation", { duration: 3_600, steps: 1 }, stop.signal);
     stop.abort(new DOMException("too late", "TimeoutError"));
     await expect(long).rejects.toMatchObject({
       name: "OutcomeUnknown",
@@ -86,9 +91,14 @@ test("a server over HTTP that dies in a call leaves an unknown outcome, and is f
   const { url, child, start } = await everythingOverHttp();
   const source = serverOf({ name: "all", url });
   const tools = await listOf(source);
-  const long = Promise.resolve(callOf(tools, "all_trigger-long-running-operation", { duration: 60, steps: 60 }));
+  const sent = vi.spyOn(globalThis, "fetch");
+  onTestFinished(() => sent.mockRestore());
+  const long = Promise.resolve(callOf(tools, "all_trigger-long-running-operation", { duration: 3_600, steps: 60 }));
   long.catch(() => undefined);
-  await callOf(tools, "all_echo", { message: "the call before has arrived" });
+  // The server has begun its answer, so the call has arrived.
+  await waitUntil(() =>
+    expect(sent.mock.settledResults[0]).toMatchObject({ type: "fulfilled", value: { status: 200 } }),
+  );
   child.kill("SIGKILL");
   await expect(long).rejects.toMatchObject({ name: "OutcomeUnknown" });
   await expect(callOf(tools, "all_echo", { message: "x" })).rejects.toThrow(/cannot be reached|did not take the call/);
@@ -115,9 +125,7 @@ test("a server over HTTP gets the headers, made for each request", async () => {
 test("Server Filesystem writes a file in its folder and no other, and inherits no variable of the worker", async () => {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), "cairn-files-")));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  const tools = await listOf(
-    serverOf({ name: "files", command: process.execPath, args: [FILES, dir], connectMs: 20_000 }),
-  );
+  const tools = await listOf(serverOf({ name: "files", command: process.execPath, args: [FILES, dir], ...SOON }));
   expect([tools["files_read_text_file"]?.effect, tools["files_write_file"]?.effect]).toEqual(["none", "unsafe"]);
   await callOf(tools, "files_write_file", { path: join(dir, "a.txt"), content: "hello" });
   expect(readFileSync(join(dir, "a.txt"), "utf8")).toBe("hello");
@@ -136,31 +144,42 @@ test("a process gets what env says, and of the worker only what programs need", 
   expect(Object.keys(seen).filter((name) => !allowed.has(name))).toEqual([]);
 });
 
+/** Only the test lets time pass: the time after which an idle connection is closed is a timer of this process. */
+function stopTimers(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
 test("a process ends once its connection was not used for a while, and the next call starts another one", async () => {
+  stopTimers();
   const desk = openDesk();
-  const tools = await listOf(serverOf({ ...desk.options, idleMs: 50 }));
+  const tools = await listOf(serverOf(desk.options));
+  await vi.advanceTimersByTimeAsync(LIMITS.runMs);
   const [first] = desk.seen("started");
   await waitUntil(() => expect(isAlive(first?.pid)).toBe(false));
   expect(await callOf(tools, "desk_look", { text: "a" })).toBe("look: a, no token");
   const [, second] = desk.seen("started");
   expect(second?.pid).not.toBe(first?.pid);
+  await vi.advanceTimersByTimeAsync(LIMITS.runMs - 1);
+  expect(isAlive(second?.pid)).toBe(true);
+  await vi.advanceTimersByTimeAsync(1);
   await waitUntil(() => expect(isAlive(second?.pid)).toBe(false));
   expect(desk.seen("started")).toHaveLength(2);
 });
 
 test("a process whose call is still at work is not idle, however long the call takes", async () => {
+  stopTimers();
   const desk = openDesk();
-  const tools = await listOf(serverOf({ ...desk.options, idleMs: 50 }));
+  const tools = await listOf(serverOf(desk.options));
   desk.fault("hang");
   const stop = new AbortController();
   const hanging = Promise.resolve(callOf(tools, "desk_look", { text: "a" }, stop.signal));
   hanging.catch(() => undefined);
-  await waitUntil(() => expect(desk.seen("asked")).toHaveLength(1));
-  // Each of these calls ends, and begins the time after which an idle connection would be closed.
-  for (let calls = 0; calls < 20; calls += 1) {
-    await callOf(tools, "desk_look", { text: "a" });
-    await waitUntil(() => expect(desk.seen("done")).toHaveLength(calls + 1));
-  }
+  await waitForCount("the call reaches the server", 1, () => desk.seen("asked").length);
+  // This call ends, and begins the time after which an idle connection would be closed.
+  await callOf(tools, "desk_look", { text: "a" });
+  await vi.advanceTimersByTimeAsync(2 * LIMITS.runMs);
+  await callOf(tools, "desk_look", { text: "a" });
   expect([desk.seen("started").length, isAlive(desk.seen("started")[0]?.pid)]).toEqual([1, true]);
   stop.abort(new DOMException("too late", "TimeoutError"));
   await expect(hanging).rejects.toMatchObject({ name: "OutcomeUnknown" });

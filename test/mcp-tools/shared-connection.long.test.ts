@@ -1,7 +1,9 @@
 /** Runs that share one connection: the failed request of one run leaves the calls of the others at work. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ToolSource } from "../../src/ports/agent.ts";
+import { waitForCount } from "../support/gate/safety.ts";
 import { waitUntil } from "../support/processes/cli-process.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import { callsOf, isAlive, openDesk, serverOf } from "./desk.ts";
 import { guardedServer } from "./guarded-server.ts";
 
@@ -12,12 +14,12 @@ const listOf = (source: ToolSource, now = 0) => source.list({ secrets: SECRETS, 
 test("a list without an answer in time leaves the call at work that keeps the server busy", async () => {
   const desk = openDesk();
   onTestFinished(desk.goOn);
-  const source = serverOf({ ...desk.options, idleMs: 60_000 });
+  const source = serverOf(desk.options);
   const call = await callsOf(source, "desk_post", SECRETS);
   desk.fault("busy");
   const busy = call();
   busy.catch(() => undefined);
-  await waitUntil(() => expect(desk.seen("asked")).toHaveLength(1));
+  await waitForCount("the call reaches the server", 1, () => desk.seen("asked").length);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => void vi.useRealTimers());
   const timers = vi.getTimerCount();
@@ -25,7 +27,7 @@ test("a list without an answer in time leaves the call at work that keeps the se
   late.catch(() => undefined);
   await expect.poll(() => vi.getTimerCount()).toBeGreaterThan(timers);
   // Long enough for the request, and for the end of a server whose connection is closed.
-  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.advanceTimersByTimeAsync(LIMITS.startMs + 60_000);
   vi.useRealTimers();
   await expect(late).rejects.toThrow(/MCP server desk cannot be reached: .*timed out/i);
   // The next list of a run has a server that answers.
@@ -57,7 +59,7 @@ describe.each([
     server.held = promise;
     const long = call();
     long.catch(() => undefined);
-    await waitUntil(() => expect(server.calls).toHaveLength(1));
+    await waitForCount("the call reaches the server", 1, () => server.calls.length);
     server.refusal = { ...server.refusal, status };
     server.valid.clear();
     await expect(call()).rejects.toThrow(/answered 401|did not take the call|was lost in the middle/);

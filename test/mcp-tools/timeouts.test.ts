@@ -1,6 +1,6 @@
 /** A call that nobody waits for any more, since its time is over. */
 import { expect, test } from "vitest";
-import { waitUntil } from "../support/processes/cli-process.ts";
+import { waitForCount } from "../support/gate/safety.ts";
 import { NO_SECRETS, callsOf, openDesk, serverOf } from "./desk.ts";
 
 test.each([
@@ -8,13 +8,13 @@ test.each([
   ["keyed", "is not cancelled, since it is sent again under its key", 0],
 ] as const)("a call of the class %s that hangs %s", async (effect, _, cancelled) => {
   const desk = openDesk();
-  const source = serverOf({ ...desk.options, idleMs: 60_000, effects: { post: effect } });
+  const source = serverOf({ ...desk.options, effects: { post: effect } });
   const call = await callsOf(source, "desk_post", NO_SECRETS);
   desk.fault("hang");
   const timeout = new AbortController();
   const hung = call(timeout.signal);
   hung.catch(() => undefined);
-  await waitUntil(() => expect(desk.seen("asked")).toHaveLength(1));
+  await waitForCount("the call reaches the server", 1, () => desk.seen("asked").length);
   timeout.abort();
   await expect(hung).rejects.toThrow(/aborted|did not answer in time/);
   // A cancellation arrives before the second call, on the same pipe.
