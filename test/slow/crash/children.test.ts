@@ -4,6 +4,7 @@
  * once, nothing works below a run that has ended, and what the family spends is spent once.
  */
 import { expect, test } from "vitest";
+import type { Event } from "../../../src/core/event.ts";
 import type { VirtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { StoreUnreachable, type World } from "../../../src/ports/world.ts";
@@ -11,6 +12,7 @@ import { sendRequest } from "../../../src/engine/loop/request.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { wrongInFamily } from "../../simulation/family-checkers.ts";
 import { recordRows, told } from "../../simulation/family-history.ts";
+import { assertNoViolations } from "../../support/gate/safety.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 import { wrapPorts } from "../../support/harness/ports.ts";
@@ -27,7 +29,7 @@ const TASKS_MAX = 160;
 /** What a family does, and what comes of it. */
 interface Scene {
   readonly name: string;
-  readonly agents: (clock: VirtualClock) => readonly Agent[];
+  readonly agents: (clock: VirtualClock, outside: Outside) => readonly Agent[];
   /** The root is cancelled once there are so many runs. */
   readonly cancelledWith?: number;
   readonly end: "completed" | "cancelled";
@@ -39,6 +41,12 @@ interface Scene {
   /** Events of the root that a play without faults records. */
   readonly shows: readonly string[];
 }
+
+/**
+ * The external service of the workers: the run that had each effect, by its idempotency key. It honours keys. All of them
+ * do the same part of the work, so another key means another effect.
+ */
+type Outside = Map<string, string>;
 
 const SUB_BOSS = { agent: "middle", output: undefined as never, budget: { beats: 30 } } as const;
 const CALLS = ["createChildren", "claim", "commit", "deliver", "recordEndNotified", "start"];
@@ -71,7 +79,33 @@ const SCENES: readonly Scene[] = [
       shows: ["ChildSuperseded", "ChildAskedToStop"],
     },
   },
+  {
+    name: "a hand-off that is lost after its effect",
+    agents: (_, outside) => [boss({ children: 1, child: { tries: 2 } }), forgetful(outside)],
+    ...{ end: "completed", runs: 3, meets: CALLS, shows: ["ChildDispatched", "CrackSignalled"] },
+  },
 ];
+
+/** A worker that acts outside. The first one that did so gives a report that does not fit, and so loses its hand-off. */
+function forgetful(outside: Outside): Agent {
+  const act = ({ key, run }: { readonly key: string; readonly run: string }): string => {
+    if (!outside.has(key)) outside.set(key, run);
+    return run;
+  };
+  const first = (): string | undefined => [...outside.values()][0];
+  const agent = worker({ run: act });
+  return { ...agent, result: ({ calls }) => (calls[0]?.result === first() ? { text: 1 } : { memo: "part 0" }) };
+}
+
+/** A hand-off that is lost is made again by another child. No child acts twice, and nothing else acts. */
+function wrongOutside(outside: Outside, events: readonly Event[]): readonly string[] {
+  const dispatched = new Set(events.flatMap((event) => (event.kind === "ChildDispatched" ? [event.child] : [])));
+  const byRun = Map.groupBy(outside, ([, run]) => run);
+  return [...byRun].flatMap(([run, effects]) => [
+    ...(dispatched.has(run) ? [] : [`${run} acted and was not dispatched`]),
+    ...(effects.length > 1 ? [`${run} had ${effects.length} effects for one call`] : []),
+  ]);
+}
 
 /** A root that asks a worker and a sub-boss. */
 function family(): Agent {
@@ -154,9 +188,11 @@ class Meter {
 }
 
 /** Attempts of any run, one after another, until all is over. */
-async function attempts(harness: Harness, of: { scene: Scene; run: string; meter: Meter; fault: Fault }) {
-  const { scene, run, meter, fault } = of;
-  const agents = scene.agents(harness.clock);
+async function attempts(
+  harness: Harness,
+  of: { scene: Scene; agents: readonly Agent[]; run: string; meter: Meter; fault: Fault },
+) {
+  const { scene, agents, run, meter, fault } = of;
   const late: Promise<unknown>[] = [];
   let isCancelled = false;
   for (let task = 0; task < TASKS_MAX; task += 1) {
@@ -189,16 +225,18 @@ async function play(scene: Scene, at: number, fault: Fault): Promise<string> {
   const harness = createChainHarness();
   const { world } = harness;
   const record = recordRows(world, () => 0);
-  const [root] = scene.agents(harness.clock);
-  const { run } = await beginRun(world, root as Agent, {});
+  const outside: Outside = new Map();
+  const agents = scene.agents(harness.clock, outside);
+  const { run } = await beginRun(world, agents[0] as Agent, {});
   const meter = new Meter(at, fault);
-  await attempts(harness, { scene, run, meter, fault });
+  await attempts(harness, { scene, agents, run, meter, fault });
   const context = `${fault} at call ${at}, ${meter.met}`;
   const rows = [...world.store.rows.values()];
   const isOver = rows.every(({ endNotified }) => endNotified);
   const history = { world, root: run, ...record, removed: new Set<string>(), isOver, mistakes: [] };
   const wrong = await wrongInFamily(history, isOver ? await told(history) : []);
-  expect([context, wrong]).toEqual([context, []]);
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  assertNoViolations([...wrong, ...wrongOutside(outside, events)].map((each) => `${context}: ${each}`));
   const shown = await show(world, run);
   expect([context, shown?.status]).toEqual([context, scene.end]);
   expect(rows.length).toBeGreaterThanOrEqual(at === 0 ? scene.runs : 1);
@@ -208,8 +246,7 @@ async function play(scene: Scene, at: number, fault: Fault): Promise<string> {
     expect([context, outcomes.map(({ outcome }) => outcome)]).toEqual([context, outcomes.map(() => "succeeded")]);
   }
   if (at === 0) {
-    const kinds = ((await timeline(world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
-    expect(kinds).toEqual(expect.arrayContaining([...scene.shows]));
+    expect(events.map(({ kind }) => kind)).toEqual(expect.arrayContaining([...scene.shows]));
   }
   return meter.met;
 }

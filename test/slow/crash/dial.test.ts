@@ -4,7 +4,8 @@
  * every reply that was paid for: as its own, or as lost.
  */
 import { expect, test } from "vitest";
-import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
+import { assertNoViolations } from "../../support/gate/safety.ts";
+import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
@@ -14,7 +15,7 @@ const commitsOf = async (plan: Parameters<typeof playScene>[0]): Promise<number>
 
 test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
   const calm = await playScene({ dialled: 1 });
-  expect(wrongWith(calm, calm)).toEqual([]);
+  assertNoViolations(wrongWith(calm, calm));
   expect(calm).toMatchObject({ told: ["completed"], result: "over", replies: 4, accounted: 4 });
   expect(calm.effects).toMatchObject([{ tool: "keyed", what: "c" }]);
   // One for each beat, one more for the call that acts outside.
@@ -28,7 +29,7 @@ test.each([1, 3])(
   ENUMERATION_TIMEOUT,
   async (dialled) => {
     const { found, reached, histories } = await everyFault({ dialled });
-    expect(found).toEqual([]);
+    assertNoViolations(inWords(found));
     expect(histories).toBeGreaterThan(90);
     for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`tool.look ${kind}`);
   },
@@ -39,7 +40,7 @@ test.each([1, 3])(
   ENUMERATION_TIMEOUT,
   async (dialled) => {
     const { found, histories } = await everyZombie({ dialled, stride: 7 });
-    expect(found).toEqual([]);
+    assertNoViolations(inWords(found));
     expect(histories).toBeGreaterThan(30);
   },
 );

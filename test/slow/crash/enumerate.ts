@@ -18,6 +18,10 @@ export interface Found {
   readonly violations: readonly string[];
 }
 
+/** Each finding with the command that plays it again. */
+export const inWords = (found: readonly Found[]): readonly string[] =>
+  found.map(({ again, violations }) => [again, ...violations].join("\n"));
+
 export interface Enumerated {
   readonly histories: number;
   readonly found: readonly Found[];

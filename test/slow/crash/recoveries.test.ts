@@ -6,7 +6,8 @@
 import { expect, test } from "vitest";
 import { eventsOfKind } from "../../simulation/replay.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
-import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
+import { assertNoViolations } from "../../support/gate/safety.ts";
+import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
 import { CAP, RECOVERIES, wayOf } from "./topology-scenario.ts";
 
@@ -14,7 +15,8 @@ test("the scenarios reach their intended situations", ENUMERATION_TIMEOUT, async
   const [rollback, replan, round, cap] = await Promise.all(RECOVERIES.map((recovers) => playScene({ recovers })));
   for (const calm of [rollback, replan, round, cap]) {
     if (calm === undefined) throw new Error("a scene is missing");
-    expect([calm.steps < 300, wrongWith(calm, calm)]).toEqual([true, []]);
+    assertNoViolations(wrongWith(calm, calm));
+    expect(calm.steps).toBeLessThan(300);
     expect(calm.effects).toHaveLength(1);
   }
   expect(rollback?.result).toBe("told");
@@ -38,7 +40,7 @@ test.each(RECOVERIES)(
   ENUMERATION_TIMEOUT,
   async (recovers) => {
     const { found, reached, histories } = await everyFault({ recovers });
-    expect(found).toEqual([]);
+    assertNoViolations(inWords(found));
     expect(histories).toBeGreaterThan(100);
     const points = recovers === "rollback" || recovers === "replan" ? ["verify", "tool.keyed"] : ["tool.keyed"];
     for (const point of points) {
@@ -53,7 +55,7 @@ test.each(RECOVERIES)(
   ENUMERATION_TIMEOUT,
   async (recovers) => {
     const { found, histories } = await everyZombie({ recovers, stride: 13 });
-    expect(found).toEqual([]);
+    assertNoViolations(inWords(found));
     expect(histories).toBeGreaterThan(30);
   },
 );
@@ -67,7 +69,7 @@ test.each([
   ENUMERATION_TIMEOUT,
   async (recovers, violation) => {
     const calm = await playScene({ recovers, forgets: true });
-    expect(wrongWith(calm, await playScene({ recovers }))).toEqual([]);
+    assertNoViolations(wrongWith(calm, await playScene({ recovers })));
     const at = calm.points.findLastIndex(({ name }) => name === "model.reply");
     const history = await playScene({ recovers, forgets: true, faults: [{ at, kind: "crash before" }] });
     expect(wrongWith(history, calm).filter((each) => violation.test(each))).not.toEqual([]);

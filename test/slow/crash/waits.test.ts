@@ -5,7 +5,8 @@
 import { expect, test } from "vitest";
 import { timeline } from "../../../src/operations/views.ts";
 import { isAsleep } from "../../../src/protocol/row-park.ts";
-import { everyFault, everyZombie, wrongWith } from "./enumerate.ts";
+import { assertNoViolations } from "../../support/gate/safety.ts";
+import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
@@ -21,7 +22,7 @@ const RESULT = [
 
 test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
   const calm = await playScene({ waits: true });
-  expect(wrongWith(calm, calm)).toEqual([]);
+  assertNoViolations(wrongWith(calm, calm));
   expect(calm.result).toEqual(RESULT);
   const events = (await timeline(calm.world, { run: calm.run, after: 0 })) ?? [];
   expect(events.filter(({ kind }) => kind === "WaitBegun")).toHaveLength(5);
@@ -30,7 +31,7 @@ test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async 
 
 test("no single fault at any call ends a wait twice, never, or with something else", ENUMERATION_TIMEOUT, async () => {
   const { found, reached, histories } = await everyFault({ waits: true });
-  expect(found).toEqual([]);
+  assertNoViolations(inWords(found));
   expect(histories).toBeGreaterThan(150);
   for (const operation of ["claim", "commit", "park", "deliver"]) {
     for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`table.${operation} ${kind}`);
@@ -39,7 +40,7 @@ test("no single fault at any call ends a wait twice, never, or with something el
 
 test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
   const { found, histories } = await everyZombie({ waits: true, stride: 13 });
-  expect(found).toEqual([]);
+  assertNoViolations(inWords(found));
   expect(histories).toBeGreaterThan(30);
 });
 
@@ -52,7 +53,7 @@ test("neither does so where a waiting run has no execution", ENUMERATION_TIMEOUT
   expect(calm.result).toEqual(RESULT);
   expect(calm.rows.filter(isAsleep).length).toBeGreaterThan(1);
   const { found, reached } = await everyFault({ ...scene, stride: FAULTS_STRIDE });
-  expect(found).toEqual([]);
+  assertNoViolations(inWords(found));
   expect([...reached].some((each) => /table\.(park|handOver) crash/.test(each))).toBe(true);
-  expect((await everyZombie({ ...scene, stride: 97 })).found).toEqual([]);
+  assertNoViolations(inWords((await everyZombie({ ...scene, stride: 97 })).found));
 });

@@ -1,6 +1,6 @@
 /** A boss that dispatches child runs, and the worker that each of them is. */
 import { z } from "zod";
-import type { Agent } from "../../../src/ports/agent.ts";
+import type { Agent, ToolContext } from "../../../src/ports/agent.ts";
 import {
   type ChildToolOptions,
   type Conversation,
@@ -71,7 +71,8 @@ export interface WorkerOptions {
   readonly result?: (part: number) => unknown;
   readonly reply?: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;
   readonly budget?: Parameters<typeof defineAgent>[0]["budget"];
-  readonly run?: () => unknown;
+  /** What its call does outside. */
+  readonly run?: (call: Pick<ToolContext<unknown>, "key" | "run">) => unknown;
 }
 
 /** A worker acts once, and answers with a memo. */

@@ -37,6 +37,9 @@ const factor = (): number => {
 
 const scaled = (ms: number): number => Math.ceil(ms * factor());
 
+/** The command line and deployments take a beat in seconds. */
+const scaledSeconds = (seconds: number): number => Math.ceil(seconds * factor()) * 1_000;
+
 /** In milliseconds, scaled to the machine. Every limit is generous: only a test that would fail waits for all of it. */
 export const LIMITS = {
   /** Something that this process itself does in one of its next turns. */
@@ -51,4 +54,13 @@ export const LIMITS = {
   runMs: scaled(150_000),
   /** A whole scene with many processes: a storm, chaos, a server in a browser, an installation. */
   sceneMs: scaled(600_000),
+  /** One request to an emulator on this machine. A test loses requests on purpose, so it waits for this limit. */
+  requestMs: scaled(3_000),
+  /**
+   * A beat, and so a lease, of the product that ends within the test, since its end is the subject. It is as short as a
+   * loaded machine bears, which has to come to the point of the test before it ends.
+   */
+  shortBeatMs: scaledSeconds(6),
+  /** A beat of the product that no test reaches. A beat has 900 seconds at most. */
+  longBeatMs: Math.min(900_000, scaledSeconds(300)),
 } as const;
