@@ -14,7 +14,7 @@ import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { World } from "../ports/world.ts";
 import { runId } from "../protocol/ids.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
-import { show } from "../operations/views.ts";
+import { show, timeline } from "../operations/views.ts";
 import { startRun } from "../operations/start.ts";
 import { answer } from "./operator.ts";
 import { Killer, writePlan } from "./rig.ts";
@@ -52,7 +52,8 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
       [...runs].map(async ([task, run]): Promise<Outcome> => {
         const killed = killer.killedAt.get(task) ?? null;
         const lines = linesOf(marks, task);
-        return { task, run, lines, killed, ...(await endOf(world, run)), answers: answers.get(task) ?? NO_ANSWERS };
+        const [end, handedOutAgain] = [await endOf(world, run), await handedOutAgainIn(world, run)];
+        return { task, run, lines, killed, ...end, answers: answers.get(task) ?? NO_ANSWERS, handedOutAgain };
       }),
     );
   } finally {
@@ -172,4 +173,12 @@ async function endOf(world: World, run: string): Promise<Pick<Outcome, "end" | "
   const { status, failure, result } = shown;
   if (shown.inProgress) return { end: null, why: `it is ${status}: ${shown.label}` };
   return { end: { status, result: status === "completed" ? result : (failure?.code ?? null) }, why: null };
+}
+
+/** In the run and in all child runs below it. */
+async function handedOutAgainIn(world: World, run: string): Promise<number> {
+  const events = (await timeline(world, { run, after: 0 })) ?? [];
+  const dispatches = events.filter((event) => event.kind === "ChildDispatched");
+  const below = await Promise.all(dispatches.map(({ child }) => handedOutAgainIn(world, child)));
+  return dispatches.filter((event) => event.try > 1).length + below.reduce((sum, times) => sum + times, 0);
 }

@@ -13,7 +13,7 @@ import { asJson, bounded } from "../codec/value.ts";
 import type { Json } from "../core/json.ts";
 import type { Limits } from "../protocol/limits.ts";
 import { cairnPass } from "./cairn.ts";
-import { effectsIn } from "./effects.ts";
+import { effectsIn, expectedEffects } from "./effects.ts";
 import { type Figures, figuresOf } from "./figures.ts";
 import { type Kill, type Moment, canJudge, chanceFrom, numbered, randomKill, wordsOf } from "./kills.ts";
 import { type Landed, countKilled, countReference, longestSettleMs, settleMsOf } from "./landing.ts";
@@ -92,6 +92,8 @@ export async function compareAll(trial: Trial): Promise<Report> {
   const dir = join(trial.dir, "reference");
   const reference = new Map(found.map((each) => [each.task, complete(each, dir)]));
   const landed = await referenceEffectsOf(trial, dir, found);
+  const isHandedOutAgain = isCounted(trial) && found.some(({ handedOutAgain }) => handedOutAgain > 0);
+  const referenceEffects = expectedEffects(landed.effects, { isHandedOutAgain });
   const normalise = chaos?.normalise ?? ((result: Json) => result);
 
   const columns: Column[] = [];
@@ -99,7 +101,6 @@ export async function compareAll(trial: Trial): Promise<Report> {
     const kills = killsOf(trial, { edges: edgesOf?.get(strategy) ?? null, reference });
     const outcomes = await runPass(trial, { name: strategy, strategy, count, kills });
     const effects = await effectsOf(trial, { dir: join(trial.dir, strategy), outcomes, lateMs: landed.lateMs });
-    const referenceEffects = landed.effects;
     const figures = figuresOf({ strategy, outcomes, effects, reference, referenceEffects, normalise });
     columns.push({ figures, outcomes, kills });
   }

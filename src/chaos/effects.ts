@@ -81,6 +81,19 @@ export function compareEffects(
   return { duplicates: over, missing: under };
 }
 
+/**
+ * The effects that are expected of killed tasks. What an uninterrupted task does twice is meant so, unless work was
+ * handed out again in it. Then each effect is expected once: a duplicate would otherwise be compared with itself.
+ */
+export function expectedEffects(
+  uninterrupted: readonly OutsideEffect[],
+  { isHandedOutAgain }: { readonly isHandedOutAgain: boolean },
+): readonly OutsideEffect[] {
+  if (!isHandedOutAgain) return uninterrupted;
+  const first = new Map(uninterrupted.toReversed().map((effect) => [JSON.stringify([effect.tool, effect.of]), effect]));
+  return [...first.values()];
+}
+
 function byDeed(effects: readonly OutsideEffect[]) {
   const deeds = new Map<string, { readonly tool: string; readonly of: string; readonly ids: string[] }>();
   for (const { tool, of, id } of effects) {

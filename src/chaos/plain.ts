@@ -72,7 +72,8 @@ async function oneTask(pass: Pass, { saves, task, marks, killer, ask }: OneTask)
   if (said === null && killed !== null && saves) said = await ask(asked);
   const end = said?.kind === "ended" ? said.end : null;
   const why = said?.kind === "broken" ? said.why : said === null ? "its process was killed" : null;
-  return { task, run: null, end, why, killed, lines: linesOf(marks, task), answers: NO_ANSWERS };
+  const lines = linesOf(marks, task);
+  return { task, run: null, end, why, killed, lines, answers: NO_ANSWERS, handedOutAgain: 0 };
 }
 
 /** Keeps one process at a time, and starts another after it died. */

@@ -69,6 +69,8 @@ export interface Outcome {
   readonly killed: { readonly at: number; readonly pid: number } | null;
   /** The decisions that the operator made for it. */
   readonly answers: Answers;
+  /** How often its work was handed to another child run, because the one before gave no usable report. */
+  readonly handedOutAgain: number;
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Chaos without processes: what counts as an effect, and what the table says of it. */
 import { describe, expect, it } from "vitest";
 import type { OutsideEffect } from "../../src/sdk/chaos.ts";
-import { compareEffects, effectsIn } from "../../src/chaos/effects.ts";
+import { compareEffects, effectsIn, expectedEffects } from "../../src/chaos/effects.ts";
 import { type Compared, figuresOf, isSound } from "../../src/chaos/figures.ts";
 import { truthOf } from "../../src/chaos/operator.ts";
 import { NO_ANSWERS, type Outcome } from "../../src/chaos/strategy.ts";
@@ -90,6 +90,14 @@ describe("effects, compared with an uninterrupted run", () => {
     expect(compareEffects(due, [...due, effect("Ada", "5")]).duplicates).toMatchObject([{ times: 1 }]);
   });
 
+  it("are expected once where work was handed out again, so that no duplicate is compared with itself", () => {
+    const seen = [effect("Ada", "1"), effect("Ada", "2"), effect("Bob", "3")];
+    const expected = expectedEffects(seen, { isHandedOutAgain: true });
+    expect(ids(expected).toSorted()).toEqual(["1", "3"]);
+    expect(compareEffects(expected, seen)).toMatchObject({ duplicates: [{ of: "Ada", times: 1 }], missing: [] });
+    expect(expectedEffects(seen, { isHandedOutAgain: false })).toEqual(seen);
+  });
+
   it("are no duplicate when new and single, and are missing when they did not happen", () => {
     const { duplicates, missing } = compareEffects([effect("Ada", "1")], [effect("Bob", "2")]);
     expect(duplicates).toEqual([]);
@@ -114,7 +122,7 @@ describe("the operator's view of a call", () => {
 
 const model: Line = { kind: "moment", when: "during", name: "model", where: "", at: 5, pid: 7 };
 const outcome = (task: number, change: Partial<Outcome> = {}): Outcome => ({
-  ...{ task, run: null, lines: [model, begun()], why: null, killed: null, answers: NO_ANSWERS },
+  ...{ task, run: null, lines: [model, begun()], why: null, killed: null, answers: NO_ANSWERS, handedOutAgain: 0 },
   ...{ end: { status: "completed", result: { paid: task, at: 1 } } },
   ...change,
 });

@@ -5,6 +5,7 @@
 import { copyFileSync, existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
+import { LIMITS } from "../../support/gate/limits.ts";
 import { type CliFolder, runCairn, createCliFolder } from "../../support/processes/cli-process.ts";
 
 const AGENTS = join(import.meta.dirname, "..", "..", "..", "agents");
@@ -12,7 +13,11 @@ const INVOICE = join(AGENTS, "invoice", "agent.ts");
 const TRAVEL = join(AGENTS, "travel", "agent.ts");
 const ORDERS = join(AGENTS, "..", "templates", "orders", "agents", "orders", "agent.ts");
 const LATE = join(import.meta.dirname, "..", "..", "process", "fixtures", "late-service-agent.ts");
+const LOST_HAND_OFF = join(import.meta.dirname, "..", "..", "process", "fixtures", "lost-hand-off.ts");
 const THIRD_PARTY = join(import.meta.dirname, "..", "..", "process", "fixtures", "third-party-agent.ts");
+
+/** No process meets the deadline of a beat on a loaded machine. What waits for a lease waits for as long. */
+const PATIENT_BEATS = { CAIRN_BEAT_SECONDS: String((2 * LIMITS.shortBeatMs) / 1_000) };
 
 /** A seed of which one kill falls into a call of the model, and two into calls of tools. */
 const DURING = "346";
@@ -29,7 +34,7 @@ async function trial(of: CliFolder, ...words: readonly string[]) {
 }
 
 test("travel: cairn survives without a duplicate, act-then-save books twice, and an in-memory agent loses its state", async () => {
-  const { exit, document } = await trial(createCliFolder(), TRAVEL, "--tasks", "3", "--seed", "1086");
+  const { exit, document } = await trial(createCliFolder(PATIENT_BEATS), TRAVEL, "--tasks", "3", "--seed", "1086");
   expect(document).toMatchObject({ agent: "travel", countedBy: "other side", ok: true, failures: [], dir: null });
   const twice = (tool: string, of: string) => expect.objectContaining({ tool, of, times: 1 });
   expect(document).toMatchObject({
@@ -52,7 +57,7 @@ test.each(["invoice", "event", "letter"])(
   "%s: five tasks survive their kills with the same result and without a duplicate",
   async (name) => {
     const agent = join(AGENTS, name, "agent.ts");
-    const { exit, document } = await trial(createCliFolder(), agent, "--tasks", "5", "--seed", "7");
+    const { exit, document } = await trial(createCliFolder(PATIENT_BEATS), agent, "--tasks", "5", "--seed", "7");
     expect(document).toMatchObject({
       ...{ agent: name, countedBy: "other side", ok: true, failures: [], leftOut: ["in-process", "act-then-save"] },
       strategies: [{ strategy: "cairn", tasks: 5, survived: 5, divergent: [], duplicates: [], missing: [] }],
@@ -62,7 +67,7 @@ test.each(["invoice", "event", "letter"])(
 );
 
 test("a third party's agent: its unsafe call is answered, and the external service shows that its keys are not honoured", async () => {
-  const here = createCliFolder();
+  const here = createCliFolder(PATIENT_BEATS);
   copyFileSync(THIRD_PARTY, join(here.dir, "agent.ts"));
   const words = ["./agent.ts", "--tasks", "2", "--seed", "149", "--strategies", "cairn"];
   const forgetful = await trial({ ...here, env: { ...here.env, TICKETS_IGNORE_KEYS: "1" } }, ...words);
@@ -81,19 +86,45 @@ test("a third party's agent: its unsafe call is answered, and the external servi
   expect(existsSync(join(forgetful.dir ?? "", "cairn", "cairn.sqlite"))).toBe(true);
 });
 
+test("a lost hand-off whose work is done twice shows as a duplicate, although the uninterrupted task has it too", async () => {
+  const here = createCliFolder(PATIENT_BEATS);
+  const words = [`${LOST_HAND_OFF}#editor`, "--tasks", "1", "--seed", "1", "--strategies", "cairn"];
+  const forgetful = await trial({ ...here, env: { ...here.env, TESTS_IGNORE_KEYS: "1" } }, ...words);
+  expect(forgetful.document).toMatchObject({
+    ...{ ok: false, countedBy: "other side" },
+    strategies: [{ duplicates: [{ tool: "test", of: "Printer 1" }] }],
+    failures: expect.arrayContaining([
+      expect.objectContaining({ what: expect.stringContaining("duplicate effects of test for Printer 1") }),
+    ]) as unknown,
+  });
+  expect(forgetful.exit).toBe(1);
+});
+
+const HOUR_MS = 3_600_000;
+
 test.each([
-  ["false", 200, 1, [{ tool: "sendParcel", of: "customer-2", times: 1 }]],
-  ["true", 4_000, 0, []],
-])("a settle time that is %s is tried against a service that acts late", async (_, settleMs, exit, duplicates) => {
-  const here = createCliFolder();
-  const words = [LATE, "--tasks", "4", "--seed", "1", "--beat-seconds", "2", "--strategies", "cairn"];
-  const tried = await trial({ ...here, env: { ...here.env, SETTLE_MS: String(settleMs) } }, ...words);
+  ["false", 200, HOUR_MS, 1, [{ tool: "sendParcel", of: "customer-2", times: 1 }]],
+  ["true", 4_000, 3_500, 0, []],
+])("a settle time that is %s is tried against a service that acts late", async (_, settle, lands, exit, duplicates) => {
+  const here = createCliFolder(PATIENT_BEATS);
+  const seconds = LIMITS.shortBeatMs / 1_000;
+  const words = [LATE, "--tasks", "4", "--seed", "1", "--beat-seconds", String(seconds), "--strategies", "cairn"];
+  const service = { SETTLE_MS: settle, LANDS_MS: lands, TOOL_MS: LIMITS.shortBeatMs / 3 };
+  const told = Object.entries(service).map(([name, value]) => [name, String(value)]);
+  const tried = await trial({ ...here, env: { ...here.env, ...Object.fromEntries(told) } }, ...words);
   expect(tried.document).toMatchObject({ strategies: [{ killed: 4, survived: 4, divergent: [], duplicates }] });
   expect(tried.exit).toBe(exit);
 });
 
 test("the template orders: its database shows one reservation, payment and parcel for each order", async () => {
-  const { exit, document } = await trial(createCliFolder(), ORDERS, "--tasks", "4", "--strategies", "cairn");
+  const { exit, document } = await trial(
+    createCliFolder(PATIENT_BEATS),
+    ORDERS,
+    "--tasks",
+    "4",
+    "--strategies",
+    "cairn",
+  );
   expect(document).toMatchObject({
     ...{ countedBy: "other side", notDuring: ["takePayment"], failures: [] },
     strategies: [{ killed: 4, survived: 4, divergent: [], duplicates: [], missing: [], answers: { approved: 2 } }],
@@ -102,7 +133,7 @@ test("the template orders: its database shows one reservation, payment and parce
 });
 
 test("a process that is killed during a call of the model or a tool loses that call, and its run nothing else", async () => {
-  const { exit, document } = await trial(createCliFolder(), TRAVEL, "--tasks", "3", "--seed", DURING);
+  const { exit, document } = await trial(createCliFolder(PATIENT_BEATS), TRAVEL, "--tasks", "3", "--seed", DURING);
   const kills = { killed: 3, survived: 3, divergent: [], duplicates: [], missing: [] };
   expect(document).toMatchObject({
     strategies: [
@@ -120,7 +151,7 @@ test.each<[says: string, words: readonly string[], exit: number, code: string]>(
   ["plain loops for a pipeline", [INVOICE, "--strategies", "in-process,act-then-save"], 2, "Usage"],
   ["no such strategy", ["clerk", "--strategies", "hope"], 2, "Usage"],
 ])("refuses %s", async (_, words, exit, code) => {
-  const refused = await trial(createCliFolder(), ...words);
+  const refused = await trial(createCliFolder(PATIENT_BEATS), ...words);
   expect(refused.document).toMatchObject({ error: { code } });
   expect(refused.exit).toBe(exit);
 });

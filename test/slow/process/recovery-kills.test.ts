@@ -18,13 +18,14 @@ import type { Agent } from "../../../src/ports/agent.ts";
 import type { FaultPoint } from "../../../src/ports/fault-point.ts";
 import type { World } from "../../../src/ports/world.ts";
 import type { Chaos } from "../../../src/sdk/chaos.ts";
-import { show, timeline } from "../../../src/operations/views.ts";
+import { ledger, show, timeline } from "../../../src/operations/views.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { agentWithFaultPoints, worldWithFaultPoints } from "../../../src/testing/fault-points.ts";
 import { assistant, chaos as handOffChaos, editor } from "../../process/fixtures/lost-hand-off.ts";
 import { chaos as tripChaos, shortTrip } from "../../process/fixtures/short-trip.ts";
+import { LIMITS } from "../../support/gate/limits.ts";
+import { assertSafety } from "../../support/gate/safety.ts";
 import { beginRun, createLocalHarness, drive, runnerOf } from "../../support/harness/drive.ts";
-import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 import {
   createProcessHarness,
   killPausedProcesses,
@@ -76,8 +77,6 @@ const RECOVERIES: Readonly<Record<string, Recovery>> = {
 
 /** How many kills each recovery gets, spread over all of its fault points. */
 const KILLS = 8;
-/** What a run takes that is killed once, on a machine with ten times more to do than cores. */
-const RUN_MS = 20_000;
 
 const taskOf = ({ task, every }: Recovery, index: number): number => task + index * every;
 
@@ -92,6 +91,18 @@ async function outcomeOf(world: World, run: string) {
     return event.kind === "CrackSignalled" ? [`${event.crack} ${event.times ?? 0}`] : [];
   });
   return { status: shown?.status, result: shown?.result, code: shown?.failure?.code, way, beats: shown?.beats };
+}
+
+/** The keys of the calls of a run and of its children, and how often work was handed to another child. */
+async function familyOf(world: World, root: string) {
+  const events = (await timeline(world, { run: root, after: 0 })) ?? [];
+  const dispatches = events.flatMap((event) => (event.kind === "ChildDispatched" ? [event] : []));
+  const runs = [root, ...dispatches.map(({ child }) => child)];
+  const calls = await Promise.all(runs.map(async (run) => (await ledger(world, run)) ?? []));
+  return {
+    keys: calls.flat().flatMap(({ key }) => key ?? []),
+    handedOutAgain: dispatches.filter((event) => event.try > 1).length,
+  };
 }
 
 const plain = (value: unknown): string => JSON.stringify(value).replaceAll(/\d+|[A-Z0-9]{6}/g, "#");
@@ -123,7 +134,7 @@ async function uninterrupted(recovery: Recovery) {
 
 test.each(Object.keys(RECOVERIES))(
   "a kill in the middle of the recovery changes neither its way nor its end: %s",
-  ENUMERATION_TIMEOUT,
+  { timeout: LIMITS.sceneMs },
   async (name) => {
     const recovery = RECOVERIES[name] as Recovery;
     const { agent, others = [], chaos, file } = recovery;
@@ -133,7 +144,8 @@ test.each(Object.keys(RECOVERIES))(
       return calm.points[Math.floor((index * calm.points.length) / KILLS)] as FaultPoint;
     });
 
-    const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: "30" });
+    // An undo waits for the lease of a dead process, and nothing here should meet the deadline of a beat.
+    const harness = createProcessHarness({ CAIRN_BEAT_SECONDS: String((3 * LIMITS.shortBeatMs) / 1_000) });
     if (file !== null) {
       for (const each of [agent, ...others]) {
         rememberAgentFile(harness.store, { agent: each.name, file, keepOther: false });
@@ -155,7 +167,7 @@ test.each(Object.keys(RECOVERIES))(
       const shown = await Promise.all([...pointOf.keys()].map((run) => show(harness.world, run)));
       return shown.filter((each) => each !== null && !each.inProgress).length;
     };
-    await expect.poll(killAndCount, { timeout: KILLS * RUN_MS, interval: 15 }).toBe(KILLS);
+    await expect.poll(killAndCount, { timeout: LIMITS.sceneMs, interval: 15 }).toBe(KILLS);
     expect(killed.size).toBe(KILLS);
 
     for (const [run, { when, name: what, at }] of pointOf) {
@@ -165,8 +177,18 @@ test.each(Object.keys(RECOVERIES))(
       expect([where, (await verify(harness.world, { run }))?.findings]).toEqual([where, []]);
     }
     const effects = (await chaos.effects?.(harness.dir)) ?? [];
-    const subjects = effects.map(({ tool, of }) => `${tool} of ${of}`);
-    expect(new Set(subjects).size).toBe(subjects.length);
-    expect(effects.length).toBe(KILLS * calm.effects.length);
+    const families = await Promise.all([...pointOf.keys()].map((run) => familyOf(harness.world, run)));
+    const subjects = new Set(effects.map(({ tool, of }) => `${tool} of ${of}`));
+    const again = families.reduce((sum, family) => sum + family.handedOutAgain, 0);
+    const keys = new Set(families.flatMap((family) => family.keys));
+    assertSafety("only work that is handed out again has a second effect", () => {
+      expect(effects.length - subjects.size).toBeLessThanOrEqual(again);
+      expect(effects.length).toBe(KILLS * calm.effects.length);
+    });
+    // An example's service may know an effect by a number of its own.
+    if (effects.some(({ id }) => keys.has(id)))
+      assertSafety("each effect is a call of a run", () =>
+        expect(effects.filter(({ id }) => !keys.has(id))).toEqual([]),
+      );
   },
 );
