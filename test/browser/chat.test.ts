@@ -4,11 +4,18 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { createCliFolder, parseJsonLines, runCairn, waitForOutput } from "../support/processes/cli-process.ts";
+import { HALTING_MODEL } from "../support/agents/halting-model.ts";
+import {
+  LONG_TIMEOUTS,
+  createCliFolder,
+  parseJsonLines,
+  runCairn,
+  waitForOutput,
+} from "../support/processes/cli-process.ts";
 import { type Served, openPage, startServer } from "./harness.ts";
 
-/** Speaks for some seconds, in words that tell which call they belong to. */
-const TALKER = `
+/** Speaks in words that tell which call they belong to. It halts in the middle of a slow reply. */
+const TALKER = `${HALTING_MODEL}
 import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { defineAgent, scriptedModel, tool } from "cairn-run";
@@ -21,14 +28,15 @@ export const talker = defineAgent({
   version: "1",
   instructions: "Talk.",
   task: z.string(),
-  model: scriptedModel({
+  model: halting(scriptedModel({
     name: "talker-model",
     reply: ({ messages }) => {
       const asked = messages.findLast(({ role }) => role === "user").text;
       if (asked === "pay" && messages.at(-1).role === "user") return { calls: [{ tool: "pay", args: { euros: 5 } }] };
-      return { text: "About " + asked + ": " + words + " end", delayMs: asked === "slow" ? 8_000 : 0 };
+      const halt = asked === "slow" ? " halt" : "";
+      return { text: "About " + asked + ": " + words + halt + " end" };
     },
-  }),
+  }), "halt"),
   tools: {
     pay: tool({
       input: z.object({ euros: z.number() }),
@@ -71,16 +79,17 @@ const answersIn = (page: Page): Promise<readonly string[]> => page.locator("arti
 const statusOf = (page: Page): Promise<string> => page.locator("#status").innerText();
 
 async function talkers(): Promise<Served> {
-  const at = createCliFolder();
+  const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "talker.ts"), TALKER);
   writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./talker.ts"] };\n');
   return startServer(at);
 }
 
-/** The process that works now. */
-function workerOf({ running }: Served): number {
+/** Kills the process that works now. The next one speaks to the end. */
+function killWorkerOf({ at, running }: Served): void {
   const pid = [...running.out().matchAll(/→ worker pid (\d+)/g)].at(-1)?.[1];
-  return Number(pid);
+  process.kill(Number(pid), "SIGKILL");
+  writeFileSync(join(at.dir, "go"), "");
 }
 
 test("shows a reply once, although its worker is killed while it speaks and the page is loaded again", async () => {
@@ -95,10 +104,10 @@ test("shows a reply once, although its worker is killed while it speaks and the 
   await expect.poll(async () => (await answersIn(page))[1] ?? "").toMatch(/word1\b/);
   expect((await answersIn(page))[1]).not.toContain("end");
   await waitForOutput(served.running, /→ worker pid (\d+)/);
-  process.kill(workerOf(served), "SIGKILL");
+  killWorkerOf(served);
   await page.reload();
   await page.locator("input").waitFor();
-  const whole = /^About slow: word0 word1 .*word39 end$/;
+  const whole = /^About slow: word0 word1 .*word39 halt end$/;
   await expect
     .poll(() => answersIn(page))
     .toEqual([expect.stringMatching(/^About hello/), expect.stringMatching(whole)]);
@@ -113,7 +122,7 @@ test("goes on in the same page when the worker is killed, and approves a payment
   await open(page, served.url);
   await say(page, "slow");
   await expect.poll(async () => (await answersIn(page))[0] ?? "").toMatch(/word1\b/);
-  process.kill(workerOf(served), "SIGKILL");
+  killWorkerOf(served);
   await expect.poll(() => answersIn(page)).toEqual([expect.stringMatching(/^About slow: word0 .* end$/)]);
   await expect.poll(() => statusOf(page)).toBe("ready");
   await say(page, "pay");

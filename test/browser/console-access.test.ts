@@ -91,12 +91,12 @@ test("holds thousands of runs, and draws only the rows in sight", async () => {
   expect(await page.getByRole("listitem").count()).toBeLessThan(60);
   await page.evaluate(`new Promise((resolve) => {
     const list = document.querySelector(".list");
-    let [count, begun] = [0, performance.now()];
+    let count = 0;
     const step = () => {
       count += 1;
       list.scrollTop = (list.scrollHeight * count) / 60;
       if (count < 60) requestAnimationFrame(step);
-      else resolve((1000 * count) / (performance.now() - begun));
+      else resolve();
     };
     requestAnimationFrame(step);
   })`);

@@ -2,12 +2,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createCliFolder, runCairn, runCairnJson } from "../support/processes/cli-process.ts";
+import { HALTING_MODEL } from "../support/agents/halting-model.ts";
+import { LONG_TIMEOUTS, createCliFolder, runCairn, runCairnJson } from "../support/processes/cli-process.ts";
 import { violationsOf } from "./axe.ts";
 import { openPage, startServer } from "./harness.ts";
 
-/** Waits for an approval, so that a page can be open before it speaks for some seconds. */
-const TALKER = `
+/** Waits for an approval, so that a page can be open before it speaks. It halts in the middle of its reply. */
+const TALKER = `${HALTING_MODEL}
 import { defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
 
@@ -15,17 +16,16 @@ const words = Array.from({ length: 40 }, (_, index) => "word" + index).join(" ")
 
 export const talker = defineAgent({
   ...{ name: "talker", version: "1", instructions: "Talk.", task: z.object({}) },
-  model: scriptedModel({
+  model: halting(scriptedModel({
     name: "talker-model",
-    reply: ({ calls }) =>
-      calls.length === 0 ? { calls: [{ tool: "pay", args: {} }] } : { text: words + " end", delayMs: 8_000 },
-  }),
+    reply: ({ calls }) => (calls.length === 0 ? { calls: [{ tool: "pay", args: {} }] } : { text: words + " end" }),
+  }), "word20"),
   tools: { pay: tool({ input: z.object({}), effect: "keyed", approval: "always", run: () => "paid" }) },
 });
 `;
 
 test("shows the reply that streams, marks it as lost when its process dies, and then has the whole reply", async () => {
-  const at = createCliFolder();
+  const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "talker.ts"), TALKER);
   writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./talker.ts"] };\n');
   const { url, running } = await startServer(at);
@@ -43,6 +43,7 @@ test("shows the reply that streams, marks it as lost when its process dies, and 
   process.kill(Number([...running.out().matchAll(/→ worker pid (\d+)/g)].at(-1)?.[1]), "SIGKILL");
   await expect.poll(() => live.innerText()).toContain("Lost with its process");
   expect(await violationsOf(page, ".live-text")).toEqual([]);
+  writeFileSync(join(at.dir, "go"), "");
   await expect.poll(() => page.locator(".verdict").innerText()).toContain("Completed");
   expect(await live.count()).toBe(0);
   expect(await runCairnJson(at, ["show", String(run)])).toMatchObject({

@@ -2,6 +2,7 @@
 import { type BrowserContextOptions, type Page, chromium } from "playwright-core";
 import { expect, onTestFinished, vi } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import {
   type CliFolder,
   type CliProcess,
@@ -24,7 +25,9 @@ export async function openPage(context: BrowserContextOptions = {}): Promise<Ope
   const args = ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"];
   const browser = await chromium.launch({ executablePath, args, headless: true });
   onTestFinished(() => browser.close());
-  const page = await (await browser.newContext(context)).newPage();
+  const opened = await browser.newContext(context);
+  opened.setDefaultTimeout(LIMITS.eventMs);
+  const page = await opened.newPage();
   const troubles: string[] = [];
   page.on("console", (line) => {
     if (line.type() === "error") troubles.push(`${line.text()} ${line.location().url}`.trim());
@@ -50,8 +53,8 @@ export async function startServer(at: CliFolder, command: "serve" | "dev" = "ser
 }
 
 /** Waits until the document of the run has these fields. It works outside of a test too. */
-export const waitForRun = (url: string, run: string, fields: object, timeout = 100_000): Promise<void> =>
+export const waitForRun = (url: string, run: string, fields: object): Promise<void> =>
   vi.waitFor(async () => expect(await (await fetch(`${url}/runs/${run}`)).json()).toMatchObject(fields), {
-    timeout,
+    timeout: LIMITS.runMs,
     interval: 100,
   });

@@ -1,0 +1,22 @@
+/**
+ * For agent files of tests: `halting(model, word)` is a model that speaks up to that word, and then waits until there is
+ * a file `go` in the folder of its process. So a test kills a worker in the middle of a reply, however slow the machine
+ * is. The file's own code comes after this.
+ */
+export const HALTING_MODEL = `
+import { existsSync } from "node:fs";
+import { setTimeout as halt } from "node:timers/promises";
+
+const halting = (model, word) => ({
+  ...model,
+  async doStream(options) {
+    const { stream, ...rest } = await model.doStream(options);
+    const transform = async (part, controller) => {
+      controller.enqueue(part);
+      if (part.type !== "text-delta" || part.delta.trim() !== word) return;
+      while (!existsSync("go")) await halt(10, undefined, { signal: options.abortSignal });
+    };
+    return { ...rest, stream: stream.pipeThrough(new TransformStream({ transform })) };
+  },
+});
+`;
