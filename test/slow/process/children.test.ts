@@ -2,6 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { LIMITS } from "../../support/gate/limits.ts";
+import { waitForCount } from "../../support/gate/safety.ts";
 import {
   type CliFolder,
   runCairn,
@@ -89,7 +91,11 @@ export const boss = defineAgent({
 });
 `;
 
-const PATIENT = { CAIRN_BEAT_SECONDS: "60", CAIRN_LIMITS: '{"settleMs":500,"skewMs":100,"toolMs":40000}' };
+/** A worker stays in its tool until the test lets it go on. */
+const PATIENT = {
+  CAIRN_BEAT_SECONDS: String(LIMITS.longBeatMs / 1_000),
+  CAIRN_LIMITS: JSON.stringify({ settleMs: 500, skewMs: 100, toolMs: Math.floor(LIMITS.longBeatMs * 0.9) }),
+};
 
 function team(at: CliFolder): void {
   writeFileSync(join(at.dir, "team.ts"), TEAM);
@@ -128,7 +134,7 @@ describe.concurrent("a boss with three workers", () => {
     const at = createCliFolder(PATIENT, onTestFinished);
     team(at);
     const waiting = spawnCairn(at, ["start", "boss", "--key", "k", "--input", "{}", "--wait"]);
-    await waitUntil(async () => expect(linesIn(at, "worked")).toHaveLength(3));
+    await waitForCount("the work of a worker", 3, () => linesIn(at, "worked").length);
     await waitUntil(async () => expect(linesIn(at, "boss")).toHaveLength(1));
     const pid = Number(linesIn(at, "boss")[0]);
     process.kill(pid, "SIGKILL");
@@ -158,7 +164,7 @@ describe.concurrent("a boss with three workers", () => {
     team(at);
     const start = ["start", "boss", "--key", "k", "--input", "{}", "--wait"];
     const first = spawnCairn(at, start);
-    await waitUntil(async () => expect(linesIn(at, "worked")).toHaveLength(3));
+    await waitForCount("the work of a worker", 3, () => linesIn(at, "worked").length);
     first.child.kill("SIGKILL");
     await first.ended;
     writeFileSync(join(at.store, "open"), "");

@@ -16,6 +16,7 @@ import { type TestContext, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
 import {
+  LONG_TIMEOUTS,
   type CliFolder,
   runCairn,
   spawnCairn,
@@ -44,7 +45,7 @@ const noProcesses = { children: [], supervisor: null };
 
 describe.concurrent("a run that waits for approval", () => {
   it("has had one beat and one park, and no process waits; the decision itself makes it ready", async (context) => {
-    const at = createCliFolder({}, context.onTestFinished);
+    const at = createCliFolder(LONG_TIMEOUTS, context.onTestFinished);
     const before = Date.now();
     const working = spawnCairn(at, ["work"]);
     const { exit, out } = await runCairn(at, START);
@@ -65,7 +66,7 @@ describe.concurrent("a run that waits for approval", () => {
   });
 
   it("continues under a running supervisor as soon as it is approved in another terminal", async (context) => {
-    const at = createCliFolder({}, context.onTestFinished);
+    const at = createCliFolder(LONG_TIMEOUTS, context.onTestFinished);
     const run = await startQueuedRun(at, "pay");
     spawnCairn(at, ["work"]);
     await waitUntil(() => expect(processesOf(at).execution).toMatchObject({ state: "Park", stage: "waiting" }));
@@ -80,7 +81,10 @@ describe.concurrent("a run that waits for approval", () => {
   });
 
   it("is denied when its gate expires, and a later decision gets the denial", async (context) => {
-    const at = createCliFolder({ CAIRN_LIMITS: JSON.stringify({ gateMs: 1 }) }, context.onTestFinished);
+    const at = createCliFolder(
+      { CAIRN_BEAT_SECONDS: LONG_TIMEOUTS.CAIRN_BEAT_SECONDS, CAIRN_LIMITS: JSON.stringify({ gateMs: 1 }) },
+      context.onTestFinished,
+    );
     const run = await startQueuedRun(at, "pay");
     spawnCairn(at, ["work"]);
     await waitUntil(() => expect(processesOf(at).execution).toMatchObject({ stage: "ended" }));
@@ -111,7 +115,7 @@ describe.concurrent("a run that waits for approval", () => {
 
 /** Its model asks to pay twice in one reply. */
 async function atTwoGates({ onTestFinished }: TestContext): Promise<{ readonly at: CliFolder; readonly run: string }> {
-  const at = createCliFolder({}, onTestFinished);
+  const at = createCliFolder(LONG_TIMEOUTS, onTestFinished);
   const file = join(at.dir, "clerk.ts");
   const one = "{ tool: step, args: { step: calls.length + 1 } }";
   const two = `${one}, { tool: step, args: { step: 7 } }`;

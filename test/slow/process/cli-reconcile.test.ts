@@ -1,5 +1,6 @@
 /** A call that must not happen twice dies in flight: the run waits for a person, and each answer goes its own way. */
 import { type TestContext, describe, expect, it } from "vitest";
+import { LIMITS } from "../../support/gate/limits.ts";
 import {
   type CliFolder,
   runCairn,
@@ -13,14 +14,14 @@ import {
 } from "../../support/processes/cli-process.ts";
 
 const short = (settleMs: number) => ({
-  CAIRN_BEAT_SECONDS: "3",
+  CAIRN_BEAT_SECONDS: String(LIMITS.shortBeatMs / 1_000),
   CAIRN_LIMITS: JSON.stringify({ settleMs, skewMs: 100 }),
 });
 const SETTLE_MS = 2_000;
 const START = ["start", "clerk", "--input", stepsInput("mail"), "--key", "k", "--wait"];
 
 /** Who goes on with an answer has the time of a busy machine: it needs no lease to lapse. */
-const CONTINUE = [...START, "--beat-seconds", "60"];
+const CONTINUE = [...START, "--beat-seconds", String(LIMITS.longBeatMs / 1_000)];
 
 /** A run whose mail has left when its process died. */
 async function blocked(

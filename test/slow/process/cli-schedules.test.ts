@@ -77,7 +77,7 @@ it("counts from the first time that it is seen, makes up for missed firings once
   const [next] = (scheduled?.["next"] ?? []) as readonly number[];
   expect(Number(next) % MONTH).toBe(0);
   expect((await runCairn(at, ["schedules"])).out).toMatch(/^clerk +rate\(30 days\) +UTC +.* started local-/m);
-}, 60_000);
+});
 
 it("drives runs without the schedules of a file that cannot be loaded, and says so", async () => {
   const at = scheduledFolder();
@@ -89,4 +89,4 @@ it("drives runs without the schedules of a file that cannot be loaded, and says 
   await waitForOutput(work, /schedule of clerk: rate\(30 days\) UTC, next 20\d\d-.* \(in \d+d\)/);
   await waitForOutput(work, /do not fire: .*not today/);
   await waitForOutput(work, /its schedule is new/);
-}, 60_000);
+});

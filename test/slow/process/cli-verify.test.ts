@@ -63,7 +63,7 @@ it("reports whether everything is as it was written, and exits with 1 when it is
 
 it("verifies what processes with a key sealed, and no process without the key continues the run", async () => {
   const key = { CAIRN_SEAL_KEY: "0f".repeat(32) };
-  const at = createCliFolder({ CAIRN_BEAT_SECONDS: "10", ...key });
+  const at = createCliFolder({ ...LONG_TIMEOUTS, ...key });
   const words = ["start", "clerk", "--input", stepsInput("note", "mail", "pay"), "--json"];
   const { run } = JSON.parse((await runCairn(at, words)).out) as { run: string };
   const worker = spawnCairn(at, ["work"]);

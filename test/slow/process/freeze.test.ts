@@ -11,6 +11,7 @@ import type { Execution } from "../../../src/protocol/execution.ts";
 import { type Row, hasEnded } from "../../../src/protocol/row.ts";
 import { ledger, timeline } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
+import { LIMITS } from "../../support/gate/limits.ts";
 import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
 import type { ExternalService } from "../../support/processes/external-service.ts";
 import { type ProcessHarness, createProcessHarness } from "../../support/processes/supervisor-process.ts";
@@ -64,7 +65,7 @@ interface FreezeScenario {
 
 async function createFreezeScenario(tool: ToolName, until: Until): Promise<FreezeScenario> {
   // Probes wait until the lease is over. What is not probed never does, and may take as long as a busy machine needs.
-  const leaseMs = tool === "ship" ? 5_000 : 60_000;
+  const leaseMs = tool === "ship" ? LIMITS.shortBeatMs : LIMITS.longBeatMs;
   const limits = limitsFor(leaseMs, { skewMs: 50 });
   const harness = createProcessHarness();
   const cases: Case[] = [];

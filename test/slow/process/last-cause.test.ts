@@ -2,14 +2,17 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { LIMITS } from "../../support/gate/limits.ts";
 import { type CliFolder, createCliFolder, runCairnJson, stepsInput } from "../../support/processes/cli-process.ts";
 
-/** What never ends meets its deadline soon; anything else must not meet it first on a busy machine, and waits for a lease. */
 const ENDLESS = "for (;;);";
 
-/** The clerk as an agent whose notes end their process like that, and that may lose one process. */
+/**
+ * The clerk as an agent whose notes end their process like that, and that may lose one process. What never ends meets its
+ * deadline; anything else waits for a lease.
+ */
 function fatal(ending: string): CliFolder {
-  const at = createCliFolder({ CAIRN_BEAT_SECONDS: ending === ENDLESS ? "4" : "10" });
+  const at = createCliFolder({ CAIRN_BEAT_SECONDS: String(LIMITS.shortBeatMs / 1_000) });
   const file = join(at.dir, "clerk.ts");
   const changes = [
     ['run: ({ input }) => "noted step " + input.step', `run: async () => { ${ending} }`],

@@ -2,32 +2,37 @@
  * The researcher's review under real kills: twenty times SIGKILL at random moments, of a worker or of the supervisor with
  * all of its workers, and one drain as in a deploy. It has to cost no observation, no source and no second review.
  */
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { literatureReview } from "../../../agents/literature-review/agent.ts";
 import { SUBJECTS } from "../../../agents/literature-review/assignment.ts";
 import { PAPERS } from "../../../agents/literature-review/corpus/papers.ts";
 import { reviewsIn } from "../../../agents/literature-review/desk.ts";
-import { requestsIn } from "../../../agents/literature-review/library.ts";
 import { type Event } from "../../../src/core/event.ts";
 import { microUsdOf } from "../../../src/core/policy/price.ts";
 import { startRun } from "../../../src/operations/start.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
-import type { Agent } from "../../../src/ports/agent.ts";
+import { rememberAgentFile } from "../../../src/adapters/local/workers/agent-files.ts";
+import { hasEnded } from "../../../src/protocol/row.ts";
+import { LIMITS } from "../../support/gate/limits.ts";
+import { assertSafety } from "../../support/gate/safety.ts";
 import {
   type SupervisorProcess,
   createProcessHarness,
   startSupervisorProcess,
 } from "../../support/processes/supervisor-process.ts";
 import { playRun } from "../../support/runs/topology-run.ts";
+import { fetchesOf, gatedReview as agent, openGate } from "./gated-review.ts";
 
-const agent = literatureReview as Agent;
+const FILE = join(import.meta.dirname, "gated-review.ts");
 const SECTIONS = 5 * PAPERS.length;
 const KILLS = 20;
 /** The kill that is a drain instead: in the middle, where the next paper is always under way. */
 const DRAIN_AT = KILLS / 2;
 /** Every fifth kill takes the supervisor with it. */
 const SUPERVISOR_EVERY = 5;
+/** The review is never so many parts ahead of the kills, however late they come on a loaded machine. */
+const PARTS_AHEAD = 4;
 
 /** A sequence that depends on its seed alone: whole numbers below `limit`. */
 function drawsOf(seed: number): (limit: number) => number {
@@ -46,68 +51,83 @@ async function undisturbed(dir: string) {
   return { result: shown?.result, body: reviewsIn(dir)[0]?.body };
 }
 
-const fetchesOf = (dir: string) => requestsIn(dir).filter(({ what }) => what === "fetch");
+const SCENE = { timeout: 2 * LIMITS.sceneMs };
 
-test("a review that is killed twenty times and drained once cites the same sources, and pays for each of them once", async () => {
-  const harness = createProcessHarness({ CAIRN_LIMITS: JSON.stringify({ rescueMs: 50 }) });
-  const calm = await undisturbed(join(harness.dir, "calm"));
-  const library = join(harness.dir, "library");
-  const started = await startRun(harness.world, { agent, input: {}, tenant: "local", idempotencyKey: null });
-  if (started.kind !== "started") throw new Error(started.kind);
-  const { run } = started.row;
+test(
+  "a review that is killed twenty times and drained once cites the same sources, and pays for each of them once",
+  SCENE,
+  async () => {
+    const harness = createProcessHarness({
+      CAIRN_BEAT_SECONDS: String(LIMITS.longBeatMs / 1_000),
+      CAIRN_LIMITS: JSON.stringify({ rescueMs: 50 }),
+    });
+    rememberAgentFile(harness.store, { agent: agent.name, file: FILE, keepOther: false });
+    const calm = await undisturbed(join(harness.dir, "calm"));
+    const library = join(harness.dir, "library");
+    mkdirSync(library);
+    const started = await startRun(harness.world, { agent, input: {}, tenant: "local", idempotencyKey: null });
+    if (started.kind !== "started") throw new Error(started.kind);
+    const { run } = started.row;
 
-  const draw = drawsOf(20);
-  const begin = (): SupervisorProcess => startSupervisorProcess(harness, { env: { LIBRARY: library }, workers: 1 });
-  let supervisor = begin();
-  const killed = { workers: 0, supervisors: 0, drains: 0 };
-  const total = (): number => killed.workers + killed.supervisors;
-  let isKilling = false;
-  /** One kill, at a random moment after the review has come a part of its way further. */
-  const disturb = async (): Promise<void> => {
-    const pid = supervisor.events.findLast(({ kind }) => kind === "attemptStarted")?.pid;
-    if (pid === undefined) return;
-    if (total() === DRAIN_AT && killed.drains === 0) {
-      killed.drains += 1;
-      await supervisor.kill("SIGTERM");
-      supervisor = begin();
-    } else if (total() % SUPERVISOR_EVERY === SUPERVISOR_EVERY - 1) {
-      killed.supervisors += 1;
-      await supervisor.kill("SIGKILL");
-      supervisor = begin();
-    } else if (!supervisor.events.some((event) => event.kind === "workerGone" && event.pid === pid)) {
-      killed.workers += 1;
-      process.kill(pid, "SIGKILL");
-    }
-  };
-  const look = async (): Promise<string | undefined> => {
-    const part = ((total() + killed.drains + 1) * SECTIONS) / (KILLS + 3);
-    if (!isKilling && total() < KILLS && fetchesOf(library).length >= part) {
-      isKilling = true;
-      setTimeout(() => void disturb().finally(() => (isKilling = false)), draw(300));
-    }
-    return (await harness.world.table.read(run, Date.now()))?.status;
-  };
-  await expect.poll(look, { timeout: 480_000, interval: 25 }).toBe("completed");
-  expect(killed).toEqual({ workers: 16, supervisors: 4, drains: 1 });
+    const draw = drawsOf(20);
+    const begin = (): SupervisorProcess => startSupervisorProcess(harness, { env: { LIBRARY: library }, workers: 1 });
+    let supervisor = begin();
+    const killed = { workers: 0, supervisors: 0, drains: 0 };
+    const total = (): number => killed.workers + killed.supervisors;
+    let isKilling = false;
+    /** One kill, at a random moment after the review has come a part of its way further. */
+    const disturb = async (): Promise<void> => {
+      const pid = supervisor.events.findLast(({ kind }) => kind === "attemptStarted")?.pid;
+      if (pid === undefined) return;
+      if (total() === DRAIN_AT && killed.drains === 0) {
+        killed.drains += 1;
+        openGate(library, Infinity);
+        await supervisor.kill("SIGTERM");
+        supervisor = begin();
+      } else if (total() % SUPERVISOR_EVERY === SUPERVISOR_EVERY - 1) {
+        killed.supervisors += 1;
+        await supervisor.kill("SIGKILL");
+        supervisor = begin();
+      } else if (!supervisor.events.some((event) => event.kind === "workerGone" && event.pid === pid)) {
+        killed.workers += 1;
+        process.kill(pid, "SIGKILL");
+      }
+    };
+    const look = async (): Promise<boolean> => {
+      const done = total() + killed.drains;
+      const fetchesFor = (parts: number): number => (parts * SECTIONS) / (KILLS + 3);
+      if (!isKilling) openGate(library, total() < KILLS ? fetchesFor(done + PARTS_AHEAD) : Infinity);
+      if (!isKilling && total() < KILLS && fetchesOf(library).length >= fetchesFor(done + 1)) {
+        isKilling = true;
+        // A random moment. Nothing is judged by it.
+        setTimeout(() => void disturb().finally(() => (isKilling = false)), draw(300));
+      }
+      const row = await harness.world.table.read(run, Date.now());
+      return row === null || hasEnded(row);
+    };
+    await expect.poll(look, { timeout: LIMITS.sceneMs, interval: 25 }).toBe(true);
+    expect(killed).toEqual({ workers: 16, supervisors: 4, drains: 1 });
 
-  const shown = await show(harness.world, run);
-  expect(shown?.takeovers).toBeGreaterThan(0);
-  expect(shown?.result).toEqual(calm.result);
-  const [review, ...more] = reviewsIn(library);
-  expect([review?.body, more]).toEqual([calm.body, []]);
+    const shown = await show(harness.world, run);
+    assertSafety("the review is not lost", () => expect(shown?.status).toBe("completed"));
+    expect(shown?.takeovers).toBeGreaterThan(0);
+    expect(shown?.result).toEqual(calm.result);
+    const [review, ...more] = reviewsIn(library);
+    expect([review?.body, more]).toEqual([calm.body, []]);
 
-  // The service charged for each section once. What a kill made the run ask for again was not charged again.
-  const full = fetchesOf(library).filter(({ answer }) => answer === "full");
-  expect(full).toHaveLength(SECTIONS);
-  expect(full.filter(({ times }) => times !== 1)).toEqual([]);
+    // The service charged for each section once. What a kill made the run ask for again was not charged again.
+    const full = fetchesOf(library).filter(({ answer }) => answer === "full");
+    expect(full).toHaveLength(SECTIONS);
+    expect(full.filter(({ times }) => times !== 1)).toEqual([]);
 
-  const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
-  expectExactBudget(events, shown?.spent.usd ?? 0);
-  // Whatever was killed, the run left what it found in memory once.
-  const learned = events.flatMap((event) => (event.kind === "Learned" ? event.refs : []));
-  expect(learned).toHaveLength(SUBJECTS.length);
-  expect(new Set(learned.map(({ id }) => id)).size).toBe(SUBJECTS.length);
-}, 600_000);
+    const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
+    expectExactBudget(events, shown?.spent.usd ?? 0);
+    // Whatever was killed, the run left what it found in memory once.
+    const learned = events.flatMap((event) => (event.kind === "Learned" ? event.refs : []));
+    expect(learned).toHaveLength(SUBJECTS.length);
+    expect(new Set(learned.map(({ id }) => id)).size).toBe(SUBJECTS.length);
+  },
+);
 
 const PRICES = { working: { inUsd: 3, outUsd: 15 }, summaries: { inUsd: 1, outUsd: 5 } };
 

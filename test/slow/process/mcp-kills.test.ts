@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, onTestFinished, test } from "vitest";
+import { LIMITS } from "../../support/gate/limits.ts";
 import {
   type CliFolder,
   type CliProcess,
@@ -69,7 +70,7 @@ test("over stdio: the server and the supervisor die in the middle, and the next 
   const folder = createCliFolder();
   const first = await overStdio(folder);
   const supervisor = spawnCairn(folder, ["work"]);
-  const calling = first.client.callTool(CALL, { timeout: 60_000 });
+  const calling = first.client.callTool(CALL, { timeout: LIMITS.runMs });
   calling.catch(() => undefined);
   await inGate(folder);
   process.kill(first.pid, "SIGKILL");
@@ -78,7 +79,7 @@ test("over stdio: the server and the supervisor die in the middle, and the next 
   openGate(folder);
   spawnCairn(folder, ["work"]);
   const { client } = await overStdio(folder);
-  expect((await client.callTool(CALL, { timeout: 60_000 })).content).toEqual(DONE);
+  expect((await client.callTool(CALL, { timeout: LIMITS.runMs })).content).toEqual(DONE);
   expect(countMails(folder)).toBe(1);
 });
 
@@ -93,13 +94,13 @@ async function served(folder: CliFolder): Promise<{ readonly process: CliProcess
 test("over HTTP: the server dies in the middle, and its successor returns the result of the one run", async () => {
   const folder = createCliFolder();
   const first = await served(folder);
-  const calling = (await overHttp(first.url)).callTool(CALL, { timeout: 60_000 });
+  const calling = (await overHttp(first.url)).callTool(CALL, { timeout: LIMITS.runMs });
   calling.catch(() => undefined);
   await inGate(folder);
   first.process.child.kill("SIGKILL");
   await expect(calling).rejects.toThrow(/closed|failed|terminated/i);
   openGate(folder);
   const second = await served(folder);
-  expect((await (await overHttp(second.url)).callTool(CALL, { timeout: 60_000 })).content).toEqual(DONE);
+  expect((await (await overHttp(second.url)).callTool(CALL, { timeout: LIMITS.runMs })).content).toEqual(DONE);
   expect(countMails(folder)).toBe(1);
 });

@@ -13,6 +13,7 @@ import { limitsFor } from "../../../src/protocol/limits.ts";
 import type { Clock, World } from "../../../src/ports/world.ts";
 import { show } from "../../../src/operations/views.ts";
 import { send } from "../../../src/operations/steer.ts";
+import { LIMITS } from "../../support/gate/limits.ts";
 import { beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import { scriptedAgent, callsThenFinal } from "../../support/harness/harness.ts";
 import {
@@ -69,8 +70,12 @@ describe("a run whose retention expired", () => {
   it("is removed with its items, objects and executions at a poll of the supervisor, and the file shrinks", async () => {
     const store = temporaryStore();
     const telemetry = { record: () => undefined };
-    const kept = localWorld({ store, limits: limitsFor(5_000, { retentionMs: 1_000 * HOUR_MS }), telemetry });
-    const limits = limitsFor(5_000);
+    const kept = localWorld({
+      store,
+      limits: limitsFor(LIMITS.longBeatMs, { retentionMs: 1_000 * HOUR_MS }),
+      telemetry,
+    });
+    const limits = limitsFor(LIMITS.longBeatMs);
     const [big, small] = [await talkative(localWorld({ store, limits, telemetry }), 8), await talkative(kept, 1)];
     store.rows.exec("PRAGMA wal_checkpoint(TRUNCATE)");
     const [before, full] = [rowsOf(store, small), fileBytes(store)];
@@ -106,6 +111,7 @@ describe("a clean-up that fails", () => {
     await expired(of.store);
     let aheadMs = 0;
     const clock = later(() => aheadMs);
+    const begunAt = clock.now();
     of.supervise({ clock });
     await waitUntil("it failed", () => eventsOf(of.events, "upkeepFailed", RUN).length > 0);
     expect(eventsOf(of.events, "upkeepFailed")[0]).toMatchObject({
@@ -113,7 +119,7 @@ describe("a clean-up that fails", () => {
       error: { message: "the bucket does not answer" },
     });
     const dueAt = (): number => Number(of.store.rows.prepare("SELECT dueAt FROM removed").get()?.["dueAt"] ?? 0);
-    await waitUntil("it is put off", () => dueAt() > clock.now());
+    await waitUntil("it is put off", () => dueAt() > begunAt);
     expect(rowsOf(of.store, RUN)).toMatchObject({ runs: 0, removed: 1 });
     of.go();
     aheadMs = 61_000;

@@ -2,11 +2,13 @@
  * A worker is killed with SIGKILL in the middle of a streamed reply: readers over HTTP, over server-sent events and at the
  * command line drop its text, and see that of the next worker, which becomes the reply.
  */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type LiveItem, connect } from "../../../src/client/index.ts";
+import { HALTING_MODEL } from "../../support/agents/halting-model.ts";
 import {
+  LONG_TIMEOUTS,
   createCliFolder,
   freePort,
   runCairnJson,
@@ -15,8 +17,8 @@ import {
   waitUntil,
 } from "../../support/processes/cli-process.ts";
 
-/** Each process says another text, word by word, and leaves its ID. */
-const TALKER = `
+/** Each process says another text, word by word, and leaves its ID. It halts in the middle. */
+const TALKER = `${HALTING_MODEL}
 import { writeFileSync } from "node:fs";
 import { defineAgent, scriptedModel } from "cairn-run";
 import { z } from "zod";
@@ -25,13 +27,13 @@ const words = Array.from({ length: 60 }, (_, index) => "word" + index).join(" ")
 
 export const talker = defineAgent({
   name: "talker", version: "1", instructions: "", task: z.object({}), tools: {},
-  model: scriptedModel({
+  model: halting(scriptedModel({
     name: "m",
     reply: () => {
       writeFileSync("pid", String(process.pid));
-      return { text: "process " + process.pid + " says " + words, delayMs: 6_000 };
+      return { text: "process " + process.pid + " says " + words };
     },
-  }),
+  }), "word30"),
 });`;
 
 /** What a person sees: the open text, with what became of it. */
@@ -61,7 +63,7 @@ class Joined {
 }
 
 test("a worker is killed in the middle of a streamed reply", async () => {
-  const at = createCliFolder();
+  const at = createCliFolder(LONG_TIMEOUTS);
   writeFileSync(join(at.dir, "talker.ts"), TALKER);
   writeFileSync(join(at.dir, "cairn.config.ts"), 'export const config = { agents: ["./talker.ts"] };\n');
   const run = String((await runCairnJson(at, ["start", "talker", "--key", "k"]))["run"]);
@@ -89,10 +91,14 @@ test("a worker is killed in the middle of a streamed reply", async () => {
   expect(shown.open).toContain(`process ${pid} says `);
   const before = shown.cursors.at(-1) ?? "";
   process.kill(pid, "SIGKILL");
+  // The next process goes on once its text is seen everywhere.
+  await waitUntil(() => expect(shown).toMatchObject({ whys: ["takeover"], open: expect.stringMatching(/word\d/) }));
+  const next = readFileSync(join(at.dir, "pid"), "utf8");
+  await waitUntil(() => expect(messages).toContain("event: reset"));
+  await waitForOutput(watching, `… process ${next} says`);
+  writeFileSync(join(at.dir, "go"), "");
   await followed;
 
-  expect(existsSync(join(at.dir, "pid"))).toBe(true);
-  const next = readFileSync(join(at.dir, "pid"), "utf8");
   expect(Number(next)).not.toBe(pid);
   expect(shown).toMatchObject({ isBegun: true, whys: ["takeover"], lost: [expect.stringContaining(String(pid))] });
   expect(shown.replies).toEqual([expect.stringMatching(new RegExp(`^process ${next} says word0 .* word59$`))]);

@@ -8,14 +8,21 @@ import type { SupervisorEvent } from "../../../src/ports/supervisor-events.ts";
 import { isAlive, killIfAlive } from "../../../src/adapters/local/workers/process-identity.ts";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
 import { StoreSupervised } from "../../../src/ports/supervision.ts";
+import { LIMITS } from "../../support/gate/limits.ts";
+import { waitForCount } from "../../support/gate/safety.ts";
 import { fastClock } from "../../process/fixtures/clock.ts";
 import {
+  type SupervisorHarness,
   eventsOf,
   identify,
   createSupervisorHarness,
   startSupervisorProcess,
   waitUntil,
 } from "../../process/fixtures/supervisor-harness.ts";
+
+/** Waits until one beat of the run has begun. A second one is a violation. */
+const isAtWork = (harness: SupervisorHarness, run: string): Promise<void> =>
+  waitForCount(`a beat of ${run}`, 1, () => harness.noted(run).length);
 
 describe("supervisors", () => {
   it("run one at a time", async () => {
@@ -30,7 +37,7 @@ describe("supervisors", () => {
     const of = createSupervisorHarness();
     await of.start("held-a");
     const child = await startSupervisorProcess(of);
-    await waitUntil("it is held", () => of.noted("held-a").length === 1);
+    await isAtWork(of, "held-a");
     const worker = identify(of.noted("held-a")[0]?.pid);
     expect(isAlive(worker)).toBe(true);
     const dead = identify(child.pid);
@@ -50,7 +57,7 @@ describe("supervisors", () => {
     const of = createSupervisorHarness();
     await of.start("stuck-a");
     const child = await startSupervisorProcess(of);
-    await waitUntil("it is stuck", () => of.noted("stuck-a").length === 1);
+    await isAtWork(of, "stuck-a");
     const orphan = identify(of.noted("stuck-a")[0]?.pid);
     onTestFinished(() => killIfAlive(orphan));
     const dead = identify(child.pid);
@@ -76,8 +83,8 @@ describe("supervisors", () => {
   it("that are frozen keep the store, and no child of theirs outlives its deadline meanwhile", async () => {
     const of = createSupervisorHarness();
     await of.start("frozen-a");
-    const child = await startSupervisorProcess(of, { beatMs: 1_000 });
-    await waitUntil("it is at work", () => of.noted("frozen-a").length === 1);
+    const child = await startSupervisorProcess(of, { beatMs: LIMITS.shortBeatMs });
+    await isAtWork(of, "frozen-a");
     const worker = identify(of.noted("frozen-a")[0]?.pid);
     child.kill("SIGSTOP");
     await waitUntil("it has ended by itself", () => !isAlive(worker));
@@ -97,7 +104,7 @@ describe("supervisors", () => {
     // As fast as that one's, and begun before it: what is ready there is ready here.
     const clock = fastClock(4);
     const child = await startSupervisorProcess(of, { speed: 4 });
-    await waitUntil("both are at work", () => of.noted("frozen-a").length + of.noted("held-a").length === 2);
+    for (const run of ["frozen-a", "held-a"]) await isAtWork(of, run);
     const exit = once(child, "exit");
     const workers = ["frozen-a", "held-a"].map((run) => identify(of.noted(run)[0]?.pid));
     // A terminal sends its signals to the children as well; they leave it to the supervisor.
@@ -134,7 +141,7 @@ describe("a store that is removed under its supervisor", () => {
       () => null,
       (error: unknown) => error,
     );
-    await waitUntil("it is held", () => of.noted("held-a").length === 1);
+    await isAtWork(of, "held-a");
     const worker = identify(of.noted("held-a")[0]?.pid);
     renameSync(join(of.store.dir, "cairn.sqlite"), join(of.store.dir, "elsewhere"));
     expect(await outcome).toMatchObject({ code: "StoreReplaced", message: expect.stringContaining("was removed") });
@@ -149,7 +156,7 @@ describe("a store that accepts no writes", () => {
     const of = createSupervisorHarness();
     await of.start("held-a");
     of.supervise();
-    await waitUntil("it is held", () => of.noted("held-a").length === 1);
+    await isAtWork(of, "held-a");
     of.store.rows.exec("PRAGMA query_only = 1");
     of.go();
     await waitUntil("it waits", () => eventsOf(of.events, "waitingForStore").length >= 2);
@@ -165,7 +172,7 @@ describe("a store that accepts no writes", () => {
     const of = createSupervisorHarness();
     await of.start("held-a");
     const supervisor = of.supervise();
-    await waitUntil("it is held", () => of.noted("held-a").length === 1);
+    await isAtWork(of, "held-a");
     const worker = identify(of.noted("held-a")[0]?.pid);
     of.store.rows.exec("DROP TABLE executions");
     await expect(supervisor.stopped).rejects.toThrow("no such table");

@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { expect, onTestFinished, test } from "vitest";
 import { childrenOf, supervisorOf } from "../../../src/adapters/local/workers/processes.ts";
 import { StoreSupervised } from "../../../src/ports/supervision.ts";
+import { waitForCount } from "../../support/gate/safety.ts";
 import {
   LONG_TIMEOUTS,
   runCairn,
@@ -22,7 +23,6 @@ import {
   identify,
   createSupervisorHarness,
   startSupervisorProcess,
-  waitUntil,
 } from "../../process/fixtures/supervisor-harness.ts";
 
 test("`npx cairn work` twice refuses the second with what to type, and that command makes it accepted", async () => {
@@ -69,7 +69,7 @@ test("a second supervisor in the same program changes nothing: same children, sa
   await of.start("held-a");
   const before = Date.now();
   const first = await startSupervisorProcess(of);
-  await waitUntil("it is held", () => of.noted("held-a").length === 1);
+  await waitForCount("a beat of held-a", 1, () => of.noted("held-a").length);
   const children = childrenOf(of.store).all();
   for (let again = 0; again < 3; again += 1) expect(() => of.supervise()).toThrow(StoreSupervised);
   const refusal = refusalOf(() => of.supervise());

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { setBehaviour } from "../../../agents/travel/behaviour.ts";
 import { countsOf } from "../../../agents/travel/services.ts";
+import { LIMITS } from "../../support/gate/limits.ts";
+import { waitForCount } from "../../support/gate/safety.ts";
 import {
   LONG_TIMEOUTS,
   runCairn,
@@ -17,7 +19,11 @@ const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "
 const TRIP = '{"from":"Hamburg","to":"Lisbon"}';
 const START = ["start", TRAVEL, "--key", "k", "--input", TRIP, "--wait"];
 /** A death is over soon, so that a test need not wait for a lease of a minute. */
-const SHORT = { CAIRN_BEAT_SECONDS: "4", CAIRN_LIMITS: '{"settleMs":500,"skewMs":100}', TRAVEL_PACE: "0" };
+const SHORT = {
+  CAIRN_BEAT_SECONDS: String(LIMITS.shortBeatMs / 1_000),
+  CAIRN_LIMITS: JSON.stringify({ settleMs: 500, skewMs: 100 }),
+  TRAVEL_PACE: "0",
+};
 
 describe.concurrent("travel", () => {
   it("cancels hotel and flight when the card declines, also over a SIGKILL, and books anew", async ({
@@ -64,7 +70,7 @@ describe.concurrent("travel", () => {
     setBehaviour(services, "card", { kind: "hold" });
     const waiting = spawnCairn(at, START);
     // The card is being charged: what it does is done before the run pauses.
-    await waitUntil(async () => expect(countsOf(services).card.requests).toBe(1));
+    await waitForCount("a request to the card", 1, () => countsOf(services).card.requests);
     await runCairn(at, ["pause", run]);
     setBehaviour(services, "card", null);
     await waitUntil(async () => expect(await runCairnJson(at, ["show", run])).toMatchObject({ status: "paused" }));

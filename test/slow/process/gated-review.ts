@@ -1,0 +1,42 @@
+/**
+ * The researcher of the example, whose fetches wait at a gate: the file `gate` in the library says how many of them may
+ * be made. So a test that kills its processes is never late, however slow the machine is.
+ */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as elapse } from "node:timers/promises";
+import { literatureReview } from "../../../agents/literature-review/agent.ts";
+import { requestsIn } from "../../../agents/literature-review/library.ts";
+import type { Agent, Tool } from "../../../src/ports/agent.ts";
+
+const LOOK_MS = 10;
+
+/** The fetches that the library has seen, by section and answer. */
+export const fetchesOf = (dir: string) => requestsIn(dir).filter(({ what }) => what === "fetch");
+
+/** Lets that many fetches through. */
+export const openGate = (dir: string, fetches: number): void => writeFileSync(join(dir, "gate"), String(fetches));
+
+/** Without a gate, everything passes. */
+function isOpen(dir: string): boolean {
+  const gate = join(dir, "gate");
+  return !existsSync(gate) || fetchesOf(dir).length < Number(readFileSync(gate, "utf8"));
+}
+
+const { tools, ...rest } = literatureReview as Agent;
+const fetchSection = tools["fetchSection"] as Tool;
+
+export const gatedReview: Agent = {
+  ...rest,
+  name: "gated-review",
+  tools: {
+    ...tools,
+    fetchSection: {
+      ...fetchSection,
+      run: async (context) => {
+        while (!isOpen(process.env["LIBRARY"] ?? "")) await elapse(LOOK_MS, undefined, { signal: context.signal });
+        return fetchSection.run(context);
+      },
+    },
+  },
+};
