@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { delimiter, dirname } from "node:path";
 import { vi } from "vitest";
+import { LIMITS } from "../../support/gate/limits.ts";
 import { freePort } from "../../support/processes/cli-process.ts";
 
 export interface Answer {
@@ -48,7 +49,7 @@ export async function startDev(project: string, env: NodeJS.ProcessEnv): Promise
       () => "down",
     );
   const until = (path: string, status: string): Promise<unknown> =>
-    vi.waitUntil(async () => (await statusOf(path)) === status, { timeout: 60_000, interval: 250 });
+    vi.waitUntil(async () => (await statusOf(path)) === status, { timeout: LIMITS.runMs, interval: 250 });
   await until("/healthz", "ok");
   return {
     url,

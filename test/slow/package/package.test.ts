@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { LIMITS } from "../../support/gate/limits.ts";
 import { envWith, startDev } from "./dev-server.ts";
 import { officeIn, warehouseIn } from "./template-effects.ts";
 import { AGENT, AGENT_TEST, CLIENT_PROGRAM, EVERY_EXPORT, SERVER, WRITER, importedIn } from "./project-files.ts";
@@ -122,14 +123,16 @@ test.each([
   expect(started).toMatchObject({ status: 0, stderr: "" });
   const { run } = JSON.parse(started.stdout) as { readonly run: string };
 
+  write("slow", "");
   const worker = spawn(node, [main, "work"], { cwd: dir, detached: true, stdio: "ignore" });
-  await vi.waitUntil(() => existsSync(join(dir, "letters")), { timeout: 60_000 });
+  await vi.waitUntil(() => existsSync(join(dir, "letters")), { timeout: LIMITS.startMs });
   process.kill(-(worker.pid ?? 0), "SIGKILL");
+  rmSync(join(dir, "slow"));
 
   const second = spawn(node, [main, "work"], { cwd: dir, stdio: "ignore" });
   try {
     const shown = () => JSON.parse(cairn(node, "show", run, "--json").stdout) as { readonly status: string };
-    await vi.waitUntil(() => shown().status === "completed", { timeout: 120_000, interval: 500 });
+    await vi.waitUntil(() => shown().status === "completed", { timeout: LIMITS.runMs, interval: 500 });
   } finally {
     second.kill("SIGTERM");
   }

@@ -1,8 +1,8 @@
 /** The files of a user's project: an agent, its test, and a server that mounts the API and drives the runs. */
 
-/** Sends three letters, slowly enough to be killed between them. */
+/** Sends three letters. While there is a file `slow`, it is not told that the service has one. */
 export const AGENT = `
-import { appendFileSync } from "node:fs";
+import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { check, defineAgent, scriptedModel, tool } from "cairn-run";
 import { z } from "zod";
@@ -24,7 +24,7 @@ export const clerk = defineAgent({
       effect: "keyed",
       run: async ({ input, key }) => {
         appendFileSync("letters", input.number + " " + key + "\\n");
-        await wait(700);
+        while (existsSync("slow")) await wait(20);
         return { sent: input.number };
       },
     }),

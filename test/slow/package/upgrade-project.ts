@@ -9,6 +9,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { vi } from "vitest";
+import { LIMITS } from "../../support/gate/limits.ts";
+import { waitForCount } from "../../support/gate/safety.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
@@ -139,7 +141,7 @@ export class UpgradeProject {
 
   #spawned(): { readonly main: string; readonly cwd: string; readonly env: NodeJS.ProcessEnv } {
     const main = join(this.#installed, "dist", "cli", "main.js");
-    return { main, cwd: this.#dir, env: { ...process.env, CAIRN_BEAT_SECONDS: "10" } };
+    return { main, cwd: this.#dir, env: { ...process.env, CAIRN_BEAT_SECONDS: String(LIMITS.shortBeatMs / 1_000) } };
   }
 
   /** Types a command of the installed version. */
@@ -182,11 +184,11 @@ export class UpgradeProject {
   async reaches(run: string, status: string, ...words: readonly string[]): Promise<void> {
     const shown = (): unknown =>
       (JSON.parse(this.cairn("show", run, "--json", ...words).out) as { readonly status: unknown }).status;
-    await vi.waitUntil(() => shown() === status, { timeout: 60_000, interval: 250 });
+    await vi.waitUntil(() => shown() === status, { timeout: LIMITS.runMs, interval: 250 });
   }
 
   async sent(letters: number): Promise<void> {
-    await vi.waitUntil(() => this.letters() === letters, { timeout: 60_000, interval: 50 });
+    await waitForCount("a letter", letters, () => this.letters(), LIMITS.runMs);
   }
 
   /** The letters with different keys: the service takes a repeated call for the first one. */
