@@ -2,6 +2,7 @@
  * A host that dies: the supervisor and all of its workers are killed (SIGKILL) at once, in the middle of the beats of four
  * runs, one of them inside a tool. Then it comes back, with nothing but what is in the store.
  */
+import { LIMITS } from "../../support/gate/limits.ts";
 import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
 import type { EffectsTask } from "../../support/processes/effects-agent.ts";
 import {
@@ -10,6 +11,7 @@ import {
   pausedProcesses,
   startSupervisorProcess,
 } from "../../support/processes/supervisor-process.ts";
+import { hasEnded } from "../../../src/protocol/row.ts";
 import { type Started, wrongWith } from "./checks.ts";
 
 export interface NextBeat {
@@ -37,9 +39,8 @@ export function inWords({ killed, nextBeats }: HostReturn): string {
 const STEPS: EffectsTask["steps"] = ["look", "book", "look"];
 /** Of the second beat: inside the tool, and before and after what is written around it. */
 const EDGES = ["after:effect:book", "after:claim:1", "before:intent:3", "before:release:4"];
-const WITHIN_MS = 90_000;
 
-/** Within what a run makes its next beat once its host is back. */
+/** Within what a run makes its next beat once its host is back, on a quiet machine. */
 export const RETURN_SECONDS_MAX = 60;
 
 export async function hostReturns(harness: ProcessHarness): Promise<HostReturn> {
@@ -54,7 +55,7 @@ export async function hostReturns(harness: ProcessHarness): Promise<HostReturn> 
   await eventually(
     "all are in the middle of a beat",
     () => pausedProcesses(harness.dir).size === EDGES.length,
-    WITHIN_MS,
+    LIMITS.runMs,
   );
   const rowOf = (run: string) => harness.world.table.read(run, Date.now());
   const dead = await Promise.all(started.map(async ({ run }) => (await rowOf(run))?.version ?? 0));
@@ -72,12 +73,12 @@ export async function hostReturns(harness: ProcessHarness): Promise<HostReturn> 
         if (row !== null && row.version > (dead[index] ?? 0)) commits.push(row.lastCheckpointAt);
         return commits.length > 0;
       };
-      await eventually(`run ${run} commits again`, hasCommitted, WITHIN_MS);
+      await eventually(`run ${run} commits again`, hasCommitted, LIMITS.runMs);
       return { run, edge, seconds: ((commits[0] ?? Infinity) - returnedAt) / 1_000 };
     }),
   );
   const areOver = async (): Promise<boolean> =>
-    (await Promise.all(started.map(({ run }) => rowOf(run)))).every((row) => row?.status === "completed");
-  await eventually("all have ended", areOver, WITHIN_MS);
+    (await Promise.all(started.map(({ run }) => rowOf(run)))).every((row) => row === null || hasEnded(row));
+  await eventually("all have ended", areOver, LIMITS.runMs);
   return { killed: new Set(pids).size, nextBeats, wrong: await wrongWith(harness, side, started) };
 }

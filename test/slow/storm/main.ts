@@ -4,6 +4,7 @@
  * and measured; exits 1 if a guarantee broke.
  */
 import { parseArgs } from "node:util";
+import { LIMITS } from "../../support/gate/limits.ts";
 import { createProcessHarness } from "../../support/processes/supervisor-process.ts";
 import * as host from "./host.ts";
 import * as storms from "./storm.ts";
@@ -18,7 +19,8 @@ const { values } = parseArgs({
 
 async function main(): Promise<readonly string[]> {
   const ends: (() => void | Promise<void>)[] = [];
-  const harness = () => createProcessHarness({ CAIRN_BEAT_SECONDS: "60" }, (end) => void ends.unshift(end));
+  const harness = () =>
+    createProcessHarness({ CAIRN_BEAT_SECONDS: String(LIMITS.longBeatMs / 1_000) }, (end) => void ends.unshift(end));
   try {
     const options = { seed: values.seed, runs: Number(values.runs), kills: Number(values.kills) };
     const storm = await storms.storm(harness(), options);

@@ -5,6 +5,7 @@
  * a kill hides the answers that its supervisor has not read.
  */
 import { setTimeout as elapse } from "node:timers/promises";
+import { LIMITS } from "../../support/gate/limits.ts";
 import type { ExternalService } from "../../support/processes/external-service.ts";
 import { externalServiceOf, startEffectsRun } from "../../support/processes/effects-runs.ts";
 import { type EffectsTask } from "../../support/processes/effects-agent.ts";
@@ -61,7 +62,6 @@ const STEPS: EffectsTask["steps"] = ["book", "book"];
 const PACE_MS = 8;
 /** Few at once, so that a kill leaves many runs open. */
 const AT_WORK = { workers: 4, beatsPerWorker: 2 };
-const WITHIN_MS = 110_000;
 /** Of a kill, after the beat that it waits for: about what a beat or the start of a supervisor takes. */
 const DELAY_MS_MAX = 200;
 
@@ -74,10 +74,10 @@ export async function storm(harness: ProcessHarness, options: StormOptions): Pro
   }
   const begun = performance.now();
   const { supervisors, kills } = await killAgainAndAgain(harness, side, options);
-  await eventually("every run has ended", async () => (await openRuns(harness, options.runs)) === 0, WITHIN_MS);
+  await eventually("every run has ended", async () => (await openRuns(harness)) === 0, LIMITS.sceneMs);
   const last = supervisors.at(-1) as SupervisorProcess;
   // A process of the one before may have done the last beat, while this one still begins and would not hear us.
-  await eventually("the last supervisor has the store", () => hasStore(last), WITHIN_MS);
+  await eventually("the last supervisor has the store", () => hasStore(last), LIMITS.sceneMs);
   const atWork = processesOn(harness.dir).length;
   await last.kill("SIGTERM");
   const tookMs = performance.now() - begun;
@@ -107,9 +107,10 @@ async function killAgainAndAgain(
   for (const draw of draws.toSorted((one, other) => one.effects - other.effects)) {
     const current = supervisors.at(-1) as SupervisorProcess;
     const isTime = (): boolean => hasStore(current) && side.effects().length >= draw.effects;
-    await eventually(`${draw.effects} effects are done`, isTime, WITHIN_MS);
+    await eventually(`${draw.effects} effects are done`, isTime, LIMITS.sceneMs);
+    // The moment is a part of the draw. Nothing is judged by it.
     await elapse(draw.delayMs);
-    kills.push({ effects: side.effects().length, open: await openRuns(harness, runs) });
+    kills.push({ effects: side.effects().length, open: await openRuns(harness) });
     await current.kill("SIGKILL");
     supervisors.push(startSupervisorProcess(harness, AT_WORK));
   }
@@ -123,7 +124,6 @@ const beatsOf = (supervisors: readonly SupervisorProcess[]): number =>
     .flatMap(({ events }) => events)
     .filter(({ kind, state }) => kind === "attemptAnswered" && state === "Beat").length;
 
-async function openRuns({ world }: ProcessHarness, runs: number): Promise<number> {
-  const ended = { tenant: "local", status: "completed", limit: 1_000, after: null } as const;
-  return runs - (await world.table.list({ ...ended, now: Date.now() })).rows.length;
+async function openRuns({ world }: ProcessHarness): Promise<number> {
+  return (await world.table.alive({ limit: 1_000, after: null, now: Date.now() })).rows.length;
 }
