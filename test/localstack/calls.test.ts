@@ -11,6 +11,7 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Reply } from "../../src/protocol/chain.ts";
 import type { Commit, Row } from "../../src/protocol/row.ts";
 import { snapshotKey } from "../../src/history/object-keys.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { caller, started } from "./scene.ts";
@@ -29,7 +30,7 @@ const worldOf = (clients: Deployment["clients"]) =>
 
 test("a beat makes one put and three row writes, each at the price of a small item, and its process reads a run once", async () => {
   const calls: MeteredCall[] = [];
-  const clients = awsClients({ requestMs: 10_000 });
+  const clients = awsClients({ requestMs: LIMITS.eventMs });
   meter(clients, (call) => calls.push(call));
   const world = worldOf(clients);
   const agent = caller(3);
@@ -60,7 +61,7 @@ test("a beat makes one put and three row writes, each at the price of a small it
 
 test("a process reads a row that it does not know once, and then each write of the run is one request", async () => {
   const calls: MeteredCall[] = [];
-  const clients = awsClients({ requestMs: 10_000 });
+  const clients = awsClients({ requestMs: LIMITS.eventMs });
   meter(clients, (call) => calls.push(call));
   const { table } = worldOf(clients);
   const payload = await started(worldOf(deployment.clients), { agent: caller(1), tenant: "guess", key: "one" });

@@ -24,7 +24,6 @@ import {
 } from "./lane.ts";
 
 const lane = laneOf("lane");
-const PATIENCE_MS = 110_000;
 
 type How = "work" | "die" | "hold" | "ask";
 
@@ -66,7 +65,7 @@ const memos = (count: number) => Array.from({ length: count }, (_, part) => ({ m
 
 test("a boss waits for its workers without a process, and a worker whose process is killed works on", async () => {
   const { row } = await begun({ name: "three", parts: ["work", "die", "work"] });
-  const { status, result } = await ended(lane, row.run, PATIENCE_MS);
+  const { status, result } = await ended(lane, row.run);
   expect(status).toBe("completed");
   expect(result).toHaveLength(3);
   expect(result).toEqual(expect.arrayContaining(memos(3)));
@@ -85,7 +84,7 @@ test("a boss whose process is killed with eight workers out dispatches none of t
   const { row, label } = await begun({ name: "eight", parts: Array.from({ length: 8 }, () => "hold"), isKilled: true });
   // No worker goes on before the next process of the boss lets it.
   await until(() => expect(existsSync(markOf(`${label}-died`))).toBe(true));
-  const { status, result } = await ended(lane, row.run, PATIENCE_MS);
+  const { status, result } = await ended(lane, row.run);
   expect(status).toBe("completed");
   expect(result).toHaveLength(8);
   expect(result).toEqual(expect.arrayContaining(memos(8)));
@@ -102,7 +101,7 @@ test("a cancel of a boss reaches its workers, and its own end comes last", async
   const workers = await workersOf(row.run);
   for (const { run } of workers) await parked(lane, run);
   expect(await sendRequest(lane.world, { run: row.run, want: "cancel" })).toBe("requested");
-  expect(await ended(lane, row.run, PATIENCE_MS)).toMatchObject({ status: "cancelled", children: [] });
+  expect(await ended(lane, row.run)).toMatchObject({ status: "cancelled", children: [] });
   // The end of the boss waited for both.
   for (const { run } of workers) expect(await shown(lane, run)).toMatchObject({ status: "cancelled" });
   await mustAddUp(row.run, 2);

@@ -12,6 +12,7 @@ import { createTable } from "../../localstack/resources/table.ts";
 import { type AwsClients, awsClients } from "../../src/adapters/aws/clients.ts";
 import { removeUnder } from "../../src/adapters/aws/bucket/object-removal.ts";
 import { nameStores } from "../../src/adapters/aws/table/store-id.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import { Removals } from "./removals.ts";
 
 export interface Deployment {
@@ -26,10 +27,9 @@ export interface Deployment {
 }
 
 /** LocalStack loads a service at its first call, which takes time. */
-const PATIENT_MS = 60_000;
 
 export async function deploy({ named = true }: { readonly named?: boolean } = {}): Promise<Deployment> {
-  const clients = awsClients({ requestMs: PATIENT_MS });
+  const clients = awsClients({ requestMs: LIMITS.eventMs });
   const round = randomBytes(5).toString("hex");
   const name = `cairn-${round}`;
   const { lane, url } = inject("stacks");

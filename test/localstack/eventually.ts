@@ -1,14 +1,13 @@
 /** Waits with a limit for an effect of another process. */
 import { vi } from "vitest";
-
-const PATIENCE_MS = 30_000;
+import { LIMITS } from "../support/gate/limits.ts";
 
 /** Calls the function until it returns a value. */
 export function eventually<T>(ask: () => Promise<T | null | undefined>): Promise<T> {
   const answered = async (): Promise<T> => {
     const answer = await ask();
-    if (answer == null) throw new Error(`there is no answer after ${PATIENCE_MS} ms`);
+    if (answer == null) throw new Error("there is no answer yet");
     return answer;
   };
-  return vi.waitFor(answered, { timeout: PATIENCE_MS, interval: 50 });
+  return vi.waitFor(answered, { timeout: LIMITS.eventMs, interval: 50 });
 }

@@ -16,14 +16,13 @@ import { deliver } from "../../src/engine/context/inbox.ts";
 import { timeline } from "../../src/operations/views.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { verify } from "../../src/history/verify.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import { attemptBeat, runnerOf } from "../support/harness/drive.ts";
 import { type Deployment, deploy, undeploy } from "./deployment.ts";
 import { FAULTS, FaultProxy } from "./proxy.ts";
 import { again, caller, driven, started } from "./scene.ts";
 
-const LIMITS = limitsFor(60_000);
-/** A request that takes longer than that counts as lost. */
-const REQUEST_MS = 1_000;
+const BOUNDS = limitsFor(LIMITS.longBeatMs);
 
 let deployment: Deployment;
 let proxy: FaultProxy;
@@ -34,7 +33,7 @@ let runs = 0;
 beforeAll(async () => {
   deployment = await deploy();
   proxy = await new FaultProxy(process.env["AWS_ENDPOINT_URL"] ?? "").open();
-  world = worldOf(awsClients({ endpoint: proxy.endpoint, requestMs: REQUEST_MS }));
+  world = worldOf(awsClients({ endpoint: proxy.endpoint, requestMs: LIMITS.requestMs }));
 });
 afterAll(async () => {
   await proxy.close();
@@ -42,7 +41,7 @@ afterAll(async () => {
 });
 
 const worldOf = (clients: Deployment["clients"]): World =>
-  awsWorld({ ...deployment, clients, limits: LIMITS, telemetry: { record: () => undefined } });
+  awsWorld({ ...deployment, clients, limits: BOUNDS, telemetry: { record: () => undefined } });
 
 const fresh = () => {
   runs += 1;
@@ -89,7 +88,7 @@ describe("a run is unaffected when each of its requests meets", () => {
 });
 
 test("planted: if the SDK retried a write itself, a claim would be refused because of its own first copy", async () => {
-  const clients = awsClients({ endpoint: proxy.endpoint, requestMs: REQUEST_MS });
+  const clients = awsClients({ endpoint: proxy.endpoint, requestMs: LIMITS.requestMs });
   const { repeating } = clients.table;
   const planted = worldOf({ ...clients, table: { once: repeating, repeating } });
   const agent = caller(1);
@@ -151,7 +150,7 @@ const OPERATIONS: readonly Operation[] = [
       const { epoch } = (await world.table.read(payload.run, Date.now())) as Row;
       const task = { kind: "park", payload: { ...payload, epoch }, token: "no one's token" } as const;
       const entry = { execution: `${payload.run}-${payload.born}-1`, epoch, retry: 0 };
-      const invocation = { deadline: Date.now() + LIMITS.beatMs, drain: new AbortController().signal };
+      const invocation = { deadline: Date.now() + BOUNDS.beatMs, drain: new AbortController().signal };
       await runTask(runnerOf(world, caller(1)))({ ...task, attempt: entry }, invocation);
     },
     holds: (row) => expect(row).toMatchObject({ park: { token: "no one's token" }, version: 2, owner: null }),
@@ -170,7 +169,7 @@ const OPERATIONS: readonly Operation[] = [
     name: "a mutex lease is taken by one process",
     meets: "PutItem",
     act: async ({ run }) => {
-      const turn = { name: run, owner: "one", until: Date.now() + 60_000, cursor: null, now: Date.now() };
+      const turn = { name: run, owner: "one", until: Date.now() + LIMITS.sceneMs, cursor: null, now: Date.now() };
       const taken = await resolveAmbiguousWrite(
         () => world.leases.take(turn),
         () => null,

@@ -25,6 +25,7 @@ import type { World } from "../../src/ports/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { type Shown, ledger, show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 import type { LanePlace, Stack } from "./stacks.ts";
 
@@ -53,8 +54,8 @@ export function laneAt(stack: Stack): Lane {
   return { stack, clients, world: awsWorld({ ...stack, limits, clients, telemetry: { record: () => {} } }) };
 }
 
-/** Waits until the assertion holds, with patience for a busy machine. */
-export const until = <T>(holds: () => T | Promise<T>, timeout = 60_000): Promise<T> =>
+/** Waits until the assertion holds. */
+export const until = <T>(holds: () => T | Promise<T>, timeout = LIMITS.runMs): Promise<T> =>
   vi.waitFor(holds, { timeout, interval: 100 });
 
 export async function started(
@@ -90,10 +91,10 @@ export async function shown({ world }: Lane, run: string): Promise<Shown> {
   return found;
 }
 
-export async function ended(lane: Lane, run: string, timeout?: number): Promise<Shown> {
+export async function ended(lane: Lane, run: string): Promise<Shown> {
   await until(
     async () => expect(await rowOf(lane, run)).toMatchObject({ phase: expect.stringMatching(ENDED) }),
-    timeout,
+    LIMITS.sceneMs,
   );
   return shown(lane, run);
 }

@@ -7,6 +7,7 @@ import { meter } from "../../src/adapters/aws/meter.ts";
 import { awsWorld } from "../../src/adapters/aws/world.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import type { World } from "../../src/ports/world.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import type { Deployment } from "./deployment.ts";
 import { type Arns, type Need, needsOf } from "./iam.ts";
 
@@ -19,8 +20,6 @@ export interface Listened {
   /** The recorded requests of each function so far. */
   readonly needs: ReadonlyMap<FunctionName, readonly Need[]>;
 }
-
-const REQUEST_MS = 60_000;
 
 /** `arns` maps table, bucket and state machine to their names in the policies. */
 export function listened(deployment: Deployment, arns: Arns): Listened {
@@ -35,7 +34,7 @@ export function listened(deployment: Deployment, arns: Arns): Listened {
   return {
     ...{ deployment, needs },
     worldOf: (fn, { laterMs = 0, losesPut } = {}) => {
-      const clients = awsClients({ requestMs: REQUEST_MS });
+      const clients = awsClients({ requestMs: LIMITS.eventMs });
       meter(clients, (call) => needs.get(fn)?.push(...needsOf(call, arns)));
       if (losesPut) loseFirstAnswer(clients.bucket.once);
       return worldWith(clients, laterMs);

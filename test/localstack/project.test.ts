@@ -23,6 +23,7 @@ import { componentPrefix } from "../../infra/names.ts";
 import { KEYS, clientsOf } from "../../localstack/clients.ts";
 import { type Deployment, deployProject } from "../../localstack/deploy.ts";
 import { PLACE } from "../../localstack/place.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 import { until } from "./lane.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
@@ -74,7 +75,7 @@ beforeAll(async () => {
   writeFileSync(join(project, "sst.config.ts"), sstConfig(key));
   signRequests(join(project, "node_modules", "cairn-run", "dist", "functions"));
   deployed = await deployProject({ ...STAGE, url, project, env: { OFFICE, WAREHOUSE } });
-}, 600_000);
+}, 2 * LIMITS.sceneMs);
 
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 

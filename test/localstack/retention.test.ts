@@ -78,7 +78,7 @@ describe.concurrent("an expired run", () => {
     const kept = await objectsOf(next.run, next.born);
     expect(await objectsOf(old.run, old.born)).not.toEqual([]);
     rmSync(markOf(`cleanup-${old.run}`));
-    await until(async () => expect(await objectsOf(old.run, old.born)).toEqual([]), 90_000);
+    await until(async () => expect(await objectsOf(old.run, old.born)).toEqual([]));
     expect(await objectsOf(next.run, next.born)).toEqual(kept);
     expect(await rowOf(lane, next.run)).toMatchObject({ born: next.born, phase: "Completed" });
   });

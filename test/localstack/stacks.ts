@@ -3,21 +3,23 @@ import { join } from "node:path";
 import type { Instead } from "../../infra/bundle.ts";
 import { type Deployed, deployParts, withParts } from "../../localstack/deploy.ts";
 import { type Limits, TIMES } from "../../src/protocol/limits.ts";
+import { LIMITS } from "../support/gate/limits.ts";
 
-export const BEAT_SECONDS = 12;
+/** A beat that Lambda ends is the subject of some tests, which wait for it. */
+export const BEAT_SECONDS = (2 * LIMITS.shortBeatMs) / 1_000;
 
 /** The shortest times that a busy machine can keep. Their runs wait with an open execution, as shorter waits do. */
 const SHORT = { openParkMs: TIMES.parkSecondsMax * 1_000 + 1, rescueMs: 2_000, overdueMs: 1_000, settleMs: 1_000 };
-const LIMITS = { ...SHORT, entryAttemptsMax: 5, backoffMsMax: 4_000 };
+const PATIENT = { ...SHORT, entryAttemptsMax: 5, backoffMsMax: 4_000 };
 
 const STAGES = {
-  lane: LIMITS,
+  lane: PATIENT,
   /** Its executions allow three claims each, and its runs wait only briefly for an answer. */
-  impatient: { ...LIMITS, chainClaimsMax: 3, idleRunMs: 5_000, gateMs: 4_000 },
+  impatient: { ...PATIENT, chainClaimsMax: 3, idleRunMs: LIMITS.turnMs, gateMs: LIMITS.shortBeatMs },
   /** Its stores become unavailable, and it has the same patience with them as a real deployment. */
   away: SHORT,
   /** Each of its agents has a function of its own; in the other stages they share one, which is deployed sooner. */
-  isolated: LIMITS,
+  isolated: PATIENT,
 } as const;
 
 type StackName = keyof typeof STAGES;
