@@ -115,19 +115,26 @@ test(
     const [review, ...more] = reviewsIn(library);
     expect([review?.body, more]).toEqual([calm.body, []]);
 
-    // The service charged for each section once. What a kill made the run ask for again was not charged again.
-    const full = fetchesOf(library).filter(({ answer }) => answer === "full");
-    expect(full).toHaveLength(SECTIONS);
-    expect(full.filter(({ times }) => times !== 1)).toEqual([]);
-
+    expectChargedOnce(library);
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     expectExactBudget(events, shown?.spent.usd ?? 0);
-    // Whatever was killed, the run left what it found in memory once.
-    const learned = events.flatMap((event) => (event.kind === "Learned" ? event.refs : []));
-    expect(learned).toHaveLength(SUBJECTS.length);
-    expect(new Set(learned.map(({ id }) => id)).size).toBe(SUBJECTS.length);
+    expectLearnedOnce(events);
   },
 );
+
+function expectChargedOnce(library: string): void {
+  // The service charged for each section once. What a kill made the run ask for again was not charged again.
+  const full = fetchesOf(library).filter(({ answer }) => answer === "full");
+  expect(full).toHaveLength(SECTIONS);
+  expect(full.filter(({ times }) => times !== 1)).toEqual([]);
+}
+
+function expectLearnedOnce(events: readonly Event[]): void {
+  // Whatever was killed, the run left what it found in memory once.
+  const learned = events.flatMap((event) => (event.kind === "Learned" ? event.refs : []));
+  expect(learned).toHaveLength(SUBJECTS.length);
+  expect(new Set(learned.map(({ id }) => id)).size).toBe(SUBJECTS.length);
+}
 
 const PRICES = { working: { inUsd: 3, outUsd: 15 }, summaries: { inUsd: 1, outUsd: 5 } };
 
