@@ -1,7 +1,6 @@
 /**
  * `transition(state, event)`: the only way to derive the next state. It is pure. An event that the current phase does
  * not accept is a bug in cairn and stops the run before anything is committed.
- * More than 300 lines: each kind of event has its handler in one table.
  */
 import { accepts } from "./accepts.ts";
 import { add } from "./policy/budget.ts";

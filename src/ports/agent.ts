@@ -1,7 +1,7 @@
 /**
  * An agent as the engine knows it: the plain types of what `defineAgent` (`src/sdk`) checks and returns. They lie below
  * the engine, so that the engine runs an agent without importing what users import.
- * More than 300 lines: these types refer to each other.
+ * More than 400 lines: these types refer to each other.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import type * as z from "zod";

@@ -1,7 +1,6 @@
 /**
  * The functions with which users define agents, tools and checks. Every definition is validated at once, so that no run
  * starts with an agent that cannot end well.
- * More than 300 lines: it lists each option of an agent, and what is wrong with it.
  */
 import * as z from "zod";
 import { EFFECTS } from "../core/calls/effects.ts";

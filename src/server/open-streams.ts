@@ -1,6 +1,4 @@
 /** The streams that a server holds open, their bound, and whose turn it is to read. */
-import { setImmediate } from "node:timers/promises";
-
 const STREAMS_MAX = 256;
 
 /** The streams that are open. Each reads the store once a second, so their number is bounded. */
@@ -11,7 +9,7 @@ export class OpenStreams {
   readonly max = STREAMS_MAX;
 
   /** `nextTurn` resolves in the next turn of the event loop. */
-  constructor(nextTurn: () => Promise<void> = () => setImmediate()) {
+  constructor(nextTurn: () => Promise<void> = () => new Promise((resolve) => void setImmediate(resolve))) {
     this.#nextTurn = nextTurn;
   }
 

@@ -1,11 +1,12 @@
 /** What AG-UI's own client shows while a model speaks, and after its process died. */
 import { HttpAgent } from "@ag-ui/client";
+import { waitUntil } from "../support/gate/safety.ts";
 import { expect, it } from "vitest";
 import { addCommits, agUiFold } from "../../src/api/projections/ag-ui-fold.ts";
 import { type AgUiEvent, AgUiReader } from "../../src/api/projections/ag-ui-reader.ts";
 import { liveStreamOf } from "../../src/api/projections/ui-messages.ts";
 import { runUntilIdle } from "../support/harness/chain-steps.ts";
-import { waitUntil } from "../support/processes/cli-process.ts";
+
 import { ShownText, type StreamedRun, createStreamedRun } from "../support/runs/streamed-run.ts";
 
 const REQUEST = { threadId: "t", runId: "r", messages: [{ id: "u1", role: "user", content: "go" }] };

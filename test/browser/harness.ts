@@ -1,8 +1,9 @@
 /** A real Chromium for a test, and a real server for its pages. Both end with the test. */
 import { type BrowserContextOptions, type Page, chromium } from "playwright-core";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { findChromium } from "../../scripts/chromium.ts";
 import { LIMITS } from "../support/gate/limits.ts";
+import { waitUntil } from "../support/gate/safety.ts";
 import {
   type CliFolder,
   type CliProcess,
@@ -54,7 +55,4 @@ export async function startServer(at: CliFolder, command: "serve" | "dev" = "ser
 
 /** Waits until the document of the run has these fields. It works outside of a test too. */
 export const waitForRun = (url: string, run: string, fields: object): Promise<void> =>
-  vi.waitFor(async () => expect(await (await fetch(`${url}/runs/${run}`)).json()).toMatchObject(fields), {
-    timeout: LIMITS.runMs,
-    interval: 100,
-  });
+  waitUntil(async () => expect(await (await fetch(`${url}/runs/${run}`)).json()).toMatchObject(fields));

@@ -1,6 +1,5 @@
 /**
  * What people read: pure functions from a run to a page, compared as a whole.
- * More than 300 lines: the whole text of each page is compared.
  */
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";

@@ -1,6 +1,6 @@
 /** Waits with a limit for an effect of another process. */
-import { vi } from "vitest";
 import { LIMITS } from "../support/gate/limits.ts";
+import { waitUntil } from "../support/gate/safety.ts";
 
 /** Calls the function until it returns a value. */
 export function eventually<T>(ask: () => Promise<T | null | undefined>): Promise<T> {
@@ -9,5 +9,5 @@ export function eventually<T>(ask: () => Promise<T | null | undefined>): Promise
     if (answer == null) throw new Error("there is no answer yet");
     return answer;
   };
-  return vi.waitFor(answered, { timeout: LIMITS.eventMs, interval: 50 });
+  return waitUntil(answered, LIMITS.eventMs);
 }

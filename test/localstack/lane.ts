@@ -9,7 +9,7 @@ import {
   StopExecutionCommand,
   paginateGetExecutionHistory,
 } from "@aws-sdk/client-sfn";
-import { expect, inject, vi } from "vitest";
+import { expect, inject } from "vitest";
 import type { Agent } from "../../src/ports/agent.ts";
 import { dueOf } from "../../src/adapters/aws/table/keys.ts";
 import { dueAt } from "../../src/protocol/due.ts";
@@ -26,6 +26,7 @@ import type { Row } from "../../src/protocol/row.ts";
 import { type Shown, ledger, show } from "../../src/operations/views.ts";
 import { startRun } from "../../src/operations/start.ts";
 import { LIMITS } from "../support/gate/limits.ts";
+import { waitUntil } from "../support/gate/safety.ts";
 import { rewriteRow } from "../support/runs/rewrite-row.ts";
 import type { LanePlace, Stack } from "./stacks.ts";
 
@@ -55,8 +56,7 @@ export function laneAt(stack: Stack): Lane {
 }
 
 /** Waits until the assertion holds. */
-export const until = <T>(holds: () => T | Promise<T>, timeout = LIMITS.runMs): Promise<T> =>
-  vi.waitFor(holds, { timeout, interval: 100 });
+export const until = <T>(holds: () => T | Promise<T>, timeout = LIMITS.runMs): Promise<T> => waitUntil(holds, timeout);
 
 export async function started(
   { world }: Pick<Lane, "world">,

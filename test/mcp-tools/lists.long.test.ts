@@ -1,5 +1,6 @@
 /** The list of an MCP server: which tools an agent gets of it, and what becomes of tools that change or vanish. */
 import { describe, expect, test } from "vitest";
+import { waitUntil } from "../support/gate/safety.ts";
 import { z } from "zod";
 import { audit } from "../../src/doctor/audit.ts";
 import { withListedTools } from "../../src/doctor/listed-tools.ts";
@@ -12,7 +13,7 @@ import type { Agent, ToolSource } from "../../src/ports/agent.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { checkAgent } from "../../src/sdk/check.ts";
 import { runAgent } from "../../src/testing/kit/index.ts";
-import { waitUntil } from "../support/processes/cli-process.ts";
+
 import { callingAgent, openDesk, serverOf } from "./desk.ts";
 
 const OF_RUNS = limitsFor(60_000);

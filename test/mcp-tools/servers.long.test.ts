@@ -8,8 +8,8 @@ import { FILE } from "../../src/codec/file.ts";
 import { type McpServerOptions } from "../../src/mcp-tools/index.ts";
 import type { Tool, ToolSource } from "../../src/ports/agent.ts";
 import { LIMITS } from "../support/gate/limits.ts";
-import { waitForCount } from "../support/gate/safety.ts";
-import { freePort, waitUntil } from "../support/processes/cli-process.ts";
+import { waitForCount, waitUntil } from "../support/gate/safety.ts";
+import { freePort } from "../support/processes/cli-process.ts";
 import { isAlive, openDesk, serverOf } from "./desk.ts";
 
 const SERVERS = join(import.meta.dirname, "../../node_modules/@modelcontextprotocol");

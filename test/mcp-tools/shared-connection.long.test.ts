@@ -1,8 +1,8 @@
 /** Runs that share one connection: the failed request of one run leaves the calls of the others at work. */
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ToolSource } from "../../src/ports/agent.ts";
-import { waitForCount } from "../support/gate/safety.ts";
-import { waitUntil } from "../support/processes/cli-process.ts";
+import { waitForCount, waitUntil } from "../support/gate/safety.ts";
+
 import { LIMITS } from "../support/gate/limits.ts";
 import { callsOf, isAlive, openDesk, serverOf } from "./desk.ts";
 import { guardedServer } from "./guarded-server.ts";

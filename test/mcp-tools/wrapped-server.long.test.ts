@@ -1,11 +1,12 @@
 /** Servers that a script starts as a process of their own, which holds the pipes and gets no signal that the script gets. */
 import { readFileSync } from "node:fs";
+import { waitUntil } from "../support/gate/safety.ts";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LIMITS } from "../support/gate/limits.ts";
 import type { McpServerOptions, McpStdioServer } from "../../src/mcp-tools/server-options.ts";
 import type { ToolSource } from "../../src/ports/agent.ts";
-import { waitUntil } from "../support/processes/cli-process.ts";
+
 import { type Desk, isAlive, openDesk, serverOf } from "./desk.ts";
 
 const SECRETS = { get: (name: string) => Promise.reject(new Error(`no ${name}`)) };

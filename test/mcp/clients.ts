@@ -2,11 +2,12 @@
 import { PassThrough } from "node:stream";
 import { Client, type ClientCapabilities, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
-import { expect, onTestFinished, vi } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { z } from "zod";
 import { connect } from "../../src/client/index.ts";
 import { serveClient } from "../../src/mcp/stdio.ts";
 import { LIMITS } from "../support/gate/limits.ts";
+import { waitUntil } from "../support/gate/safety.ts";
 import { type ProtocolServer } from "../support/harness/protocol-server.ts";
 
 type Era = "legacy" | "modern";
@@ -93,13 +94,10 @@ export async function startTask(server: ProtocolServer, options: ClientOptions =
   };
   const ask = (method: string, params: Record<string, unknown>) => client.request({ method, params }, anything);
   const until = (taskId: string, status: string): Promise<Record<string, unknown>> =>
-    vi.waitFor(
-      async () => {
-        const task = await ask("tasks/get", { taskId });
-        expect(task).toMatchObject({ status });
-        return task;
-      },
-      { timeout: LIMITS.eventMs, interval: 20 },
-    );
+    waitUntil(async () => {
+      const task = await ask("tasks/get", { taskId });
+      expect(task).toMatchObject({ status });
+      return task;
+    }, LIMITS.eventMs);
   return { start, ask, until };
 }

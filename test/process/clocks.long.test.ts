@@ -13,9 +13,9 @@ import {
   createCliFolder,
   runCairnJson,
   startQueuedRun,
-  waitUntil,
   waitForOutput,
 } from "../support/processes/cli-process.ts";
+import { waitUntil } from "../support/gate/safety.ts";
 
 const DAY_MS = 24 * 3_600_000;
 const PRELOAD = new URL("./fixtures/set-clock.ts", import.meta.url).href;

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { type Desk, isAlive, openDesk } from "../mcp-tools/desk.ts";
 import { guardedServer } from "../mcp-tools/guarded-server.ts";
 import { LIMITS } from "../support/gate/limits.ts";
-import { waitForCount } from "../support/gate/safety.ts";
+import { waitForCount, waitUntil } from "../support/gate/safety.ts";
 import {
   type CliFolder,
   LONG_TIMEOUTS,
@@ -13,7 +13,6 @@ import {
   parseJsonLines,
   runCairn,
   spawnCairn,
-  waitUntil,
 } from "../support/processes/cli-process.ts";
 
 const TOKEN = "token-of-the-desk-that-is-long";

@@ -15,8 +15,8 @@ import {
   runCairnJson,
   spawnCairn,
   waitForOutput,
-  waitUntil,
 } from "../support/processes/cli-process.ts";
+import { waitUntil } from "../support/gate/safety.ts";
 
 interface Served {
   readonly at: CliFolder;

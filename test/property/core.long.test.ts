@@ -1,7 +1,6 @@
 /**
  * The laws of the core over random valid runs: any order of replies, calls, answers, commits and deaths.
  * The seed is fixed, so that the result is reproducible; a failure prints the path that leads to it.
- * More than 300 lines: one test for each law.
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";

@@ -68,6 +68,7 @@ function play(scene: Scene) {
   }
   store.close();
   return {
+    order: [...over],
     unserved: runs.filter(([run]) => !over.has(String(run))),
     elapsedMs: clock.now() - NOW,
     ...processes.counts,

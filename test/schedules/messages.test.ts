@@ -1,6 +1,5 @@
 /**
  * Messages, wishes and decisions: each is taken in once and none is lost, wherever the run and its senders are.
- * More than 300 lines: one test for each schedule.
  */
 import { expect, test } from "vitest";
 import type { Answer, Decision } from "../../src/core/event.ts";

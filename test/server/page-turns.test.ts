@@ -1,5 +1,4 @@
 /** How the streams of a server take turns: nobody else waits for all pages of all readers. */
-import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
 import type { EventPage } from "../../src/operations/event-page.ts";
 import { followRun } from "../../src/server/follow-run.ts";
@@ -30,7 +29,7 @@ function longRun() {
 test("readers of a long run leave turns of the event loop to all others", async () => {
   const { pageOf, beginTurn, counted } = longRun();
   const streams = new OpenStreams(async () => {
-    await setImmediate();
+    await new Promise((resolve) => void setImmediate(resolve));
     beginTurn();
   });
   const follow = async (): Promise<string> => {

@@ -1,7 +1,7 @@
 /**
  * What the papers of the corpus write about: eight subjects, each with figures that they measure and questions that
  * they answer. A question has two answers, because studies disagree, and a reason why they may do so.
- * More than 300 lines: it is a table of texts.
+ * More than 400 lines: it is a table of texts.
  */
 
 /** A figure, and what it comes to in each setting. */

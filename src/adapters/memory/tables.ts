@@ -1,7 +1,5 @@
 /**
  * RunTable and ObjectStore in memory: the pure decisions of `protocol/row.ts`, on copies, as in a real store.
- *
- * More than 300 lines: the ports share one store.
  */
 import {
   type Incarnation,

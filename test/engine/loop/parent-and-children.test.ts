@@ -1,6 +1,5 @@
 /**
  * Parents and children: which runs are notified of an end, in which order, and what happens to those that remain.
- * More than 300 lines: one test for each order of ends.
  */
 import { describe, expect, test } from "vitest";
 import type { Agent } from "../../../src/ports/agent.ts";

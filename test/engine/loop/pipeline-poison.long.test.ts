@@ -98,7 +98,10 @@ test("a stage whose output has the wrong form runs again itself, with what it wa
     pipeline({
       stages: [
         stage("read"),
-        stage("write", { output: z.object({ fact: z.string() }), gate: ({ output }) => output.startsWith("{") }),
+        stage("write", {
+          output: z.object({ fact: z.string() }),
+          gate: ({ output }: { readonly output: string }) => output.startsWith("{"),
+        }),
       ],
     } as Options),
     {

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
-import { waitForCount } from "../../support/gate/safety.ts";
+import { waitForCount, waitUntil } from "../../support/gate/safety.ts";
 import {
   type CliFolder,
   runCairn,
@@ -11,7 +11,6 @@ import {
   createCliFolder,
   runCairnJson,
   parseJsonLines,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
 
 const TEAM = `

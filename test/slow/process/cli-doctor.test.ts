@@ -9,8 +9,8 @@ import {
   createCliFolder,
   runCairnJson,
   startQueuedRun,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 interface Check {
   readonly id: string;

@@ -9,8 +9,8 @@ import {
   runCairnJson,
   spawnCairn,
   stepsInput,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 /** A completed run that noted something, then sent a mail. */
 async function completedRun(at: CliFolder): Promise<string> {

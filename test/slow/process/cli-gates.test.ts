@@ -25,8 +25,8 @@ import {
   stepsInput,
   parseJsonLines,
   startQueuedRun,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 const START = ["start", "clerk", "--input", stepsInput("pay"), "--key", "k", "--wait"];
 

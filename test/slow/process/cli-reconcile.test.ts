@@ -10,8 +10,8 @@ import {
   stepsInput,
   killPausedProcess,
   countMails,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 const short = (settleMs: number) => ({
   CAIRN_BEAT_SECONDS: String(LIMITS.shortBeatMs / 1_000),

@@ -11,9 +11,9 @@ import {
   spawnCairn,
   createCliFolder,
   parseJsonLines,
-  waitUntil,
   waitForOutput,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 const MONTH = 30 * 24 * 3_600_000;
 const MUTEX_LEASE = "schedule local clerk";

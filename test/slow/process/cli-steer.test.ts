@@ -11,8 +11,8 @@ import {
   runCairnJson,
   stepsInput,
   parseJsonLines,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 async function atGate(...steps: readonly string[]) {
   const at = createCliFolder(LONG_TIMEOUTS);

@@ -12,8 +12,8 @@ import {
   runCairnJson,
   stepsInput,
   parseJsonLines,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 /** Other code under the agent's name. */
 function deploy(at: CliFolder, ...changes: readonly (readonly [from: string, to: string])[]): void {

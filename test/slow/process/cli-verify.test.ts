@@ -9,9 +9,9 @@ import {
   spawnCairn,
   createCliFolder,
   stepsInput,
-  waitUntil,
   waitForOutput,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 /** Takes the oldest snapshot away that is not before that version, and gives its key. */
 function loseSnapshot({ store }: CliFolder, version = 0): string {

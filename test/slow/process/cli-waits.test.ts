@@ -11,8 +11,8 @@ import {
   runCairn,
   runCairnJson,
   spawnCairn,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 const BOOKKEEPER = `
 import { askHuman, defineAgent, scriptedModel, waitFor } from "cairn-run";

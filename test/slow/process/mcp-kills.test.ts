@@ -15,8 +15,8 @@ import {
   runCairn,
   spawnCairn,
   waitForOutput,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 const MAIN = join(import.meta.dirname, "../../../src/cli/main.ts");
 

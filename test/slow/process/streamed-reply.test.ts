@@ -14,8 +14,8 @@ import {
   runCairnJson,
   spawnCairn,
   waitForOutput,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
+import { waitUntil } from "../../support/gate/safety.ts";
 
 /** Each process says another text, word by word, and leaves its ID. It halts in the middle. */
 const TALKER = `${HALTING_MODEL}

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { setBehaviour } from "../../../agents/travel/behaviour.ts";
 import { countsOf } from "../../../agents/travel/services.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
-import { waitForCount } from "../../support/gate/safety.ts";
+import { waitForCount, waitUntil } from "../../support/gate/safety.ts";
 import {
   LONG_TIMEOUTS,
   runCairn,
@@ -12,7 +12,6 @@ import {
   createCliFolder,
   runCairnJson,
   parseJsonLines,
-  waitUntil,
 } from "../../support/processes/cli-process.ts";
 
 const TRAVEL = join(import.meta.dirname, "..", "..", "..", "agents", "travel", "agent.ts");

@@ -56,3 +56,24 @@ export async function waitForCount(
     await elapse(POLL_MS);
   }
 }
+
+/**
+ * Waits until the expectation holds, and returns what it returns. Unlike `expect.poll`, it works in concurrent tests, and
+ * beside timers that the test has replaced; unlike `vi.waitFor`, what it throws at the end is a `MissingEvent`. A
+ * statement about safety that does not hold ends the wait at once.
+ */
+export async function waitUntil<T>(expectation: () => T | Promise<T>, withinMs: number = LIMITS.runMs): Promise<T> {
+  const begun = performance.now();
+  for (;;) {
+    try {
+      return await expectation();
+    } catch (error) {
+      if (error instanceof SafetyViolation) throw error;
+      if (performance.now() - begun > withinMs) {
+        const why = error instanceof Error ? error.message : String(error);
+        throw new MissingEvent(`not so within ${withinMs} ms: ${why}`, { cause: error });
+      }
+    }
+    await elapse(POLL_MS);
+  }
+}

@@ -4,10 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as elapse } from "node:timers/promises";
 import { expect, onTestFinished } from "vitest";
 import { LIMITS } from "../gate/limits.ts";
-import { MissingEvent, SafetyViolation } from "../gate/safety.ts";
+import { waitUntil } from "../gate/safety.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 const MAIN = join(ROOT, "src", "cli", "main.ts");
@@ -180,28 +179,6 @@ export async function startQueuedRun(of: CliFolder, ...steps: readonly string[])
   ]);
   expect(run).toBeDefined();
   return String(run);
-}
-
-const POLL_MS = 10;
-
-/**
- * Waits until the expectation holds, and returns what it returns. Unlike `expect.poll`, it works in concurrent tests, and
- * beside timers that the test has replaced. A statement about safety that does not hold ends the wait at once.
- */
-export async function waitUntil<T>(expectation: () => T | Promise<T>): Promise<T> {
-  const begun = performance.now();
-  for (;;) {
-    try {
-      return await expectation();
-    } catch (error) {
-      if (error instanceof SafetyViolation) throw error;
-      if (performance.now() - begun > LIMITS.runMs) {
-        const why = error instanceof Error ? error.message : String(error);
-        throw new MissingEvent(`not so within ${LIMITS.runMs} ms: ${why}`, { cause: error });
-      }
-    }
-    await elapse(POLL_MS);
-  }
 }
 
 export async function waitForOutput(running: CliProcess, words: string | RegExp): Promise<void> {

@@ -70,7 +70,6 @@ export const LIMIT_RULES: readonly Rule[] = [
     says: "a test has no limit of its own",
     todo: "leave it out, or take one of LIMITS (test/support/gate/limits.ts), which is scaled to the machine",
     where: /^test\/(?!support\/gate\/)/,
-    refuses: false,
     check: ownLimit,
     bites: [
       [TEST, 'test("x", f, 20_000);'],

@@ -1,6 +1,5 @@
 /**
  * States, events and rows for tests: complete and valid, with changes only where a test needs them.
- * More than 300 lines: an example of each event and phase.
  */
 import { createHash } from "node:crypto";
 import type { Answer, Decision, Event, EventKind, EventOf, ReplyPart, Action } from "../../../src/core/event.ts";

@@ -1,4 +1,4 @@
-/** The next operations of an invocation, for the walks of `random-walks.ts`. More than 300 lines: each command has its case. */
+/** The next operations of an invocation, for the walks of `random-walks.ts`. */
 import type { Event, ReplyPart } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../../src/core/outstanding.ts";
