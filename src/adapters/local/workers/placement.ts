@@ -50,6 +50,8 @@ export interface Bounds {
   /** Processes that share the beats of all runs. */
   readonly workers: number;
   readonly beatsPerWorker: number;
+  /** Another agent waits for its first process. A place that becomes free is for it, and not for a second one. */
+  readonly othersWait?: boolean;
 }
 
 /**
@@ -95,12 +97,14 @@ export function placeFor<P extends Place>(places: readonly P[], wish: Wish, boun
   const idle = fit.find(({ tasks }) => tasks === 0) ?? unused(open, { places, bounds });
   const first = known ?? idle;
   if (first !== undefined) return { kind: "use", place: first };
-  if (places.length < bounds.workers) return { kind: "spawn", replaced: null };
+  const isSecond = ofAgent.length > 0 && bounds.othersWait === true;
+  if (places.length < bounds.workers && !isSecond) return { kind: "spawn", replaced: null };
   const [shared] = fit.toSorted((one, other) => one.tasks - other.tasks);
   if (shared !== undefined) return { kind: "use", place: shared };
   const isUnshared = wish.failures > 0 || ofAgent.length === 0;
   const replaced = open.find((each) => each.tasks === 0 && !isInItsTurn(each));
-  if (replaced !== undefined && (isUnshared || places.length <= bounds.workers)) return { kind: "spawn", replaced };
+  if (replaced !== undefined && (isUnshared || (places.length <= bounds.workers && !isSecond)))
+    return { kind: "spawn", replaced };
   if (isUnshared && places.length < placesMax(bounds)) return { kind: "spawn", replaced: null };
   return { kind: "full", closing: isUnshared ? longestServing(places, bounds) : null };
 }

@@ -61,6 +61,12 @@ export function createPool(options: PoolOptions, spawnProcess: typeof spawnWorke
   let draining = false;
   let bootFailures = 0;
 
+  /** The agents without a process that found no place in this round, and in the one before. */
+  let [waits, waited]: readonly [Set<string>, ReadonlySet<string>] = [new Set(), new Set()];
+  const othersWait = (agent: string | null): boolean => {
+    const places = new Set(occupying(pool).map((worker) => worker.agent));
+    return [...waits, ...waited].some((each) => each !== agent && !places.has(each));
+  };
   const placeNow = (worker: Worker): PlaceOfWorker => placeOf(worker, clock.now());
   const rest = (worker: Worker): void => {
     if (worker.tasks.size > 0 || worker.kept > 0 || worker.leaving !== null) return;
@@ -91,8 +97,12 @@ export function createPool(options: PoolOptions, spawnProcess: typeof spawnWorke
   };
   return {
     take: (wish) => {
-      const worker = workerIn(placeFor(occupying(pool).map(placeNow), wish, options), spawn);
-      if (worker === null) return null;
+      const bounds = { ...options, othersWait: othersWait(wish.agent) };
+      const worker = workerIn(placeFor(occupying(pool).map(placeNow), wish, bounds), spawn);
+      if (worker === null) {
+        if (wish.agent !== null) waits.add(wish.agent);
+        return null;
+      }
       worker.kept += 1;
       if (worker.agent !== wish.agent && worker.isReady) worker.servesSince = clock.now();
       worker.agent = wish.agent;
@@ -105,6 +115,7 @@ export function createPool(options: PoolOptions, spawnProcess: typeof spawnWorke
       give(worker, { work, secret: randomBytes(16).toString("hex"), options });
     },
     beginRound: () => {
+      [waits, waited] = [new Set(), waits];
       for (const worker of pool) {
         worker.wasIdle = worker.isIdle;
         worker.isIdle = worker.tasks.size === 0;
