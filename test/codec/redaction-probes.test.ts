@@ -80,8 +80,6 @@ const CONTEXT_RULES: ReadonlySet<string> = new Set(["privatekey", "1password"]);
 const isPlainToken = (token: string): boolean =>
   token.includes("://") ? !/["'<>[\]]/.test(token) : token.length >= 20 && !/^xox[^\d]*$/.test(token);
 
-const SEED = 13;
-
 describe("the maintained rules", () => {
   const tried = MAINTAINED.filter(({ name, patterns }) => patterns.length > 0 && !CONTEXT_RULES.has(name));
 
@@ -105,7 +103,7 @@ describe("the maintained rules", () => {
         const clean = text(given);
         expect(finds.filter((rule) => rule.finds(clean)).map((rule) => `${rule.name}: ${given}`)).toEqual([]);
       }),
-      { numRuns: 40, seed: SEED },
+      { numRuns: 40 },
     );
     expect(made).toBeGreaterThan(0);
   });

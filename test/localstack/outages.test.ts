@@ -29,6 +29,7 @@ import {
 } from "./lane.ts";
 import { FaultProxy } from "./proxy.ts";
 import { AGENTS, deployStacks } from "./stacks.ts";
+import { seedFor } from "../support/gate/draws.ts";
 
 const isByHand = process.env["OUTAGE_RUNS"] !== undefined;
 const RUNS = Number(process.env["OUTAGE_RUNS"] ?? 5);
@@ -165,7 +166,7 @@ describe("during an outage of", () => {
   test("85 % of the table's writes, by throttling, runs continue slowly or wait", SCENE, async () => {
     const runs = await atWork(RUNS);
     const since = Date.now();
-    const random = seededRandom("throttles");
+    const random = seededRandom(seedFor("throttles"));
     const isWrite = (name: string) => /^(UpdateItem|PutItem|TransactWriteItems)$/.test(name);
     proxy.meet("throttled", (name) => isWrite(name) && unitFrom(random.hex()) < THROTTLED_SHARE, Infinity);
     await until(() => expect(proxy.met).toBeGreaterThan(2 * RUNS));

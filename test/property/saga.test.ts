@@ -25,8 +25,6 @@ import {
 } from "../support/states/states-and-events.ts";
 import { startedEvent } from "../support/states/states-and-events.ts";
 
-const SEED = 20_262;
-
 const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
 
 /** A failed run with two effects, one possible effect, and one call that never started. */
@@ -44,7 +42,7 @@ const FAILED = foldAll(newState(), [
 ]);
 
 function holds(law: (walk: Walk) => void, numRuns = 300): void {
-  fc.assert(fc.property(walksFrom(FAILED), law), { seed: SEED, numRuns });
+  fc.assert(fc.property(walksFrom(FAILED), law), { numRuns });
 }
 
 test("effects are undone newest first, one at a time, and none twice", () => {

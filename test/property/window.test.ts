@@ -51,6 +51,6 @@ test("every request is valid, however often its run was compacted", () => {
       if (made.kind === "Compacted") expect(wrongWith(applyCompaction(state, made))).toEqual([]);
     }
   };
-  fc.assert(fc.property(walks, law), { seed: 20_261, numRuns: 200 });
+  fc.assert(fc.property(walks, law), { numRuns: 200 });
   for (const count of Object.values(counts)) expect(count).toBeGreaterThan(10);
 });

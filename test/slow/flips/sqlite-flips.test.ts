@@ -1,11 +1,12 @@
 /** Bits of the file of an embedded store that flip while it is closed: each is harmless or named, and nothing goes on silently wrong. */
 import { expect, test } from "vitest";
 import { temporaryDir } from "../../process/fixtures/store.ts";
+import { numberFrom, seedFor } from "../../support/gate/draws.ts";
 import { type Observation, createFlipScenario, observe } from "../../support/faults/sqlite-flips.ts";
 
-/** Numbers below `below` that are the same in every run of the test. */
+/** Numbers below `below`, drawn from the seed of this run of the tests. */
 function* sample(count: number, below: number): Generator<number> {
-  let state = 20_261_122;
+  let state = numberFrom(seedFor("flips"));
   for (let index = 0; index < count; index += 1) {
     state = (state * 48_271) % 2_147_483_647;
     yield state % below;

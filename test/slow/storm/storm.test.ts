@@ -1,5 +1,6 @@
 /** What survives when the supervisor, or the whole host, is killed while many runs are in flight. */
 import { expect, test } from "vitest";
+import { seedFor } from "../../support/gate/draws.ts";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { assertNoViolations, assertSafety } from "../../support/gate/safety.ts";
 import { createProcessHarness } from "../../support/processes/supervisor-process.ts";
@@ -11,7 +12,7 @@ const CALM = { CAIRN_BEAT_SECONDS: String(LIMITS.longBeatMs / 1_000) };
 const SCENE = { timeout: 2 * LIMITS.sceneMs };
 
 test("all of 200 runs complete once although their supervisor is killed ten times", SCENE, async () => {
-  const storm = await storms.storm(createProcessHarness(CALM), { seed: "1", runs: 200, kills: 10 });
+  const storm = await storms.storm(createProcessHarness(CALM), { seed: seedFor("storm"), runs: 200, kills: 10 });
   console.log(storms.inWords(storm));
   assertNoViolations(storm.wrong);
   expect(storm.kills).toHaveLength(10);
