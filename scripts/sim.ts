@@ -1,19 +1,24 @@
 /**
- * `npm run sim -- [--seeds 10000] [--from 0] [--mode NAME] [--first] [--twice] [--reach]`: simulates histories of one
- * run under faults, and checks them with `test/simulation`. For every 20 of them it also simulates a family: a run with
- * child runs, unless `--mode` is given. Prints each violation with the command that repeats its history, and exits 1 if
- * there is any.
+ * `npm run sim -- [--seeds 10000] [--from 0] [--night DATE] [--mode NAME] [--plain] [--first] [--twice] [--reach]`:
+ * simulates histories of one run under faults, and checks them with `test/simulation`. For every 20 of them it also
+ * simulates a family: a run with child runs, unless `--mode` is given. Prints each violation with the command that
+ * repeats its history, and exits 1 if there is any.
  *
- * `--seed NAME` plays one history and prints every step; `f12` is a family. `--twice` plays each history again and compares the two.
+ * The seeds are the same each time; `--night 2026-11-28` plays those of that night, which no other night plays. What a
+ * night finds is pinned in `test/simulation/pinned.txt`. `--plain` leaves out the features that a seed would draw.
+ *
+ * `--seed NAME` plays one history and prints every step; `f12` is a family. `--twice` plays each history again and
+ * compares the two.
  * `--reach` prints the reach table and counts an empty cell as a violation; with 10,000 seeds or more, empty cells
  * always count.
  */
 import { parseArgs } from "node:util";
 import { wrongIn } from "../test/simulation/checkers-simulated.ts";
-import { FamilyReach, familySeeds, isFamilySeed } from "../test/simulation/family-reach.ts";
-import { type Mode, MODES, modeOf } from "../test/simulation/modes.ts";
-import { Reach, unaccounted } from "../test/simulation/reach.ts";
-import { simulate } from "../test/simulation/simulate.ts";
+import { FamilyReach, familySeeds } from "../test/simulation/family-reach.ts";
+import { MODES } from "../test/simulation/modes.ts";
+import { Reach } from "../test/simulation/reach.ts";
+import { isFamilySeed, isSalt, seedName } from "../test/simulation/seeds.ts";
+import { type SimulateOptions, simulate } from "../test/simulation/simulate.ts";
 import { linesOf, traceOf } from "../test/simulation/trace.ts";
 
 /** This many seeds fill every cell. With fewer, a rare cell may stay empty. */
@@ -24,7 +29,9 @@ const { values } = parseArgs({
     seeds: { type: "string", default: "1000" },
     from: { type: "string", default: "0" },
     seed: { type: "string" },
+    night: { type: "string" },
     mode: { type: "string" },
+    plain: { type: "boolean", default: false },
     first: { type: "boolean", default: false },
     twice: { type: "boolean", default: false },
     reach: { type: "boolean", default: false },
@@ -37,15 +44,21 @@ if (!Number.isSafeInteger(seeds) || !Number.isSafeInteger(from) || (values.mode 
   console.error(`--seeds and --from take whole numbers, --mode one of ${Object.keys(MODES).join(", ")}`);
   process.exit(2);
 }
-const modeFor = (seed: string): Mode => named ?? modeOf(seed);
-const again = (seed: string): string => `npm run sim -- --seed ${seed}${named ? ` --mode ${named.name}` : ""}`;
+const { night, plain: isPlain } = values;
+if (night !== undefined && !isSalt(night)) {
+  console.error("--night takes letters, digits, dots and hyphens, such as 2026-11-28");
+  process.exit(2);
+}
+const options: SimulateOptions = { isPlain, ...(named && { mode: named }) };
+const again = (seed: string): string =>
+  `npm run sim -- --seed ${seed}${named ? ` --mode ${named.name}` : ""}${isPlain ? " --plain" : ""}`;
 
 /** The violations of one history. With `--twice`, a difference between the two plays is a violation, too. */
 async function played(seed: string, reach: Reach): Promise<readonly string[]> {
-  const history = await simulate(seed, modeFor(seed));
+  const history = await simulate(seed, options);
   const violations = wrongIn(history);
   if (violations.length === 0) reach.add(history);
-  const differs = values.twice && traceOf(history) !== traceOf(await simulate(seed, modeFor(seed)));
+  const differs = values.twice && traceOf(history) !== traceOf(await simulate(seed, options));
   return differs ? [...violations, "twice: the same seed gave another history"] : violations;
 }
 
@@ -54,7 +67,7 @@ async function playAll(): Promise<boolean> {
   const begun = performance.now();
   let failed = 0;
   for (let index = 0; index < seeds && !(failed > 0 && values.first); index += 1) {
-    const seed = `s${from + index}`;
+    const seed = seedName("s", from + index, night);
     const violations = await played(seed, reach);
     if (violations.length > 0) {
       failed += 1;
@@ -69,7 +82,7 @@ async function playAll(): Promise<boolean> {
   const isReach = values.reach || seeds >= SEEDS_THAT_REACH;
   const missed = [...reach.empty(), ...(named ? [] : families.empty())];
   if (isReach) console.log(["", ...reach.lines(), "", ...families.lines(), ""].join("\n"));
-  const empty = isReach ? [...missed.map((cell) => `nothing reached: ${cell}`), ...unaccounted()] : [];
+  const empty = isReach ? missed.map((cell) => `nothing reached: ${cell}`) : [];
   for (const each of empty) console.log(each);
   console.log(`after the last fault all ended within ${endedWithin.ms} ms and ${endedWithin.steps} steps`);
   const also = families.histories === 0 ? "" : ` and ${families.histories} families`;
@@ -80,7 +93,7 @@ async function playAll(): Promise<boolean> {
 /** Returns how many of the families broke a guarantee. */
 async function playFamilies(families: FamilyReach, failedBefore: number): Promise<number> {
   let failed = 0;
-  for (const seed of named ? [] : familySeeds({ seeds, from })) {
+  for (const seed of named ? [] : familySeeds({ seeds, from, salt: night })) {
     if (failedBefore + failed > 0 && values.first) break;
     const { history, violations } = await families.play(seed);
     const isSame = !values.twice || isEqual(history.lines, (await new FamilyReach().play(seed)).history.lines);
@@ -104,7 +117,7 @@ async function playOneFamily(seed: string): Promise<boolean> {
 
 async function playOne(seed: string): Promise<boolean> {
   if (isFamilySeed(seed)) return playOneFamily(seed);
-  const history = await simulate(seed, modeFor(seed));
+  const history = await simulate(seed, options);
   const violations = wrongIn(history);
   const { mode, ...plan } = history.plan;
   for (const line of linesOf(history)) console.log(line);

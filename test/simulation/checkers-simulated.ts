@@ -7,6 +7,7 @@ import { unexpectedErrorsIn, violationsOf } from "./checkers.ts";
 import type { Simulated } from "./history.ts";
 import { actedTooEarly } from "./clock-jumps.ts";
 import { livenessMsOf, livenessStepsOf } from "./modes.ts";
+import { wrongWithFeatures } from "./features/table.ts";
 import { wrongWithSagas } from "./checkers-sagas.ts";
 import { callsOf } from "./record.ts";
 import { eventsOf, eventsOfKind, finalRow, replay } from "./replay.ts";
@@ -24,6 +25,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   gatesHold,
   notTooEarly: actedTooEarly,
   sagas: wrongWithSagas,
+  features: wrongWithFeatures,
 };
 
 /** Everything that is wrong with a history. */

@@ -251,7 +251,8 @@ function spentIsSumOfDebits(history: History): readonly string[] {
 function repliesDebited(history: History): readonly string[] {
   let stops = false;
   return replay(history).commits.flatMap(({ version, events }) => {
-    const replies = events.filter(({ kind }) => kind === "ModelCallCompleted").length;
+    // The last answer of a conversation that nobody goes on with is no model's.
+    const replies = events.filter((event) => event.kind === "ModelCallCompleted" && event.model !== "cairn").length;
     // Last words are paid for, and are no beat. That a run stops is committed before they are asked for.
     const isLast = stops;
     stops ||= events.some((event) => event.kind === "RecoveryDecided" && event.action.kind === "stop");

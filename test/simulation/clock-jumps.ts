@@ -76,7 +76,7 @@ function setClock({ wall, clock, record }: Sim, aheadMs: number): void {
 export const JUMP_CELLS = ["clock set ahead", "clock set back"];
 
 /** Of two processes, and of the chain, whose clock may be another one. */
-const MARGIN_MS = 3 * SKEW_MS;
+export const MARGIN_MS = 3 * SKEW_MS;
 
 /** An end may land as late as its process may still act. */
 const KEPT_MARGIN_MS = MARGIN_MS + LEASE_MS;

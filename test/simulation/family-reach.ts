@@ -3,18 +3,21 @@ import { simulateFamily } from "./families.ts";
 import { FAMILY_CELLS, familyCells } from "./family-cells.ts";
 import { wrongInFamily } from "./family-checkers.ts";
 import { type FamilyHistory, told } from "./family-history.ts";
+import { seedName } from "./seeds.ts";
 
 /** One family for so many histories of one run: then a simulation takes about 15 % longer. */
 const RUNS_PER_FAMILY = 20;
 
 /** The seeds of the families that belong to so many histories of one run. */
-export const familySeeds = (of: { readonly seeds: number; readonly from: number }): readonly string[] => {
+export const familySeeds = (of: {
+  readonly seeds: number;
+  readonly from: number;
+  readonly salt: string | undefined;
+}): readonly string[] => {
   const first = Math.ceil(of.from / RUNS_PER_FAMILY);
   const count = Math.ceil((of.from + of.seeds) / RUNS_PER_FAMILY) - first;
-  return Array.from({ length: count }, (_, index) => `f${first + index}`);
+  return Array.from({ length: count }, (_, index) => seedName("f", first + index, of.salt));
 };
-
-export const isFamilySeed = (seed: string): boolean => /^f\d+$/.test(seed);
 
 export class FamilyReach {
   readonly #counts = new Map<string, number>();

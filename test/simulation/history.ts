@@ -3,6 +3,8 @@ import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { Tombstone } from "../../src/protocol/tombstone.ts";
 import type { GateDecision } from "./gate-decisions.ts";
+import type { Job } from "./features/job-provider.ts";
+import type { FeatureLog } from "./features/log.ts";
 import type { Plan } from "./modes.ts";
 import type { Effect, Services } from "./services.ts";
 import type { OperatorRequest, ReconcileAttempt } from "./operators.ts";
@@ -43,6 +45,9 @@ export interface Simulated extends History {
   readonly givenUp: number;
   readonly answers: readonly Placed<ReconcileAttempt>[];
   readonly decisions: readonly GateDecision[];
+  readonly features: FeatureLog;
+  /** The model jobs that their provider has, or had. */
+  readonly jobs: readonly Job[];
   readonly record: Recorder;
   /** The rows with their places in the history. */
   readonly stored: readonly StoredRow[];
@@ -69,7 +74,19 @@ export function historyOf(sim: Sim, of: Pick<Simulated, "seed" | "calm" | "ended
     reached: record.reached,
   };
   const [paid, givenUp] = [outside.paid(), outside.givenUp()];
-  return { ...of, ...seen, plan, record, stored: record.rows, faults, decisions: sim.decisions, paid, givenUp };
+  return {
+    ...of,
+    ...seen,
+    plan,
+    record,
+    stored: record.rows,
+    faults,
+    decisions: sim.decisions,
+    features: sim.features,
+    jobs: outside.jobs,
+    paid,
+    givenUp,
+  };
 }
 
 /** Tells of every row as it is stored, and whether its key is kept, by wrapping the map that holds them. */

@@ -8,6 +8,7 @@ import { RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
 import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
 import { type ModelOutagePlan, modelOutagePlanOf } from "./provider.ts";
 import { type SagaPlan, sagaPlanOf } from "./saga-plan.ts";
+import { type FeaturePlan, NO_FEATURES, featuresOf } from "./features/plan.ts";
 
 export type ModeName = "faults" | "liveness" | "skewed";
 
@@ -42,6 +43,8 @@ export const TIMEOUT_MS = 400;
 export const SWEEP_MS = 15_000;
 /** A person who is needed looks within this time. */
 export const OPERATOR_MS = 4_000;
+/** ... and, where a run waits for nothing that a person could give it, again after this time. */
+export const LOOKS_AGAIN_MS = 8_000;
 /** A run that did not move for so long is looked at by the sweeper. */
 export const OVERDUE_MS = 5_000;
 /** A gate expires after this time: some people come too late. */
@@ -128,12 +131,14 @@ export interface Plan {
   readonly redrives: number;
   /** Before the first of them its processes die one after the other. */
   readonly isDoomed: boolean;
+  readonly features: FeaturePlan;
 }
 
 /** Before that hardly anything has begun. */
 const STEPS_MIN = 20;
 
-export function planOf(mode: Mode, chance: SeededChoices): Plan {
+export function planOf(mode: Mode, of: { readonly chance: SeededChoices; readonly isPlain: boolean }): Plan {
+  const { chance, isPlain } = of;
   const isDense = mode.name === "liveness";
   const first = {
     mode,
@@ -142,6 +147,7 @@ export function planOf(mode: Mode, chance: SeededChoices): Plan {
     most: isDense ? mode.most : 1 + chance.below(mode.most),
     repaired: chance.pick(["nothing", "losses", "copies"] as const),
   };
+  const saga = sagaPlanOf(chance.child("compensation"));
   return {
     ...first,
     beatsPerInvocation: chance.oneIn(12) ? 10 : 1 + chance.below(3),
@@ -156,10 +162,14 @@ export function planOf(mode: Mode, chance: SeededChoices): Plan {
     isOrdered: chance.child("ordered").oneIn(4),
     // A claim that lands late, after a process that is behind has made the chain wait, is for the sweeper to repair.
     isMixed: first.repaired !== "nothing" && chance.child("levels").oneIn(4),
-    saga: sagaPlanOf(chance.child("compensation")),
+    saga,
     redrives: chance.child("redrives").oneIn(3) ? 1 + chance.child("redriven").below(2) : 0,
     isDoomed: chance.child("crashes").oneIn(3),
     away: modelOutagePlanOf(chance.child("away"), first.repaired !== "nothing"),
+    features:
+      isPlain || mode.oneIn.length === 0
+        ? NO_FEATURES
+        : featuresOf(chance.child("features"), { isSwept: first.repaired !== "nothing", mayChat: saga === null }),
     deploys: chance.child("deploys").oneIn(5) ? chance.pick(["follow", "pin", "pin"]) : "nothing",
   };
 }
@@ -200,12 +210,24 @@ export function livenessMsOf(of: Timed): number {
   const unavailable = away === null ? 0 : away.ms + BOUNDS.outagePauseMsMax + TIMES.waitSecondsMax * 1_000;
   // The last process that was too old had just told its chain to wait.
   const behind = isMixed ? TIMES.waitSecondsMax * 1_000 + ROUNDED_MS : 0;
-  return (rescued + backsOff + swept + quiet + questions + skew) * (1 + redrives) + unavailable + behind;
+  return (
+    (rescued + backsOff + swept + quiet + questions + featuresMsOf(of) + skew) * (1 + redrives) + unavailable + behind
+  );
 }
 
 type Timed = Pick<
   Plan,
-  "openParkMs" | "mode" | "repaired" | "deploys" | "isGated" | "saga" | "away" | "redrives" | "isMixed"
+  | "openParkMs"
+  | "mode"
+  | "repaired"
+  | "deploys"
+  | "isGated"
+  | "saga"
+  | "away"
+  | "redrives"
+  | "isMixed"
+  | "features"
+  | "jumps"
 >;
 
 /** A run that goes in circles asks about the same call until three of its results are equal, and denials are others. */
@@ -216,6 +238,28 @@ const UNDO_QUESTIONS_MAX = 24;
 /** Calls of one reply: each may be unknown when all is calm, and one that is permitted again then just happens. */
 const QUESTIONS_MAX = 3;
 const ROUNDED_MS = 1_000;
+
+/** Steps of a script, which may run twice where a topology sends it back. */
+const WAITS_MAX = 8;
+const MODEL_CALLS_MAX = 30;
+const MINUTE_MS = 60_000;
+
+/** What the features of a history may add: one wait, job or message after the other, in each of its attempts. */
+function featuresMsOf({ features, saga, jumps }: Pick<Plan, "features" | "saga" | "jumps">): number {
+  const { waits, jobs, cap, webhooks, chat } = features;
+  const attempts = 1 + (saga?.restarts ?? 0);
+  const waiting = OPERATOR_MS + LOOKS_AGAIN_MS + 2 * ROUNDED_MS + SWEEP_MS;
+  return (
+    (waits === null ? 0 : WAITS_MAX * attempts * (waits.limitMs + waiting)) +
+    (jobs === null ? 0 : MODEL_CALLS_MAX * attempts * (2 * jobs.ms + BOUNDS.modelLookMsMin + 2 * ROUNDED_MS)) +
+    (chat === null ? 0 : WAITS_MAX * (chat.idleMs + waiting)) +
+    // A wait that would end by a doubtful clock is looked at again after ten minutes.
+    (jumps && (waits !== null || chat !== null) ? 11 * MINUTE_MS : 0) +
+    // A run that waits for its cap has looked at it just before an operator raised it.
+    (cap === null ? 0 : cap.raisedAfterMs + 17 * MINUTE_MS) +
+    (webhooks === null ? 0 : MINUTE_MS + 4 * SWEEP_MS)
+  );
+}
 /** Versions that are deployed in one history. */
 export const VERSIONS_MAX = 3;
 

@@ -6,6 +6,9 @@ import type { World } from "../../src/ports/world.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import type { Actor } from "./actor.ts";
 import { BEAT_MS, LONG_OUTAGE_MS, OUTAGE_MS } from "./modes.ts";
+import { limitsWithCap, noticeCap } from "./features/cap-operator.ts";
+import { hasFeatures } from "./features/plan.ts";
+import { webhooksIn } from "./features/webhook-endpoint.ts";
 import type { Call, FaultKind, Operation } from "./record.ts";
 import { type Outage, STORES, type Sim, isCalm, recordFault } from "./sim.ts";
 
@@ -37,6 +40,12 @@ export const MEETS: { readonly [O in Operation]: readonly FaultKind[] } = {
   // For people who look at lists; no history depends on it.
   "table.list": [],
   "leases.cursorOf": [],
+  "records.add": CONDITIONAL,
+  "records.replace": CONDITIONAL,
+  // Nothing damages a record of a history.
+  "records.overwriteDamaged": [],
+  "records.get": ANY,
+  "records.list": ANY,
   "objects.put": CONDITIONAL,
   "objects.get": [...ANY, "damaged", "missing"],
   // What is done about runs that are gone: each call of it is enumerated in `test/history/clean-up-faults.long.test.ts`.
@@ -54,8 +63,12 @@ const CONDITIONALS: ReadonlySet<Operation> = new Set(
   (Object.keys(MEETS) as Operation[]).filter((operation) => MEETS[operation] === CONDITIONAL),
 );
 
-/** Calls that few histories make. Each second one meets a fault, so that every kind of fault is reached. */
-const RARE: ReadonlySet<Operation> = new Set(["table.redrive"]);
+/** Calls that few histories make. One in so many meets a fault, so that every kind of fault is reached. */
+const RARE: ReadonlyMap<Operation, number> = new Map([
+  ["table.redrive", 2],
+  ["records.add", 4],
+  ["records.replace", 4],
+]);
 
 /** How many of the next calls meet the same silence. */
 const CALLS_AWAY = 8;
@@ -70,19 +83,26 @@ const AMBIGUOUS = { kind: "ambiguous", why: "no answer" } as const;
 
 /** The world as one actor has it. */
 export function worldOf(sim: Sim, actor: Actor): World {
-  const { world, record } = sim;
+  const { world, record, plan } = sim;
   return {
     ...world,
     clock: actor.clock,
     table: reached(sim, actor, "table"),
     inbox: reached(sim, actor, "inbox"),
     leases: reached(sim, actor, "leases"),
+    // Only features keep records of their own.
+    ...(hasFeatures(plan.features) ? { records: reached(sim, actor, "records") } : {}),
+    ...(plan.features.webhooks === null ? {} : { webhooks: webhooksIn(sim, actor) }),
+    get limits() {
+      return limitsWithCap(sim);
+    },
     objects: reached(sim, actor, "objects"),
     chain: reached(sim, actor, "chain"),
     telemetry: {
       record: (each) => {
         const { phase } = each.detail;
         if (typeof phase === "string") actor.phase = phase as Actor["phase"];
+        if (each.what === "SpendCapReached") noticeCap(sim);
         record.telemetry.push(each);
         record.note(actor.name, `${each.level === "alarm" ? "ALARM " : ""}${each.what} ${words(each.detail)}`);
       },
@@ -95,7 +115,7 @@ const words = (detail: object): string =>
     .map(([name, value]) => `${name}=${String(value)}`)
     .join(" ");
 
-function reached<P extends "table" | "inbox" | "leases" | "objects" | "chain">(
+function reached<P extends "table" | "inbox" | "leases" | "records" | "objects" | "chain">(
   sim: Sim,
   actor: Actor,
   name: P,
@@ -201,7 +221,7 @@ function faultOf({ sim, actor, operation, of }: Request): FaultKind | null {
   const { chances, plan, outage, clock, record } = sim;
   // People are many in a storm: the faults are meant for the run as well.
   const oneIn = actor.isPerson ? 2 * plan.oneIn : plan.oneIn;
-  if (!chances.network.oneIn(RARE.has(operation) ? 2 : oneIn)) return null;
+  if (!chances.network.oneIn(RARE.get(operation) ?? oneIn)) return null;
   const fault = chances.network.pick(
     MEETS[operation].filter((each) => plan.repaired === "losses" || !ONLY_SWEPT.has(each)),
   );

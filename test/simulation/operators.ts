@@ -20,7 +20,9 @@ import { SegmentCache, load } from "../../src/history/load.ts";
 import { type Reconciled, reconcile } from "../../src/operations/reconcile.ts";
 import { acceptUpgrade } from "../../src/operations/upgrade.ts";
 import type { Actor } from "./actor.ts";
-import { OPERATOR_MS, SETTLE_MS } from "./modes.ts";
+import { LOOKS_AGAIN_MS, OPERATOR_MS, SETTLE_MS } from "./modes.ts";
+import { hasFeatures } from "./features/plan.ts";
+import { endOneWait } from "./features/wait-people.ts";
 import { decideGate } from "./gate-decisions.ts";
 
 export interface OperatorRequest {
@@ -35,7 +37,13 @@ export interface OperatorRequest {
 /** The run exists from here on, whoever had to help. */
 export async function startSimulatedRun(sim: Sim): Promise<void> {
   const { outside, world } = sim;
-  const agent = outside.agentIn({ clock: sim.clock, pause: async () => undefined, note: () => undefined, calling: 0 });
+  const agent = outside.agentIn({
+    clock: sim.clock,
+    pause: async () => undefined,
+    note: () => undefined,
+    calling: 0,
+    task: 0,
+  });
   const of = { agent, input: {}, tenant: "local", idempotencyKey: "once" };
   const started = await retryUntilAcknowledged<Started>(sim, {
     act: (world) => startRun(world, of),
@@ -78,7 +86,7 @@ export function wakeDuringModelOutage(sim: Sim): boolean {
   return true;
 }
 
-async function steer(sim: Sim, run: string, what: OperatorRequest["what"]): Promise<void> {
+export async function steer(sim: Sim, run: string, what: OperatorRequest["what"]): Promise<void> {
   const id = String(sim.chances.people.below(IDS));
   const outcome = await sendOperatorRequest(sim, { run, what, id });
   const { world, record, steered } = sim;
@@ -203,13 +211,29 @@ export function callOperators(sim: Sim, run: string): void {
     const comesIn = plan.mode.mayDouble || people.oneIn(2) ? people.below(2 * SETTLE_MS) : people.below(OPERATOR_MS);
     clock.after(comesIn, () => {
       const answers =
-        row.status === "waiting" ? decideGate : row.phase === "AwaitingAgent" ? acceptVersion : reconcileOpenCall;
+        row.status === "waiting" ? decideOrAnswer : row.phase === "AwaitingAgent" ? acceptVersion : reconcileOpenCall;
       const act = isPaused ? steer(sim, run, "resume") : answers(sim, run);
       void act.finally(() => {
         sim.attending -= 1;
       });
     });
   }
+}
+
+/** A run that waits does so at a gate, for an input, or for the next message of its user. */
+async function decideOrAnswer(sim: Sim, run: string): Promise<void> {
+  const given = (): number => sim.decisions.length + sim.features.inputs.length + sim.steered.length;
+  const before = given();
+  await decideGate(sim, run);
+  const { unasked, plan, chances } = sim;
+  if (plan.features.waits !== null) await endOneWait(sim, run);
+  if (unasked.messages > 0 && chances.features.oneIn(2)) {
+    unasked.messages -= 1;
+    await steer(sim, run, "send");
+  }
+  const version = sim.world.store.rows.get(run)?.version ?? 0;
+  const isFruitless = hasFeatures(plan.features) && given() === before;
+  if (isFruitless) sim.features.nothingToGive = { version, until: sim.clock.now() + LOOKS_AGAIN_MS };
 }
 
 /** Somebody accepts the version that the run waits for. */
@@ -232,12 +256,14 @@ function isNeeded(sim: Sim, row: Row): boolean {
   // Unless it undoes what it did before, and somebody has to say what became of that.
   if (cancel && (sim.plan.saga === null || status === "paused")) return false;
   if (status === "paused") return true;
+  const { nothingToGive: nothing } = sim.features;
+  if (status === "waiting" && row.version === nothing.version && sim.clock.now() < nothing.until) return false;
   const isAnswered = [...world.store.messages.values()].some(
     ({ of, message }) =>
       of.run === run &&
       of.born === born &&
       message !== null &&
-      (message.body.kind === "reconcile" || message.body.kind === "decision" || message.body.kind === "upgrade"),
+      /^(reconcile|decision|upgrade|answer|signal)$/.test(message.body.kind),
   );
   return (status === "blocked" || status === "waiting") && !(isAnswered && wakeCount !== wakeCountSeen);
 }

@@ -3,8 +3,6 @@
  * them, what the chain, the people and the outside did, and each schedule by its witness. A cell that stays empty is
  * something that nobody has tried; the table names it.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { PHASE_NAMES } from "../../src/core/phases.ts";
 import { STARTED_TWICE } from "./dispatch.ts";
 import type { Simulated } from "./history.ts";
@@ -16,10 +14,11 @@ import { FAULT_KINDS } from "./record.ts";
 import { REDRIVE_CELLS, redriveCells } from "./redrives.ts";
 import { replay } from "./replay.ts";
 import { STORES } from "./sim.ts";
+import { FEATURE_CELLS, featureCells } from "./features/table.ts";
 import { sagaCells } from "./saga-cells.ts";
 import { TOPOLOGY_CELLS, topologyCells } from "./topology-cells.ts";
 import { observeHistory } from "./observed-history.ts";
-import { SHOWN_ELSEWHERE, WITNESSES } from "./witnesses.ts";
+import { WITNESSES } from "./witnesses.ts";
 
 interface Cell {
   count: number;
@@ -105,6 +104,7 @@ export const CELLS: readonly string[] = [
   ...MODEL_OUTAGE_CELLS,
   ...JUMP_CELLS,
   ...REDRIVE_CELLS,
+  ...FEATURE_CELLS,
   ...ENDS.map((end) => `ends ${end}`),
   ...Object.keys(MODES).map((mode) => `mode ${mode}`),
   ...SCHEDULES,
@@ -135,6 +135,7 @@ export class Reach {
       ...topologyCells(seen),
       ...modelOutageCells(seen),
       ...redriveCells(seen),
+      ...featureCells(seen),
       `mode ${plan.mode.name}`,
       `ends ${phase}${failure === null ? "" : ` ${failure.code}`}`,
       ...witnessed.map(([number]) => `schedule ${number}`),
@@ -165,6 +166,7 @@ export class Reach {
       ...UPGRADES,
       ...SAGAS,
       ...TOPOLOGY_CELLS,
+      ...FEATURE_CELLS,
       ...ENDS.map((end) => `ends ${end}`),
       ...SCHEDULES,
     ];
@@ -179,7 +181,6 @@ export class Reach {
         const first = this.#cells.get(name)?.first;
         return `  ${name.padEnd(34)}${String(this.count(name)).padStart(7)}${first === undefined ? "" : `  ${first}`}`;
       }),
-      ...Object.entries(SHOWN_ELSEWHERE).map(([number, file]) => `  schedule ${number.padEnd(25)}  shown by ${file}`),
     ];
   }
 
@@ -200,21 +201,4 @@ export class Reach {
       ),
     ];
   }
-}
-
-const ROOT = join(import.meta.dirname, "..", "..");
-
-/** Schedules of the document that neither a witness nor a test is named for, and tests that do not name theirs. */
-export function unaccounted(): readonly string[] {
-  const document = readFileSync(join(ROOT, "docs", "schedules.md"), "utf8");
-  const listed = [...document.matchAll(/^\| (\d+) \|/gm)].map(([, number]) => Number(number));
-  const missing = listed
-    .filter((number) => WITNESSES[number] === undefined && SHOWN_ELSEWHERE[number] === undefined)
-    .map((number) => `schedule ${number} has neither a witness nor a test`);
-  const silent = Object.entries(SHOWN_ELSEWHERE)
-    .filter(
-      ([number, file]) => !new RegExp(`schedules?[^"\\n]*\\b${number}\\b`).test(readFileSync(join(ROOT, file), "utf8")),
-    )
-    .map(([number, file]) => `${file} does not name schedule ${number}`);
-  return [...missing, ...silent];
 }

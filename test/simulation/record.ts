@@ -5,12 +5,13 @@
 import type { Row } from "../../src/protocol/row.ts";
 import type { TelemetryRecord, World } from "../../src/ports/world.ts";
 
-type Port = "table" | "inbox" | "leases" | "objects" | "chain";
+type Port = "table" | "inbox" | "leases" | "records" | "objects" | "chain";
 type Members<P extends Port> = { readonly [K in keyof World[P] & string as `${P}.${K}`]: World[P][K] };
 /** Every operation of the ports that a run lives on. */
 export type Operations = Members<"table"> &
   Members<"inbox"> &
   Members<"leases"> &
+  Members<"records"> &
   Members<"objects"> &
   Members<"chain">;
 export type Operation = keyof Operations;

@@ -12,7 +12,7 @@ export type ToolName = (typeof TOOLS)[number];
 
 interface Asked {
   readonly tool: string;
-  readonly args: { readonly step: number; readonly index: number | string };
+  readonly args: { readonly step: number; readonly index: number | string } | { readonly seconds: number };
 }
 
 export interface Script {
@@ -70,7 +70,7 @@ export function replyOf({ steps, isCircling, isNarrow }: Script, conversation: C
   const role = inRole(conversation);
   if (role !== null) return role;
   const last = made.at(-1);
-  const step = last === undefined ? 0 : (last.args as unknown as Asked["args"]).step + 1;
+  const step = last === undefined ? 0 : (last.args as unknown as { readonly step: number }).step + 1;
   const calls = steps[step];
   if (calls === undefined && isCircling) {
     return { calls: [{ tool: "look", args: { step: steps.length, index: 0 } }], tokensIn: 10, tokensOut: 1 };

@@ -34,6 +34,8 @@ export interface Process {
   readonly note: (text: string) => void;
   /** Calls of it that are under way. */
   calling: number;
+  /** Its current task, counted over all of them. */
+  readonly task: number;
 }
 
 export interface ServicesOptions {

@@ -5,6 +5,8 @@ import type { Clock } from "../../src/ports/world.ts";
 import type { Actor } from "./actor.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 import type { WallClock } from "./clock-jumps.ts";
+import type { FeatureLog } from "./features/log.ts";
+import type { UnaskedLeft } from "./features/people.ts";
 import type { Plan } from "./modes.ts";
 import type { GateDecision } from "./gate-decisions.ts";
 import type { SimulatedAgents } from "./simulated-agents.ts";
@@ -44,7 +46,9 @@ export interface Sim {
   /** How far the chain's own clock is off. */
   readonly chainOffsetMs: number;
   readonly chances: {
-    readonly [C in "scheduler" | "network" | "people" | "clocks" | "jumps" | "doom" | "levels"]: SeededChoices;
+    readonly [
+      C in "scheduler" | "network" | "people" | "clocks" | "jumps" | "doom" | "levels" | "features"
+    ]: SeededChoices;
   };
   readonly record: Recorder;
   readonly outside: SimulatedAgents;
@@ -57,6 +61,7 @@ export interface Sim {
   readonly answers: Placed<ReconcileAttempt>[];
   readonly decisions: GateDecision[];
   readonly steered: OperatorRequest[];
+  readonly features: FeatureLog;
   outage: Outage | null;
   /** Faults that somebody met so far. */
   spent: number;
@@ -67,6 +72,7 @@ export interface Sim {
   atWork: number;
   attending: number;
   stormsLeft: number;
+  readonly unasked: UnaskedLeft;
   redrivesLeft: number;
   isRedriving: boolean;
   /** The version of the agent that a task begins with from now on. */

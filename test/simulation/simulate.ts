@@ -30,11 +30,16 @@ import {
   modeOf,
   planOf,
 } from "./modes.ts";
+import { emptyLog } from "./features/log.ts";
+import { rememberFact } from "./features/memory-tools.ts";
+import { actUnasked, unaskedIn } from "./features/people.ts";
+import { endpointSecrets, isDelivered } from "./features/webhook-endpoint.ts";
 import { simulatedAgents } from "./simulated-agents.ts";
 import { redriveIfFailed } from "./redrives.ts";
 import {
   callOperators,
   operatorBurst,
+  steer,
   reconcileOpenCall,
   startSimulatedRun,
   wakeDuringModelOutage,
@@ -50,8 +55,17 @@ const STORM_ONE_IN = 40;
 /** ... and somebody looks who was not asked to. */
 const LOOK_ONE_IN = 150;
 
-export async function simulate(seed: string, mode: Mode = modeOf(seed)): Promise<Simulated> {
-  const sim = simOf(seed, mode);
+export interface SimulateOptions {
+  /** Default: the one that the seed chooses. */
+  readonly mode?: Mode;
+  /** Without the features that the seed would draw. */
+  readonly isPlain?: boolean;
+}
+
+export async function simulate(seed: string, options: SimulateOptions = {}): Promise<Simulated> {
+  const { mode = modeOf(seed), isPlain = false } = options;
+  const sim = simOf(seed, { mode, isPlain });
+  if (sim.plan.features.memory !== null) await rememberFact(sim.world);
   void startSimulatedRun(sim);
   let calm: Simulated["calm"] = null;
   let ended: Simulated["ended"] = null;
@@ -72,7 +86,7 @@ export async function simulate(seed: string, mode: Mode = modeOf(seed)): Promise
   return historyOf(sim, { seed, calm, ended });
 }
 
-function simOf(seed: string, mode: Mode): Sim {
+function simOf(seed: string, { mode, isPlain }: Required<SimulateOptions>): Sim {
   const chance = seededChoices(seed);
   const chances = {
     scheduler: chance.child("scheduler"),
@@ -82,8 +96,9 @@ function simOf(seed: string, mode: Mode): Sim {
     jumps: chance.child("jumps"),
     doom: chance.child("doom"),
     levels: chance.child("levels"),
+    features: chance.child("features"),
   };
-  const plan = planOf(mode, chance.child("plan"));
+  const plan = planOf(mode, { chance: chance.child("plan"), isPlain });
   const clock = virtualClock(START);
   const record = new Recorder(() => clock.now());
   const chainOffsetMs = drawClockOffset({ plan, chances });
@@ -105,13 +120,17 @@ function simOf(seed: string, mode: Mode): Sim {
     limits,
     random: seededRandom(seed),
     sizes,
+    ...(plan.features.webhooks === null ? {} : { secrets: endpointSecrets() }),
   });
   watchRows(world, (row, isKeyless) => record.row(row, isKeyless));
+  const features = emptyLog();
   const sim: Sim = {
     ...{ plan, clock, world, chainOffsetMs, chances, record },
     outside: simulatedAgents({
       ...{ chance: chance.child("outside"), clock, isGated, isArchived, isOrdered, isDialled },
       ...{ saga: plan.saga, away: plan.away, diesSoon: plan.redrives > 0, isDoomed: isCrashLoop(plan) },
+      features: plan.features,
+      log: features,
       upgrade: plan.deploys === "pin" ? "pin" : "follow",
       tools: mode.mayDouble ? CAREFUL : TOOLS,
       triesOneIn: TRIES_ONE_IN,
@@ -124,7 +143,9 @@ function simOf(seed: string, mode: Mode): Sim {
     ...{ turns: [], actors: new Set(), flights: [], damaged: new Map(), answers: [], decisions: [], steered: [] },
     deployed: 1,
     ...{ outage: null, spent: 0, tasks: 0, born: 0, atWork: 0, attending: 0 },
+    features,
     stormsLeft: plan.storms,
+    unasked: unaskedIn({ plan }),
     wall: steadyWallClock(START),
     ...{ redrivesLeft: plan.redrives, isRedriving: false },
     nextSweep: START + chance.child("sweeper").below(SWEEP_MS),
@@ -136,14 +157,19 @@ function simOf(seed: string, mode: Mode): Sim {
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** The run has ended, everybody who waits for it knows, and nothing drives it any more. */
-function isOver({ world: { store, chain }, record }: Sim): boolean {
+function isOver(sim: Sim): boolean {
+  const { world, record } = sim;
+  const { store, chain } = world;
   const rows = [...store.rows.values()];
   // Of two executions of one run one may be left behind, parked on a token that is dead; its time will be up.
   const mayPark = record.reached.has(STARTED_TWICE);
   const isLeft = ({ stage, state }: Execution): boolean => mayPark && stage === "waiting" && state === "Park";
   const isEnded = (each: Execution): boolean => each.stage === "ended" || isLeft(each);
   return (
-    rows.length > 0 && rows.every(({ endNotified }) => endNotified) && [...chain.executions.values()].every(isEnded)
+    rows.length > 0 &&
+    rows.every(({ endNotified }) => endNotified) &&
+    [...chain.executions.values()].every(isEnded) &&
+    isDelivered(sim)
   );
 }
 
@@ -166,6 +192,7 @@ function step(sim: Sim): void {
   if (run !== undefined) {
     if (sim.stormsLeft > 0 && !isCalm(sim) && scheduler.oneIn(STORM_ONE_IN)) operatorBurst(sim, run);
     if (!isCalm(sim) && scheduler.oneIn(LOOK_ONE_IN)) void reconcileOpenCall(sim, run);
+    actUnasked(sim, run, () => void steer(sim, run, "send"));
     callOperators(sim, run);
   }
   const free = turns.filter(({ owner }) => !owner.isFrozen);

@@ -2,22 +2,22 @@
 import { z } from "zod";
 import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { check } from "../../src/sdk/define.ts";
-import {
-  type Conversation,
-  type ScriptedReply,
-  type ToolContext,
-  defineAgent,
-  scriptedModel,
-  tool,
-} from "../../src/index.ts";
+import { type ToolContext, defineAgent, tool } from "../../src/index.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 import { SETTLE_MS, TIMEOUT_MS } from "./modes.ts";
-import { type ModelOutagePlan, Provider } from "./provider.ts";
+import type { ModelOutagePlan } from "./provider.ts";
 import type { SagaPlan } from "./saga-plan.ts";
 import { lateEnough, sagaOfAgent, undoRules } from "./sagas.ts";
-import { type Process, Services, type ServicesOptions, later } from "./services.ts";
+import { type Process, Services, type ServicesOptions } from "./services.ts";
+import { SimulatedModel } from "./simulated-model.ts";
 import { topologyOf } from "./topologies.ts";
-import { type Script, TOOLS, type ToolName, harmlessIn, replyOf, scriptOf } from "./script.ts";
+import { PRICE } from "./features/cap-plan.ts";
+import type { Job } from "./features/job-provider.ts";
+import type { FeatureLog } from "./features/log.ts";
+import { memoryPolicy, memoryTools, withNotes } from "./features/memory-tools.ts";
+import type { FeaturePlan } from "./features/plan.ts";
+import { waitTools, withWaits } from "./features/wait-tools.ts";
+import { type Script, TOOLS, type ToolName, harmlessIn, scriptOf } from "./script.ts";
 
 export interface SimulatedAgents {
   readonly services: Services;
@@ -25,6 +25,8 @@ export interface SimulatedAgents {
   readonly paid: () => number;
   /** Model calls that whoever made them gave up, and nobody charged for. */
   readonly givenUp: () => number;
+  /** The model jobs that their provider has, or had. */
+  readonly jobs: readonly Job[];
   /** The agent as one process has it: its tools wait and stop with that process. */
   agentIn(here: Process): Agent;
 }
@@ -42,6 +44,8 @@ export interface SimulatedAgentsOptions extends Omit<ServicesOptions, "behaviour
   readonly upgrade: Agent["upgrade"];
   readonly saga: SagaPlan | null;
   readonly away: ModelOutagePlan | null;
+  readonly features: FeaturePlan;
+  readonly log: FeatureLog;
   /** Few of its processes may die. */
   readonly diesSoon: boolean;
   /** Hardly any. */
@@ -52,9 +56,10 @@ const INPUT = z.object({ step: z.number(), index: z.number() });
 
 /** An agent with a script of its own: how many steps, which tools at each, and how the model and each try behave. */
 export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgents {
-  const { chance, isCalm } = options;
+  const { chance } = options;
   const drawn = scriptOf(chance.child("script"), options.tools);
-  const script = options.isDialled ? harmlessIn(drawn, chance.child("dial")) : drawn;
+  const dialled = options.isDialled ? harmlessIn(drawn, chance.child("dial")) : drawn;
+  const script = featuredIn(dialled, chance, options.features);
   const behaviour = chance.child("behaviour");
   const services = new Services({ ...options, behaviour });
   const moods = chance.child("moods");
@@ -62,24 +67,12 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
   const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: takeoversOf(chance.oneIn(12), options) };
   // In some histories what throws is tried again with its key, by whoever has the run by then.
   const retry = chance.child("retrying").oneIn(4) ? { attempts: 3, backoffMs: 20 } : null;
-  const counts = { paid: 0, givenUp: 0 };
-  const topology = topologyOf(chance.child("topology"), { undoes: options.saga !== null });
-  const moodOf = (): ModelFault | undefined => (isCalm() ? undefined : MODEL_FAULTS[moods.below(MODEL_FAULTS_ONE_IN)]);
-  const provider = new Provider(options.away, options.clock);
-  const modelIn = (here: Process, isFallback: boolean): ReturnType<typeof scriptedModel> => {
-    const modelFor = (pay: () => void) =>
-      scriptedModel({
-        name: isFallback ? "fallback" : "script",
-        reply: (conversation) =>
-          reply({ here, script, moodOf, pay, answer: () => provider.answer({ isFallback }) }, conversation),
-      });
-    const doGenerate: ReturnType<typeof scriptedModel>["doGenerate"] = (asked) => {
-      const { giveUp, pay } = chargedCall(counts);
-      asked.abortSignal?.addEventListener("abort", giveUp, { once: true });
-      return modelFor(pay).doGenerate(asked);
-    };
-    return { ...modelFor(() => undefined), doGenerate };
-  };
+  const drawnTopology = topologyOf(chance.child("topology"), { undoes: options.saga !== null });
+  const { features, log } = options;
+  const topology = features.chat === null ? drawnTopology : null;
+  const jobChances = chance.child("jobs");
+  const model = new SimulatedModel({ ...options, script, moods, jobChances });
+  const price = features.cap === null ? {} : { price: PRICE };
   const agentIn = (here: Process): Agent =>
     defineAgent({
       name: "actor",
@@ -88,45 +81,45 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
       dial: options.isDialled ? "auto" : "always",
       instructions: "",
       task: z.object({}),
-      model: modelIn(here, false),
-      fallbacks: (options.away?.fallback ?? "none") === "none" ? [] : [{ model: modelIn(here, true) }],
-      tools: Object.fromEntries(
-        TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry }, ...options }, name)]),
-      ),
+      model: model.modelIn(here, false),
+      ...price,
+      fallbacks: (options.away?.fallback ?? "none") === "none" ? [] : [{ model: model.modelIn(here, true), ...price }],
+      tools: {
+        ...Object.fromEntries(
+          TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry }, ...options }, name)]),
+        ),
+        ...waitTools(features.waits),
+        ...memoryTools(features.memory, log),
+      },
       done: [
-        ...(script.isStrict ? [check("said twice", ({ spent }) => spent.beats > script.steps.length + 1)] : []),
+        ...(script.isStrict && features.chat === null
+          ? [check("said twice", ({ spent }) => spent.beats > script.steps.length + 1)]
+          : []),
         ...(options.saga === null ? [] : [lateEnough(options.saga)]),
       ],
       ...(options.saga === null ? {} : { saga: sagaOfAgent(options.saga) }),
       budget,
+      ...memoryPolicy(features.memory),
+      ...(features.chat === null ? {} : { chat: { idle: features.chat.idleMs } }),
       ...(topology === null ? {} : { topology }),
       ...(options.isArchived ? { retention: { archive: "cold" } } : {}),
     }) as Agent;
-  return { services, agentIn, paid: () => counts.paid, givenUp: () => counts.givenUp };
+  const { counts, jobs } = model;
+  return {
+    ...{ services, agentIn, jobs: jobs?.jobs ?? [] },
+    ...{ paid: () => counts.paid, givenUp: () => counts.givenUp },
+  };
+}
+
+/** The script with the calls of the features. */
+function featuredIn(script: Script, chance: SeededChoices, { waits, memory }: FeaturePlan): Script {
+  const waiting = waits === null ? script : withWaits(script, chance.child("waits"));
+  return memory === null ? waiting : withNotes(waiting, chance.child("notes"));
 }
 
 /** Few in some histories, and fewest where an operator may redrive the run. */
 const takeoversOf = (isFew: boolean, { diesSoon, isDoomed: isCrashLoop }: SimulatedAgentsOptions): number =>
   isCrashLoop ? 1 : isFew || diesSoon ? 2 : 1_000;
-
-/** One model call: the provider may charge for it after its caller gave it up. */
-function chargedCall(counts: { paid: number; givenUp: number }): {
-  readonly giveUp: () => void;
-  readonly pay: () => void;
-} {
-  let state: "open" | "paid" | "given up" = "open";
-  const giveUp = (): void => {
-    if (state !== "open") return;
-    state = "given up";
-    counts.givenUp += 1;
-  };
-  const pay = (): void => {
-    if (state === "given up") counts.givenUp -= 1;
-    state = "paid";
-    counts.paid += 1;
-  };
-  return { giveUp, pay };
-}
 
 function toolIn(
   of: Pick<SimulatedAgentsOptions, "isGated" | "isOrdered" | "saga"> & {
@@ -155,34 +148,4 @@ function toolIn(
       return `${name} ${input.step}.${input.index}${".".repeat(script.bulk)}`;
     },
   }) as Tool;
-}
-
-/** How a call to the model may go. Most of them are answered. */
-const MODEL_FAULTS = ["is away", "hangs", "says nothing"] as const;
-type ModelFault = (typeof MODEL_FAULTS)[number];
-const MODEL_FAULTS_ONE_IN = 30;
-/** Longer than any call to a model may take. */
-const HANGS_MS = 2_000;
-
-async function reply(
-  of: {
-    readonly here: Process;
-    readonly script: Script;
-    readonly moodOf: () => ModelFault | undefined;
-    readonly answer: () => void;
-    /** The provider has begun to answer. */
-    readonly pay: () => void;
-  },
-  conversation: Conversation,
-): Promise<ScriptedReply> {
-  const { here, script, moodOf, answer, pay } = of;
-  await here.pause();
-  answer();
-  const mood = moodOf();
-  if (mood !== undefined) here.note(`the model ${mood}`);
-  if (mood === "is away") throw Object.assign(new Error("connection reset"), { code: "ECONNRESET" });
-  const said = mood === "says nothing" ? { tokensIn: 1, tokensOut: 0 } : replyOf(script, conversation);
-  pay();
-  if (mood === "hangs") await later(here.clock, { ms: HANGS_MS, signal: null });
-  return said;
 }

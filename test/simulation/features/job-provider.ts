@@ -1,0 +1,151 @@
+/**
+ * The provider of a model whose replies come from jobs. It outlives every process of the history. As long as the history
+ * is not calm, it may refuse a request, lose its answer, get it late, or not know yet whether it has a job.
+ */
+import { APICallError } from "@ai-sdk/provider";
+import type { AsynchronousCalls } from "../../../src/ports/asynchronous-model.ts";
+import type { Clock } from "../../../src/ports/world.ts";
+import { SETTLE_MS } from "../modes.ts";
+import type { SeededChoices } from "../seeded-choices.ts";
+import type { Process } from "../services.ts";
+import type { JobPlan } from "./job-plan.ts";
+
+type Asked = Parameters<AsynchronousCalls["submit"]>[0];
+type Result = Extract<Awaited<ReturnType<AsynchronousCalls["poll"]>>, { readonly kind: "done" }>["result"];
+
+/** A job that the provider has, or had. */
+export interface Job {
+  readonly reference: string;
+  readonly key: string;
+  /** The number of its reply, as its output tokens: no other reply of the history has it. */
+  readonly tokensOut: number;
+  /** The place of its start in the history. */
+  readonly order: number;
+  readonly doneAt: number;
+  readonly fails: boolean;
+  state: "working" | "delivered" | "cancelled";
+}
+
+export interface JobProviderOptions {
+  readonly plan: JobPlan;
+  readonly chance: SeededChoices;
+  /** The true time. */
+  readonly clock: Clock;
+  readonly isCalm: () => boolean;
+  readonly next: () => number;
+  readonly note: (text: string) => void;
+  /** What a model of this provider says; throws if it cannot be asked. */
+  readonly reply: (asked: Asked) => Promise<Result>;
+  /** A job was charged for. */
+  readonly pay: () => void;
+  /** It may be charged for. */
+  readonly mayPay: () => void;
+}
+
+/** How a request to start a job may go. Most of them are answered. */
+const STARTS = ["refused", "answer lost", "on its way", "never arrives"] as const;
+const STARTS_ONE_IN = 16;
+const POLLS_ONE_IN = 8;
+const FAILS_ONE_IN = 12;
+/** No other reply of a history has so many output tokens. */
+const FIRST_TOKENS = 1_000;
+
+const overloaded = (): Error =>
+  new APICallError({ message: "overloaded", url: "http://provider", requestBodyValues: {}, statusCode: 503 });
+
+export class JobProvider {
+  readonly jobs: Job[] = [];
+  readonly #results = new Map<string, Result>();
+  readonly #of: JobProviderOptions;
+
+  constructor(options: JobProviderOptions) {
+    this.#of = options;
+  }
+
+  /** The jobs as one process reaches them. */
+  callsIn(here: Process): AsynchronousCalls {
+    const { lostStart } = this.#of.plan;
+    return {
+      submit: (asked, key) => this.#submit(here, asked, key),
+      poll: async (_, reference) => {
+        await here.pause();
+        if (this.#mayFault(POLLS_ONE_IN)) throw new Error("the provider cannot be asked");
+        return this.#look(here, reference);
+      },
+      ...(lostStart === "find" && {
+        find: async (_: Asked, { key }: { readonly key: string }) => {
+          await here.pause();
+          if (this.#mayFault(POLLS_ONE_IN)) return { kind: "unsure" as const, why: "its index is behind" };
+          const found = this.jobs.find((job) => job.key === key);
+          here.note(`looks for job ${key}: ${found?.reference ?? "absent"}`);
+          return found === undefined
+            ? { kind: "absent" as const }
+            : { kind: "found" as const, reference: found.reference };
+        },
+      }),
+      cancel: async (_, reference) => {
+        await here.pause();
+        const job = this.jobs.find((each) => each.reference === reference);
+        if (job?.state !== "working") return;
+        job.state = "cancelled";
+        // What was done of it may be charged.
+        this.#of.mayPay();
+      },
+      ...(lostStart === "key" && { honoursKeys: true as const }),
+    };
+  }
+
+  async #submit(here: Process, asked: Asked, key: string): Promise<string> {
+    await here.pause();
+    const { isCalm, chance, mayPay, clock } = this.#of;
+    const how = isCalm() ? undefined : STARTS[chance.below(STARTS_ONE_IN)];
+    here.note(`starts job ${key}${how === undefined ? "" : ` (${how})`}`);
+    if (how === "refused") throw Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
+    const result = await this.#of.reply(asked);
+    if (how === "never arrives") {
+      mayPay();
+      throw new Error("the connection broke");
+    }
+    if (how === "on its way") {
+      clock.after(chance.below(SETTLE_MS), () => void this.#begin(key, result));
+      throw new Error("the connection broke");
+    }
+    const reference = this.#begin(key, result);
+    await here.pause();
+    if (how === "answer lost") throw new Error("the answer was lost");
+    return reference;
+  }
+
+  #begin(key: string, result: Result): string {
+    const { plan, chance, clock, isCalm, next, note } = this.#of;
+    const known = plan.lostStart === "key" ? this.jobs.find((job) => job.key === key) : undefined;
+    if (known !== undefined) return known.reference;
+    const number = this.jobs.length + 1;
+    const job: Job = {
+      ...{ reference: `job-${number}`, key, tokensOut: FIRST_TOKENS + number, order: next(), state: "working" },
+      ...{ doneAt: clock.now() + plan.ms, fails: !isCalm() && chance.oneIn(FAILS_ONE_IN) },
+    };
+    this.jobs.push(job);
+    this.#results.set(job.reference, result);
+    if (!job.fails) this.#of.pay();
+    note(`has ${job.reference} of ${key}${job.fails ? ", which fails" : ""}`);
+    return job.reference;
+  }
+
+  #look(here: Process, reference: string): Awaited<ReturnType<AsynchronousCalls["poll"]>> {
+    const job = this.jobs.find((each) => each.reference === reference);
+    const result = this.#results.get(reference);
+    if (job === undefined || result === undefined) return { kind: "failed", error: new Error("there is no such job") };
+    if (job.state === "cancelled") return { kind: "failed", error: new Error("it was cancelled") };
+    if (this.#of.clock.now() < job.doneAt) return { kind: "pending" };
+    here.note(`reads ${reference}`);
+    job.state = "delivered";
+    if (job.fails) return { kind: "failed", error: overloaded() };
+    const usage = { ...result.usage, outputTokens: { total: job.tokensOut, text: job.tokensOut, reasoning: 0 } };
+    return { kind: "done", result: { ...result, usage } };
+  }
+
+  #mayFault(oneIn: number): boolean {
+    return !this.#of.isCalm() && this.#of.chance.oneIn(oneIn);
+  }
+}
