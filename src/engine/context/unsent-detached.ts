@@ -17,3 +17,16 @@ export function endUnsent(run: RunParts): void {
   run.pending.record({ kind: "DetachedCallEnded", at: run.now, key: call.key, how: "unsent", why });
   run.noticed.noteTextsLeft(run.row);
 }
+
+/**
+ * The run ends while its job is out, and this process has no agent that could ask its provider to cancel it: the sweeper
+ * ends runs whose processes died too often, or whose deadline passed. The job is debited at its estimate.
+ */
+export function endWithRun(run: RunParts): void {
+  const { detachedCall: call } = run.state;
+  if (call === undefined) return;
+  const why = "the run ended, and its provider could not be asked to cancel it";
+  const debit = { debit: call.reserved, for: "a model job without a reply, estimated" };
+  run.pending.record({ kind: "BudgetDebited", at: run.now, ...debit });
+  run.pending.record({ kind: "DetachedCallEnded", at: run.now, key: call.key, how: "cancelled", why });
+}

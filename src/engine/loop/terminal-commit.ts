@@ -27,6 +27,7 @@ import { askChildToStop } from "./children.ts";
 import { chargeReserved } from "../tools/dispatch.ts";
 import type { Next } from "../context/next.ts";
 import { debitOtherInvocations, debitTime } from "../context/debits.ts";
+import { endWithRun } from "../context/unsent-detached.ts";
 
 /** The outcome with which a run ends. */
 type End =
@@ -55,6 +56,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
     run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
   }
   debitOtherInvocations(run);
+  endWithRun(run);
   chargeReserved(run);
   ignoreUnappliedDecisions(run);
   ignoreUnjudgedInputs(run);
