@@ -1,6 +1,5 @@
-import "./test/support/gate/machine.ts";
 import { defineConfig } from "vitest/config";
-import { LIMITS } from "./test/support/gate/limits.ts";
+import { MEASURED_LIMITS as LIMITS } from "./test/support/gate/machine.ts";
 
 /** Tests in a real Chromium, which is installed if it is missing. */
 export default defineConfig({
@@ -10,6 +9,7 @@ export default defineConfig({
     include: ["test/browser/**/*.test.ts"],
     globalSetup: ["test/browser/setup.ts"],
     pool: "forks",
+    setupFiles: ["./test/support/gate/seeds.ts"],
     allowOnly: false,
     testTimeout: LIMITS.sceneMs,
     hookTimeout: LIMITS.sceneMs,

@@ -1,6 +1,5 @@
-import "./test/support/gate/machine.ts";
 import { configDefaults, defineConfig } from "vitest/config";
-import { LIMITS } from "./test/support/gate/limits.ts";
+import { MEASURED_LIMITS as LIMITS } from "./test/support/gate/machine.ts";
 
 /** Files that mock modules or globals of the process: what they replace must not reach the next file. */
 const ISOLATED = ["test/adapters/local/backups.test.ts"];
@@ -25,6 +24,7 @@ export default defineConfig({
     environment: "node",
     expect: { poll: { timeout: LIMITS.eventMs } },
     pool: "forks",
+    setupFiles: ["./test/support/gate/seeds.ts"],
     allowOnly: false,
     testTimeout: LIMITS.sceneMs,
     hookTimeout: LIMITS.sceneMs,

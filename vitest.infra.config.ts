@@ -1,6 +1,5 @@
-import "./test/support/gate/machine.ts";
 import { defineConfig } from "vitest/config";
-import { LIMITS } from "./test/support/gate/limits.ts";
+import { MEASURED_LIMITS as LIMITS } from "./test/support/gate/machine.ts";
 
 /** Tests of what is deployed, on the real components of SST, which are installed if they are missing. */
 export default defineConfig({
@@ -10,6 +9,7 @@ export default defineConfig({
     include: ["test/deployment/**/*.test.ts"],
     globalSetup: ["test/deployment/setup.ts"],
     pool: "forks",
+    setupFiles: ["./test/support/gate/seeds.ts"],
     allowOnly: false,
     testTimeout: LIMITS.sceneMs,
     hookTimeout: LIMITS.sceneMs,

@@ -10,7 +10,7 @@ import { authorsMachine, registriesIn, withoutTildes } from "./support/rules/mac
 import { chaosIn, cycles, isProduction, loadedBy } from "./support/rules/modules.ts";
 import { type Module, filesBelow } from "./support/rules/source.ts";
 import { RULES } from "./support/rules/table.ts";
-import { LAWS, inspect, refusing, reportOf, tidy } from "./support/rules/tidy.ts";
+import { LAWS, inspect, reportOf, tidy } from "./support/rules/tidy.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -131,20 +131,6 @@ describe("a checkout with one violation per rule", () => {
       "  to do: name the type, or take unknown and narrow it",
       expect.stringMatching(/^src\/core\/x-\d+\.ts:3: any$/),
     ]);
-  });
-
-  test("refuses a change for each of them, except for a rule that is only reported yet", () => {
-    const [law, other] = [
-      { says: "a", todo: "b" },
-      { says: "c", todo: "d", refuses: false as const },
-    ];
-    const at = { path: "src/x.ts", line: 1, what: "x" };
-    const violations = [
-      { ...at, law },
-      { ...at, law: other },
-    ];
-    expect(refusing(violations)).toEqual([{ ...at, law }]);
-    expect(reportOf(violations)).toContain("c: 1 violation, reported only");
   });
 
   test("reports nothing once the violations are gone", () => {

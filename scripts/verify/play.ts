@@ -121,7 +121,7 @@ export function scoreOf(played: {
   return { passed: report.passed, failed: refusals.length, refusals, late, notes: [] };
 }
 
-export const describe = ({ kind, test, said }: Failure): string => {
+const describe = ({ kind, test, said }: Failure): string => {
   const where = test === "" ? "outside of its tests" : test;
   return kind === "safety" ? `SAFETY ${where}: ${said}` : `${where}: ${said}`;
 };

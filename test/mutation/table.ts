@@ -120,7 +120,7 @@ export function filesOf({ changes }: Mutant, root = ROOT): ReadonlyMap<string, s
 }
 
 /** The file below `test/schedules` that plays this row; undefined if none does. */
-export function findScheduleTest(row: number, root = ROOT): string | undefined {
+function findScheduleTest(row: number, root = ROOT): string | undefined {
   const names = readdirSync(join(root, "test/schedules")).map((name) => `test/schedules/${name}`);
   return names.find((name) => readFileSync(join(root, name), "utf8").includes(`test("schedule ${row}: `));
 }

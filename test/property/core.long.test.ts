@@ -137,12 +137,15 @@ const successors: Readonly<Record<string, readonly string[]>> = {
 describe("what a transition commands", () => {
   test("is outstanding in the committed state, for every later reader", () => {
     let seen = 0;
-    holds(({ strides, states }) => {
-      for (const { outcome, view: by } of strides.filter((stride) => states.includes(stride.outcome.state))) {
-        seen += 1;
-        expect(nextCommands(reread(outcome.state), by)).toEqual(outcome.commands);
-      }
-    }, { numRuns: 60 });
+    holds(
+      ({ strides, states }) => {
+        for (const { outcome, view: by } of strides.filter((stride) => states.includes(stride.outcome.state))) {
+          seen += 1;
+          expect(nextCommands(reread(outcome.state), by)).toEqual(outcome.commands);
+        }
+      },
+      { numRuns: 60 },
+    );
     expect(seen).toBeGreaterThan(500);
   });
 

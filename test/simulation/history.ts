@@ -3,7 +3,7 @@ import type { MemoryWorld } from "../../src/adapters/memory/world.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import type { Tombstone } from "../../src/protocol/tombstone.ts";
 import type { GateDecision } from "./gate-decisions.ts";
-import type { Job } from "./features/job-provider.ts";
+import type { Batch } from "./features/batch-provider.ts";
 import type { FeatureLog } from "./features/log.ts";
 import type { Plan } from "./modes.ts";
 import type { Effect, Services } from "./services.ts";
@@ -46,8 +46,8 @@ export interface Simulated extends History {
   readonly answers: readonly Placed<ReconcileAttempt>[];
   readonly decisions: readonly GateDecision[];
   readonly features: FeatureLog;
-  /** The model jobs that their provider has, or had. */
-  readonly jobs: readonly Job[];
+  /** The model batches that their provider has, or had. */
+  readonly batches: readonly Batch[];
   readonly record: Recorder;
   /** The rows with their places in the history. */
   readonly stored: readonly StoredRow[];
@@ -83,7 +83,7 @@ export function historyOf(sim: Sim, of: Pick<Simulated, "seed" | "calm" | "ended
     faults,
     decisions: sim.decisions,
     features: sim.features,
-    jobs: outside.jobs,
+    batches: outside.batches,
     paid,
     givenUp,
   };

@@ -244,14 +244,14 @@ const WAITS_MAX = 8;
 const MODEL_CALLS_MAX = 30;
 const MINUTE_MS = 60_000;
 
-/** What the features of a history may add: one wait, job or message after the other, in each of its attempts. */
+/** What the features of a history may add: one wait, batch or message after the other, in each of its attempts. */
 function featuresMsOf({ features, saga, jumps }: Pick<Plan, "features" | "saga" | "jumps">): number {
-  const { waits, jobs, cap, webhooks, chat } = features;
+  const { waits, batches, cap, webhooks, chat } = features;
   const attempts = 1 + (saga?.restarts ?? 0);
   const waiting = OPERATOR_MS + LOOKS_AGAIN_MS + 2 * ROUNDED_MS + SWEEP_MS;
   return (
     (waits === null ? 0 : WAITS_MAX * attempts * (waits.limitMs + waiting)) +
-    (jobs === null ? 0 : MODEL_CALLS_MAX * attempts * (2 * jobs.ms + BOUNDS.modelLookMsMin + 2 * ROUNDED_MS)) +
+    (batches === null ? 0 : MODEL_CALLS_MAX * attempts * (2 * batches.ms + BOUNDS.modelLookMsMin + 2 * ROUNDED_MS)) +
     (chat === null ? 0 : WAITS_MAX * (chat.idleMs + waiting)) +
     // A wait that would end by a doubtful clock is looked at again after ten minutes.
     (jumps && (waits !== null || chat !== null) ? 11 * MINUTE_MS : 0) +

@@ -12,7 +12,7 @@ import { type Process, Services, type ServicesOptions } from "./services.ts";
 import { SimulatedModel } from "./simulated-model.ts";
 import { topologyOf } from "./topologies.ts";
 import { PRICE } from "./features/cap-plan.ts";
-import type { Job } from "./features/job-provider.ts";
+import type { Batch } from "./features/batch-provider.ts";
 import type { FeatureLog } from "./features/log.ts";
 import { memoryPolicy, memoryTools, withNotes } from "./features/memory-tools.ts";
 import type { FeaturePlan } from "./features/plan.ts";
@@ -25,8 +25,8 @@ export interface SimulatedAgents {
   readonly paid: () => number;
   /** Model calls that whoever made them gave up, and nobody charged for. */
   readonly givenUp: () => number;
-  /** The model jobs that their provider has, or had. */
-  readonly jobs: readonly Job[];
+  /** The model batches that their provider has, or had. */
+  readonly batches: readonly Batch[];
   /** The agent as one process has it: its tools wait and stop with that process. */
   agentIn(here: Process): Agent;
 }
@@ -70,8 +70,8 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
   const drawnTopology = topologyOf(chance.child("topology"), { undoes: options.saga !== null });
   const { features, log } = options;
   const topology = features.chat === null ? drawnTopology : null;
-  const jobChances = chance.child("jobs");
-  const model = new SimulatedModel({ ...options, script, moods, jobChances });
+  const batchChances = chance.child("batches");
+  const model = new SimulatedModel({ ...options, script, moods, batchChances });
   const price = features.cap === null ? {} : { price: PRICE };
   const agentIn = (here: Process): Agent =>
     defineAgent({
@@ -104,9 +104,9 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
       ...(topology === null ? {} : { topology }),
       ...(options.isArchived ? { retention: { archive: "cold" } } : {}),
     }) as Agent;
-  const { counts, jobs } = model;
+  const { counts, batches } = model;
   return {
-    ...{ services, agentIn, jobs: jobs?.jobs ?? [] },
+    ...{ services, agentIn, batches: batches?.batches ?? [] },
     ...{ paid: () => counts.paid, givenUp: () => counts.givenUp },
   };
 }

@@ -1,12 +1,12 @@
 /**
  * The model of a history, as each process has it: it has moods, its provider may be away, and its replies come at once or
- * from jobs. Whatever it may charge for is counted.
+ * from batches. Whatever it may charge for is counted.
  */
 import type { LanguageModelV4 } from "@ai-sdk/provider";
 import { type Conversation, type ScriptedReply, scriptedModel } from "../../src/index.ts";
 import type { AsynchronousModel } from "../../src/ports/asynchronous-model.ts";
 import type { Clock } from "../../src/ports/world.ts";
-import { JobProvider } from "./features/job-provider.ts";
+import { BatchProvider } from "./features/batch-provider.ts";
 import type { FeatureLog } from "./features/log.ts";
 import type { FeaturePlan } from "./features/plan.ts";
 import { type ModelOutagePlan, Provider } from "./provider.ts";
@@ -17,7 +17,7 @@ import { type Process, later } from "./services.ts";
 export interface ModelOptions {
   readonly script: Script;
   readonly moods: SeededChoices;
-  readonly jobChances: SeededChoices;
+  readonly batchChances: SeededChoices;
   /** The true time. */
   readonly clock: Clock;
   readonly away: ModelOutagePlan | null;
@@ -40,12 +40,12 @@ const HANGS_MS = 2_000;
 export class SimulatedModel {
   /** Model calls that were paid for, and those that whoever made them gave up, and nobody charged for. */
   readonly counts = { paid: 0, givenUp: 0 };
-  readonly jobs: JobProvider | null;
+  readonly batches: BatchProvider | null;
   readonly #of: ModelOptions;
   readonly #provider: Provider;
 
   constructor(options: ModelOptions) {
-    const { away, clock, features, jobChances: chance, isCalm, next, note } = options;
+    const { away, clock, features, batchChances: chance, isCalm, next, note } = options;
     this.#of = options;
     this.#provider = new Provider(away, clock);
     const pay = (): void => void (this.counts.paid += 1);
@@ -55,10 +55,10 @@ export class SimulatedModel {
       const model = scriptedModel({ name: "script", reply: (conversation) => replyOf(options.script, conversation) });
       return model.doGenerate(asked);
     };
-    this.jobs =
-      features.jobs === null
+    this.batches =
+      features.batches === null
         ? null
-        : new JobProvider({ plan: features.jobs, chance, clock, isCalm, next, note, pay, mayPay, reply });
+        : new BatchProvider({ plan: features.batches, chance, clock, isCalm, next, note, pay, mayPay, reply });
   }
 
   /** The model as one process reaches it. */
@@ -73,8 +73,8 @@ export class SimulatedModel {
       return modelFor(pay).doGenerate(asked);
     };
     const model = { ...modelFor(() => undefined), doGenerate };
-    if (this.jobs === null || isFallback) return model;
-    const detached = this.jobs.callsIn(here);
+    if (this.batches === null || isFallback) return model;
+    const detached = this.batches.callsIn(here);
     return {
       ...model,
       detached: {

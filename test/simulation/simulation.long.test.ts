@@ -31,7 +31,7 @@ const FREQUENT = [
   /^saga (undone|begins again)$/,
   /^redriven and completed$/,
   /^clock set (ahead|back)$/,
-  /^(wait (answered|signalled|slept|ended by its limit)|job (read|failed)|memory (recalled|written|learned))$/,
+  /^(wait (answered|signalled|slept|ended by its limit)|batch (read|failed)|memory (recalled|written|learned))$/,
   /^(cap reached|webhook run\.completed|chat (waited|ended by its limit))$/,
   /^provider (for minutes|for hours|a fallback answers|asked again at once)$/,
   /^mode /,

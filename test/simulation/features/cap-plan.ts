@@ -9,7 +9,7 @@ export interface CapPlan {
 }
 
 /** What a token costs: a reply of ten tokens costs a cent. */
-export const CENT = 10_000;
+const CENT = 10_000;
 export const PRICE = { inUsd: 1_000, outUsd: 0 };
 
 const CAPS_ONE_IN = 2;

@@ -5,7 +5,7 @@
 import type { SeededChoices } from "../seeded-choices.ts";
 import { type CapPlan, capPlanOf } from "./cap-plan.ts";
 import { type ChatPlan, chatPlanOf } from "./chat-plan.ts";
-import { type JobPlan, jobPlanOf } from "./job-plan.ts";
+import { type BatchPlan, batchPlanOf } from "./batch-plan.ts";
 import { type MemoryPlan, memoryPlanOf } from "./memory-plan.ts";
 import { type WaitPlan, waitPlanOf } from "./wait-plan.ts";
 import { type WebhookPlan, webhookPlanOf } from "./webhook-plan.ts";
@@ -13,8 +13,8 @@ import { type WebhookPlan, webhookPlanOf } from "./webhook-plan.ts";
 export interface FeaturePlan {
   /** Some of its calls wait: for a human's answer, an event or a time. */
   readonly waits: WaitPlan | null;
-  /** The replies of its model come from jobs. */
-  readonly jobs: JobPlan | null;
+  /** The replies of its model come from batches. */
+  readonly batches: BatchPlan | null;
   /** Its agent recalls, writes and learns. */
   readonly memory: MemoryPlan | null;
   /** What all runs together may spend in a day. */
@@ -26,7 +26,7 @@ export interface FeaturePlan {
 }
 
 export const NO_FEATURES: FeaturePlan = {
-  ...{ waits: null, jobs: null, memory: null, cap: null, webhooks: null, chat: null },
+  ...{ waits: null, batches: null, memory: null, cap: null, webhooks: null, chat: null },
 };
 
 const ONE_IN = 3;
@@ -39,7 +39,7 @@ export function featuresOf(
   if (!chance.oneIn(ONE_IN)) return NO_FEATURES;
   return {
     waits: waitPlanOf(chance.child("waits")),
-    jobs: jobPlanOf(chance.child("jobs")),
+    batches: batchPlanOf(chance.child("batches")),
     memory: memoryPlanOf(chance.child("memory")),
     cap: capPlanOf(chance.child("cap"), isSwept),
     webhooks: webhookPlanOf(chance.child("webhooks"), isSwept),

@@ -4,14 +4,14 @@ import { type ObservedHistory, observeHistory } from "../observed-history.ts";
 import type { Feature } from "./feature.ts";
 import { CAP } from "./cap.ts";
 import { CHATS } from "./chats.ts";
-import { JOBS } from "./jobs.ts";
+import { BATCHES } from "./batches.ts";
 import { MEMORY } from "./memory.ts";
 import { WAITS } from "./waits.ts";
 import { WEBHOOKS } from "./webhooks.ts";
 
 const FEATURES: readonly (readonly [name: string, feature: Feature])[] = [
   ["waits", WAITS],
-  ["jobs", JOBS],
+  ["batches", BATCHES],
   ["memory", MEMORY],
   ["cap", CAP],
   ["webhooks", WEBHOOKS],

@@ -47,18 +47,20 @@ async function received(sim: Sim, actor: Actor, { headers, body }: WebhookPost):
   return { kind: "answered", status };
 }
 
-interface Body {
-  readonly type: string;
-  readonly data: Readonly<Record<string, string | number | undefined>>;
-}
+/** What a notification is about: fields of the body of its request. */
+type Facts = Readonly<Record<string, string | number | undefined>>;
+type Body = { readonly type: string } & Readonly<Record<"data", Facts>>;
 
 /** One name for a notification, whoever tells it. */
-export const notificationName = ({ type, data }: Body): string =>
-  [data["version"], type, data["call"], data["gate"], data["crack"], data["code"]]
+export const notificationName = (type: string, facts: Facts): string =>
+  [facts["version"], type, facts["call"], facts["gate"], facts["crack"], facts["code"]]
     .filter((each) => each !== undefined)
     .join(" ");
 
-const aboutOf = (body: string): string => notificationName(JSON.parse(body) as Body);
+function aboutOf(body: string): string {
+  const parsed = JSON.parse(body) as Body;
+  return notificationName(parsed.type, parsed["data"]);
+}
 
 /** Nothing is left to be delivered. */
 export const isDelivered = ({ world, plan }: Pick<Sim, "world" | "plan">): boolean =>

@@ -9,24 +9,24 @@ import type { Feature } from "./feature.ts";
 import { notificationName } from "./webhook-endpoint.ts";
 
 /** What a commit holds that the endpoint wants to hear of. */
-function announcedBy(event: Event): { readonly type: string; readonly data: Readonly<Record<string, string>> } | null {
+function announcedBy(event: Event): { readonly type: string; readonly facts: Readonly<Record<string, string>> } | null {
   if (event.kind === "RunEnded") {
-    return { type: `run.${event.status}`, data: event.status === "failed" ? { code: event.failure.code } : {} };
+    return { type: `run.${event.status}`, facts: event.status === "failed" ? { code: event.failure.code } : {} };
   }
   if (event.kind === "ApprovalRequested") {
-    return { type: "approval.requested", data: { call: event.call, gate: event.gate } };
+    return { type: "approval.requested", facts: { call: event.call, gate: event.gate } };
   }
   if (event.kind === "WaitBegun") {
-    return event.wait.for === "answer" ? { type: "question.asked", data: { call: event.call } } : null;
+    return event.wait.for === "answer" ? { type: "question.asked", facts: { call: event.call } } : null;
   }
-  return event.kind === "CrackSignalled" ? { type: "crack.signalled", data: { crack: event.crack } } : null;
+  return event.kind === "CrackSignalled" ? { type: "crack.signalled", facts: { crack: event.crack } } : null;
 }
 
 function announcedIn({ history }: ObservedHistory): readonly string[] {
   return replay(history).commits.flatMap(({ version, events }) => [
     ...events.flatMap((event) => {
       const said = announcedBy(event);
-      return said === null ? [] : [notificationName({ ...said, data: { version: String(version), ...said.data } })];
+      return said === null ? [] : [notificationName(said.type, { version: String(version), ...said.facts })];
     }),
     ...(becomesBlocked(history, version) ? [`${version} run.blocked`] : []),
   ]);

@@ -10,10 +10,10 @@
 import { createHash } from "node:crypto";
 
 /** The environment variable that names the seed of a night. */
-export const SEED_VARIABLE = "CAIRN_SEED";
+const SEED_VARIABLE = "CAIRN_SEED";
 
 /** The seed of the gate. */
-export const GATE_SEED = "gate";
+const GATE_SEED = "gate";
 
 /** The seed of this run of the tests. */
 export const seedOfRun = (env: NodeJS.ProcessEnv = process.env): string => env[SEED_VARIABLE] || GATE_SEED;

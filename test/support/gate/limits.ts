@@ -27,7 +27,7 @@ export function measureMachine(): number {
 }
 
 /** The factor for a median time of `node -e 0` in milliseconds. */
-export const factorOf = (nodeMs: number): number => Math.min(FACTOR_MAX, Math.max(1, nodeMs / QUIET_NODE_MS));
+const factorOf = (nodeMs: number): number => Math.min(FACTOR_MAX, Math.max(1, nodeMs / QUIET_NODE_MS));
 
 /** The factor of this test run; 1 where no run measured one. */
 const factor = (): number => {
@@ -35,32 +35,35 @@ const factor = (): number => {
   return written >= 1 && written <= FACTOR_MAX ? written : 1;
 };
 
-const scaled = (ms: number): number => Math.ceil(ms * factor());
-
-/** The command line and deployments take a beat in seconds. */
-const scaledSeconds = (seconds: number): number => Math.ceil(seconds * factor()) * 1_000;
+/** The limits on a machine that is so much slower than a quiet one. */
+export function limitsAt(factor: number) {
+  const scaled = (ms: number): number => Math.ceil(ms * factor);
+  /** The command line and deployments take a beat in seconds. */
+  const scaledSeconds = (seconds: number): number => Math.ceil(seconds * factor) * 1_000;
+  return {
+    /** Something that this process itself does in one of its next turns. */
+    turnMs: scaled(10_000),
+    /** A line, a row or a file of another process that already runs. */
+    eventMs: scaled(60_000),
+    /** The end of a process that was told to end, or of a short command. */
+    exitMs: scaled(60_000),
+    /** The start of a process until its first line: Node, the sources and the agents are loaded. */
+    startMs: scaled(60_000),
+    /** A run of several beats over several processes, and each part of a long one. */
+    runMs: scaled(150_000),
+    /** A whole scene with many processes: a storm, chaos, a server in a browser, an installation. */
+    sceneMs: scaled(600_000),
+    /** One request to an emulator on this machine. A test loses requests on purpose, so it waits for this limit. */
+    requestMs: scaled(3_000),
+    /**
+     * A beat, and so a lease, of the product that ends within the test, since its end is the subject. It is as short as a
+     * loaded machine bears, which has to come to the point of the test before it ends.
+     */
+    shortBeatMs: scaledSeconds(6),
+    /** A beat of the product that no test reaches. A beat has 900 seconds at most. */
+    longBeatMs: Math.min(900_000, scaledSeconds(300)),
+  } as const;
+}
 
 /** In milliseconds, scaled to the machine. Every limit is generous: only a test that would fail waits for all of it. */
-export const LIMITS = {
-  /** Something that this process itself does in one of its next turns. */
-  turnMs: scaled(10_000),
-  /** A line, a row or a file of another process that already runs. */
-  eventMs: scaled(60_000),
-  /** The end of a process that was told to end, or of a short command. */
-  exitMs: scaled(60_000),
-  /** The start of a process until its first line: Node, the sources and the agents are loaded. */
-  startMs: scaled(60_000),
-  /** A run of several beats over several processes, and each part of a long one. */
-  runMs: scaled(150_000),
-  /** A whole scene with many processes: a storm, chaos, a server in a browser, an installation. */
-  sceneMs: scaled(600_000),
-  /** One request to an emulator on this machine. A test loses requests on purpose, so it waits for this limit. */
-  requestMs: scaled(3_000),
-  /**
-   * A beat, and so a lease, of the product that ends within the test, since its end is the subject. It is as short as a
-   * loaded machine bears, which has to come to the point of the test before it ends.
-   */
-  shortBeatMs: scaledSeconds(6),
-  /** A beat of the product that no test reaches. A beat has 900 seconds at most. */
-  longBeatMs: Math.min(900_000, scaledSeconds(300)),
-} as const;
+export const LIMITS = limitsAt(factor());

@@ -20,7 +20,7 @@ export interface EffectsTask {
 
 const LATE_TIMEOUT_MS = 200;
 /** How long after its timeout a late tool writes; milliseconds. */
-export const LATE_MS = 5_000;
+const LATE_MS = 5_000;
 
 /** The external service for this process, in the store's folder that the environment names. */
 let side: ExternalService | null = null;

@@ -23,8 +23,6 @@ export interface Rule {
   /** What the author of a violation does. */
   readonly todo: string;
   readonly where: RegExp;
-  /** False: its violations are reported and refuse nothing, as long as the last ones are being mended. */
-  readonly refuses?: false;
   readonly check: Check;
   readonly bites: readonly Sample[];
   readonly spares: readonly Sample[];

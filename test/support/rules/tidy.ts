@@ -11,7 +11,7 @@ import { type Module, filesBelow, lineOf, readSource } from "./source.ts";
 import { RULES } from "./table.ts";
 
 /** A rule as far as a report names it. */
-export type Law = Pick<Rule, "says" | "todo" | "refuses">;
+export type Law = Pick<Rule, "says" | "todo">;
 
 export interface Violation extends Finding {
   readonly path: string;
@@ -100,16 +100,12 @@ function betweenFiles(modules: readonly Module[]): readonly Violation[] {
   return [...loaded, ...circles];
 }
 
-/** Those that refuse a change. */
-export const refusing = (violations: readonly Violation[]): readonly Violation[] =>
-  violations.filter(({ law }) => law.refuses !== false);
-
 /** The report: each rule that is violated, what to do, and each place as `FILE:LINE`, which editors open. */
 export function reportOf(violations: readonly Violation[]): readonly string[] {
   const broken = new Map<Law, Violation[]>();
   for (const each of violations) broken.set(each.law, [...(broken.get(each.law) ?? []), each]);
-  return [...broken].flatMap(([{ says, todo, refuses = true }, found]) => [
-    `${says}: ${found.length} ${found.length === 1 ? "violation" : "violations"}${refuses ? "" : ", reported only"}`,
+  return [...broken].flatMap(([{ says, todo }, found]) => [
+    `${says}: ${found.length} ${found.length === 1 ? "violation" : "violations"}`,
     `  to do: ${todo}`,
     ...found.map(({ path, line, what }) => `${path}:${line}: ${what}`),
   ]);

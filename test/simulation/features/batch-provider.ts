@@ -1,6 +1,6 @@
 /**
- * The provider of a model whose replies come from jobs. It outlives every process of the history. As long as the history
- * is not calm, it may refuse a request, lose its answer, get it late, or not know yet whether it has a job.
+ * The provider of a model whose replies come from batches. It outlives every process of the history. As long as the history
+ * is not calm, it may refuse a request, lose its answer, get it late, or not know yet whether it has a batch.
  */
 import { APICallError } from "@ai-sdk/provider";
 import type { AsynchronousCalls } from "../../../src/ports/asynchronous-model.ts";
@@ -8,13 +8,13 @@ import type { Clock } from "../../../src/ports/world.ts";
 import { SETTLE_MS } from "../modes.ts";
 import type { SeededChoices } from "../seeded-choices.ts";
 import type { Process } from "../services.ts";
-import type { JobPlan } from "./job-plan.ts";
+import type { BatchPlan } from "./batch-plan.ts";
 
 type Asked = Parameters<AsynchronousCalls["submit"]>[0];
 type Result = Extract<Awaited<ReturnType<AsynchronousCalls["poll"]>>, { readonly kind: "done" }>["result"];
 
-/** A job that the provider has, or had. */
-export interface Job {
+/** A batch that the provider has, or had. */
+export interface Batch {
   readonly reference: string;
   readonly key: string;
   /** The number of its reply, as its output tokens: no other reply of the history has it. */
@@ -26,8 +26,8 @@ export interface Job {
   state: "working" | "delivered" | "cancelled";
 }
 
-export interface JobProviderOptions {
-  readonly plan: JobPlan;
+export interface BatchProviderOptions {
+  readonly plan: BatchPlan;
   readonly chance: SeededChoices;
   /** The true time. */
   readonly clock: Clock;
@@ -36,13 +36,13 @@ export interface JobProviderOptions {
   readonly note: (text: string) => void;
   /** What a model of this provider says; throws if it cannot be asked. */
   readonly reply: (asked: Asked) => Promise<Result>;
-  /** A job was charged for. */
+  /** A batch was charged for. */
   readonly pay: () => void;
   /** It may be charged for. */
   readonly mayPay: () => void;
 }
 
-/** How a request to start a job may go. Most of them are answered. */
+/** How a request to start a batch may go. Most of them are answered. */
 const STARTS = ["refused", "answer lost", "on its way", "never arrives"] as const;
 const STARTS_ONE_IN = 16;
 const POLLS_ONE_IN = 8;
@@ -53,16 +53,16 @@ const FIRST_TOKENS = 1_000;
 const overloaded = (): Error =>
   new APICallError({ message: "overloaded", url: "http://provider", requestBodyValues: {}, statusCode: 503 });
 
-export class JobProvider {
-  readonly jobs: Job[] = [];
+export class BatchProvider {
+  readonly batches: Batch[] = [];
   readonly #results = new Map<string, Result>();
-  readonly #of: JobProviderOptions;
+  readonly #of: BatchProviderOptions;
 
-  constructor(options: JobProviderOptions) {
+  constructor(options: BatchProviderOptions) {
     this.#of = options;
   }
 
-  /** The jobs as one process reaches them. */
+  /** The batches as one process reaches them. */
   callsIn(here: Process): AsynchronousCalls {
     const { lostStart } = this.#of.plan;
     return {
@@ -76,8 +76,8 @@ export class JobProvider {
         find: async (_: Asked, { key }: { readonly key: string }) => {
           await here.pause();
           if (this.#mayFault(POLLS_ONE_IN)) return { kind: "unsure" as const, why: "its index is behind" };
-          const found = this.jobs.find((job) => job.key === key);
-          here.note(`looks for job ${key}: ${found?.reference ?? "absent"}`);
+          const found = this.batches.find((batch) => batch.key === key);
+          here.note(`looks for batch ${key}: ${found?.reference ?? "absent"}`);
           return found === undefined
             ? { kind: "absent" as const }
             : { kind: "found" as const, reference: found.reference };
@@ -85,9 +85,9 @@ export class JobProvider {
       }),
       cancel: async (_, reference) => {
         await here.pause();
-        const job = this.jobs.find((each) => each.reference === reference);
-        if (job?.state !== "working") return;
-        job.state = "cancelled";
+        const batch = this.batches.find((each) => each.reference === reference);
+        if (batch?.state !== "working") return;
+        batch.state = "cancelled";
         // What was done of it may be charged.
         this.#of.mayPay();
       },
@@ -99,7 +99,7 @@ export class JobProvider {
     await here.pause();
     const { isCalm, chance, mayPay, clock } = this.#of;
     const how = isCalm() ? undefined : STARTS[chance.below(STARTS_ONE_IN)];
-    here.note(`starts job ${key}${how === undefined ? "" : ` (${how})`}`);
+    here.note(`starts batch ${key}${how === undefined ? "" : ` (${how})`}`);
     if (how === "refused") throw Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
     const result = await this.#of.reply(asked);
     if (how === "never arrives") {
@@ -118,30 +118,31 @@ export class JobProvider {
 
   #begin(key: string, result: Result): string {
     const { plan, chance, clock, isCalm, next, note } = this.#of;
-    const known = plan.lostStart === "key" ? this.jobs.find((job) => job.key === key) : undefined;
+    const known = plan.lostStart === "key" ? this.batches.find((batch) => batch.key === key) : undefined;
     if (known !== undefined) return known.reference;
-    const number = this.jobs.length + 1;
-    const job: Job = {
-      ...{ reference: `job-${number}`, key, tokensOut: FIRST_TOKENS + number, order: next(), state: "working" },
+    const number = this.batches.length + 1;
+    const batch: Batch = {
+      ...{ reference: `batch-${number}`, key, tokensOut: FIRST_TOKENS + number, order: next(), state: "working" },
       ...{ doneAt: clock.now() + plan.ms, fails: !isCalm() && chance.oneIn(FAILS_ONE_IN) },
     };
-    this.jobs.push(job);
-    this.#results.set(job.reference, result);
-    if (!job.fails) this.#of.pay();
-    note(`has ${job.reference} of ${key}${job.fails ? ", which fails" : ""}`);
-    return job.reference;
+    this.batches.push(batch);
+    this.#results.set(batch.reference, result);
+    if (!batch.fails) this.#of.pay();
+    note(`has ${batch.reference} of ${key}${batch.fails ? ", which fails" : ""}`);
+    return batch.reference;
   }
 
   #look(here: Process, reference: string): Awaited<ReturnType<AsynchronousCalls["poll"]>> {
-    const job = this.jobs.find((each) => each.reference === reference);
+    const batch = this.batches.find((each) => each.reference === reference);
     const result = this.#results.get(reference);
-    if (job === undefined || result === undefined) return { kind: "failed", error: new Error("there is no such job") };
-    if (job.state === "cancelled") return { kind: "failed", error: new Error("it was cancelled") };
-    if (this.#of.clock.now() < job.doneAt) return { kind: "pending" };
+    if (batch === undefined || result === undefined)
+      return { kind: "failed", error: new Error("there is no such batch") };
+    if (batch.state === "cancelled") return { kind: "failed", error: new Error("it was cancelled") };
+    if (this.#of.clock.now() < batch.doneAt) return { kind: "pending" };
     here.note(`reads ${reference}`);
-    job.state = "delivered";
-    if (job.fails) return { kind: "failed", error: overloaded() };
-    const usage = { ...result.usage, outputTokens: { total: job.tokensOut, text: job.tokensOut, reasoning: 0 } };
+    batch.state = "delivered";
+    if (batch.fails) return { kind: "failed", error: overloaded() };
+    const usage = { ...result.usage, outputTokens: { total: batch.tokensOut, text: batch.tokensOut, reasoning: 0 } };
     return { kind: "done", result: { ...result, usage } };
   }
 

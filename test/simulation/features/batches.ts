@@ -1,55 +1,55 @@
 /**
- * What must hold of the model jobs of a history: one job for each that was begun, begun before it was sent, read once, and
+ * What must hold of the model batches of a history: one batch for each that was begun, begun before it was sent, read once, and
  * never called absent while it exists. That each is in a debit, a checker says of all model calls.
  */
 import type { EventOf } from "../../../src/core/event.ts";
 import type { ObservedHistory } from "../observed-history.ts";
 import type { Placed } from "../record.ts";
 import type { Feature } from "./feature.ts";
-import type { Job } from "./job-provider.ts";
+import type { Batch } from "./batch-provider.ts";
 
-const jobsIn = ({ history }: ObservedHistory): readonly Job[] => history.jobs;
+const batchesIn = ({ history }: ObservedHistory): readonly Batch[] => history.batches;
 
 function wrong(seen: ObservedHistory): readonly string[] {
   const { history } = seen;
   const { features, mode } = history.plan;
   return [
-    ...(features.jobs?.lostStart === "none" || mode.mayDouble ? [] : [...startedTwice(seen), ...calledAbsent(seen)]),
+    ...(features.batches?.lostStart === "none" || mode.mayDouble ? [] : [...startedTwice(seen), ...calledAbsent(seen)]),
     ...sentBeforeBegun(seen),
     ...readOnce(seen),
     ...endedOnce(seen),
   ];
 }
 
-/** Two jobs under one key would both be paid for. */
+/** Two batches under one key would both be paid for. */
 function startedTwice(seen: ObservedHistory): readonly string[] {
-  const keys = jobsIn(seen).map(({ key }) => key);
+  const keys = batchesIn(seen).map(({ key }) => key);
   return keys.filter((key, index) => keys.indexOf(key) !== index).map((key) => `${key} was started twice`);
 }
 
-/** Who is told that there is no job asks for another one. */
+/** Who is told that there is no batch asks for another one. */
 function calledAbsent(seen: ObservedHistory): readonly string[] {
   return seen.events("DetachedCallEnded").flatMap(({ event: { key, how } }) => {
-    const job = jobsIn(seen).find((each) => each.key === key);
-    return job !== undefined && (how === "absent" || how === "unsent")
-      ? [`${key} is ${job.reference}, and ended ${how}`]
+    const batch = batchesIn(seen).find((each) => each.key === key);
+    return batch !== undefined && (how === "absent" || how === "unsent")
+      ? [`${key} is ${batch.reference}, and ended ${how}`]
       : [];
   });
 }
 
-/** The commit of a job is there before its request leaves. */
+/** The commit of a batch is there before its request leaves. */
 function sentBeforeBegun(seen: ObservedHistory): readonly string[] {
   const begun = seen.events("DetachedCallBegun");
-  return jobsIn(seen).flatMap(({ key, order }) =>
+  return batchesIn(seen).flatMap(({ key, order }) =>
     begun.some((each) => each.event.key === key && each.order < order) ? [] : [`${key} was sent before it was begun`],
   );
 }
 
-/** A reply counts once, and only that of a job that the run knows. */
+/** A reply counts once, and only that of a batch that the run knows. */
 function readOnce(seen: ObservedHistory): readonly string[] {
   const replies = seen.events("ModelCallCompleted").map(({ event }) => event.tokensOut);
   const submitted = new Set(seen.events("DetachedCallSubmitted").map(({ event }) => event.reference));
-  return jobsIn(seen).flatMap(({ reference, tokensOut }) => {
+  return batchesIn(seen).flatMap(({ reference, tokensOut }) => {
     const times = replies.filter((each) => each === tokensOut).length;
     if (times > 1) return [`the reply of ${reference} counts ${times} times`];
     return times === 1 && !submitted.has(reference)
@@ -58,7 +58,7 @@ function readOnce(seen: ObservedHistory): readonly string[] {
   });
 }
 
-/** Each job that was begun has one end: its reply, or why there is none. */
+/** Each batch that was begun has one end: its reply, or why there is none. */
 function endedOnce({ events }: ObservedHistory): readonly string[] {
   const begun: readonly Placed<{ event: EventOf<"DetachedCallBegun"> }>[] = events("DetachedCallBegun");
   const ends = events("DetachedCallEnded");
@@ -70,26 +70,26 @@ function endedOnce({ events }: ObservedHistory): readonly string[] {
 
 const ENDS = ["absent", "failed", "cancelled", "unsent", "lost"] as const;
 
-const CELLS = ["read", "adopted", "taken over", "text held", ...ENDS].map((what) => `job ${what}`);
+const CELLS = ["read", "adopted", "taken over", "text held", ...ENDS].map((what) => `batch ${what}`);
 
 function met(seen: ObservedHistory): readonly string[] {
   const { events, history } = seen;
   const replies = events("ModelCallCompleted");
-  const read = history.jobs.filter(({ tokensOut }) => replies.some(({ event }) => event.tokensOut === tokensOut));
+  const read = history.batches.filter(({ tokensOut }) => replies.some(({ event }) => event.tokensOut === tokensOut));
   const takeovers = events("RecoveryDecided").filter(({ event }) => event.action.kind === "takeover");
   const texts = events("MessageAbsorbed").filter(({ event }) => event.stage === "taken" && event.body.kind === "user");
-  const isWhile = (job: Job, order: number): boolean =>
-    order > job.order && replies.some((each) => each.event.tokensOut === job.tokensOut && each.order > order);
+  const isWhile = (batch: Batch, order: number): boolean =>
+    order > batch.order && replies.some((each) => each.event.tokensOut === batch.tokensOut && each.order > order);
   const cells: Readonly<Record<string, boolean>> = {
     read: read.length > 0,
     adopted: events("DetachedCallSubmitted").some(({ event }) => event.adopted === true),
-    "taken over": read.some((job) => takeovers.some(({ order }) => isWhile(job, order))),
-    "text held": read.some((job) => texts.some(({ order }) => isWhile(job, order))),
+    "taken over": read.some((batch) => takeovers.some(({ order }) => isWhile(batch, order))),
+    "text held": read.some((batch) => texts.some(({ order }) => isWhile(batch, order))),
   };
   return [
-    ...Object.entries(cells).flatMap(([name, isMet]) => (isMet ? [`job ${name}`] : [])),
-    ...new Set(events("DetachedCallEnded").map(({ event }) => `job ${event.how}`)),
+    ...Object.entries(cells).flatMap(([name, isMet]) => (isMet ? [`batch ${name}`] : [])),
+    ...new Set(events("DetachedCallEnded").map(({ event }) => `batch ${event.how}`)),
   ];
 }
 
-export const JOBS: Feature = { isIn: ({ plan }) => plan.features.jobs !== null, wrong, cells: CELLS, met };
+export const BATCHES: Feature = { isIn: ({ plan }) => plan.features.batches !== null, wrong, cells: CELLS, met };
