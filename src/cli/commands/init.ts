@@ -16,6 +16,7 @@ import { fileURLToPath } from "node:url";
 import { sentenceOf } from "../../codec/value.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { type Shell, printDocument } from "../shell.ts";
+import { dependencyOnCairn } from "./init-dependency.ts";
 
 export interface InitFlags {
   readonly template: "basic" | "chat" | "scheduled" | "orders";
@@ -115,7 +116,8 @@ function valuesFor(dir: string, home: string): Readonly<Record<string, string>> 
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as Manifest;
   const zod = { ...manifest.dependencies, ...manifest.peerDependencies }["zod"] ?? "";
   const name = nameFrom(basename(dir));
-  return { name, app: appFrom(name), version: manifest.version, zod: zod.replace(/^\D+/, "") };
+  const cairn = dependencyOnCairn({ home, dir, version: manifest.version });
+  return { name, app: appFrom(name), cairn, zod: zod.replace(/^\D+/, "") };
 }
 
 /** Resources in AWS are named after the app, and the longest of these names leave no more room for it. */
