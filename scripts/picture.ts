@@ -1,6 +1,6 @@
 /**
  * `npm run picture [-- PART …]`: generates the examples of recovery with real processes and real SIGKILLs. It puts each
- * between its marks in the README or in docs/recovery.md.
+ * between its marks in docs/recovery.md.
  *
  * The parts are `chaos`, `audit`, `killed` (a trip whose process dies during a booking) and `declined` (a trip whose
  * card is declined). `--print` prints them instead. `--check` generates them again, and exits 1 if the page differs in
@@ -25,7 +25,7 @@ interface Part {
 }
 
 const ROOT = join(import.meta.dirname, "..");
-const PAGES: readonly string[] = ["README.md", "docs/recovery.md"];
+const PAGES: readonly string[] = ["docs/recovery.md"];
 const CLI = join(ROOT, "src", "cli", "main.ts");
 const DEADLINE_MS = 120_000;
 

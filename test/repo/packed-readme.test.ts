@@ -1,4 +1,4 @@
-/** The links of the README in the package. */
+/** The README in the package: what it leaves out, what it shows instead, and where its links lead. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -40,9 +40,50 @@ describe.each([
   });
 });
 
-test("no relative link of cairn's own README remains without its file", () => {
+const PICTURE = [
+  "<picture>",
+  '  <source media="(prefers-color-scheme: dark)" srcset="docs/dark.png">',
+  '  <img src="docs/light.png" alt="The console">',
+  "</picture>",
+].join("\n");
+
+test("a picture that the package lacks comes from the repository, and is its description if none is named", () => {
+  expect(packedReadme(PICTURE, { has })).toBe("The console");
+  expect(packedReadme(PICTURE, { has: () => true })).toBe(PICTURE);
+  const raw = "https://github.com/someone/cairn/raw/HEAD";
+  const packed = packedReadme(PICTURE, { has, repository: "someone/cairn" });
+  expect(packed).toContain(`srcset="${raw}/docs/dark.png"`);
+  expect(packed).toContain(`src="${raw}/docs/light.png"`);
+});
+
+test("what is for the checkout is left out, and what is for users of the package is shown", () => {
+  const text = "a\n<!-- checkout:begin -->\nnpm run demo\n<!-- checkout:end -->\n<!-- package\nnpx cairn dev\n-->\nb\n";
+  expect(packedReadme(text, { has })).toBe("a\nnpx cairn dev\nb\n");
+});
+
+describe("of cairn's own README", () => {
   const readme = readFileSync(join(import.meta.dirname, "..", "..", "README.md"), "utf8");
-  const links = (text: string) => [...text.matchAll(/\]\((?!https:|#)([^)]+)\)/g)].map(([, target]) => target);
-  expect(links(readme).length).toBeGreaterThan(40);
-  expect(links(packedReadme(readme, { has: () => false }))).toEqual([]);
+  const packed = packedReadme(readme, { has: () => false });
+
+  test("no relative link or picture remains without its file", () => {
+    const links = (text: string) => [...text.matchAll(/\]\((?!https:|#)([^)]+)\)/g)].map(([, target]) => target);
+    expect(links(readme).length).toBeGreaterThan(40);
+    expect(links(packed)).toEqual([]);
+    expect(packed).not.toMatch(/<(picture|img|source)/);
+  });
+
+  test("every link and picture is absolute once the repository has an address", () => {
+    const absolute = packedReadme(readme, { has: () => false, repository: "someone/cairn" });
+    const targets = [...absolute.matchAll(/\]\(([^)]+)\)|(?:src|srcset)="([^"]+)"/g)].map(
+      ([, link, src]) => link ?? src,
+    );
+    expect(targets.length).toBeGreaterThan(40);
+    expect(targets.filter((target) => !target?.startsWith("https://"))).toEqual([]);
+  });
+
+  test("no command needs the checkout, and a project is made by the package", () => {
+    expect(packed).not.toMatch(/npm run|npm pack|node scripts|\.tgz|<!--/);
+    expect(packed).toContain("npx cairn-run init my-agents");
+    expect(packed).toContain("npm install cairn-run zod");
+  });
 });
