@@ -34,11 +34,13 @@ export function floorOf(beatsPerInvocation: number): Counts {
   return { ...nothing(), invocations, transitions: invocations, writes, writeUnits: writes };
 }
 
-/** Dollars are those of 1,000 trips. */
-export async function measureTravel(process_: Process): Promise<void> {
+type Row = Readonly<Record<string, string | number>>;
+
+/** Prints a row of cairn and one of the floor for each number of beats per invocation. Dollars are those of 1,000 trips. */
+export async function measureTravel(process_: Process): Promise<readonly Row[]> {
   const services = await mkdtemp(join(tmpdir(), "cost-travel-"));
   Object.assign(process.env, { TRAVEL_SERVICES: services, TRAVEL_PACE: "0" });
-  const rows: Record<string, string | number>[] = [];
+  const rows: Row[] = [];
   try {
     for (const beatsPerInvocation of [1, 10]) {
       const counts = nothing();
@@ -54,6 +56,22 @@ export async function measureTravel(process_: Process): Promise<void> {
   console.log(
     `Of one trip of the travel example, ${BEATS} beats, from its start to its clean-up; dollars of 1,000 trips.`,
   );
+  return rows;
+}
+
+/** The rows as a table of a page. */
+export function travelTable(rows: readonly Row[]): string {
+  const cells = (row: Row): readonly unknown[] => [
+    row["of"] === "floor" ? "its floor" : `${row["B"] === 1 ? "one beat" : `${row["B"]} beats`} per invocation`,
+    ...[row["invocations"], row["transitions"]],
+    ...[`${row["writes"]} (${row["writeUnits"]})`, `${row["reads"]} (${row["readUnits"]})`],
+    ...[`${row["puts"]} / ${row["gets"]}`, Number(row["sum $"]).toFixed(3)],
+  ];
+  return [
+    "| | invocations | transitions | row writes (units) | row reads (units) | PUT / GET | $ |",
+    "|---|---|---|---|---|---|---|",
+    ...rows.map((row) => `| ${cells(row).join(" | ")} |`),
+  ].join("\n");
 }
 
 /** The counts of one trip, and the dollars of 1,000. */

@@ -17,9 +17,9 @@ test("the README shows code early, and its agent has at most 30 lines and does w
   expect(agent.trim().split("\n").length).toBeLessThanOrEqual(30);
   const dir = mkdtempSync(join(tmpdir(), "cairn-readme-"));
   onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
-  writeFileSync(join(dir, "refunds.ts"), agent);
-  const [, input = ""] = /start \.\/refunds\.ts --input '([^']*)'/.exec(readme) ?? [];
-  const words = ["start", join(dir, "refunds.ts"), "--input", input, "--wait", "--json", "--store", join(dir, "store")];
+  writeFileSync(join(dir, "cashier.ts"), agent);
+  const [, input = ""] = /start \.\/cashier\.ts --input '([^']*)'/.exec(readme) ?? [];
+  const words = ["start", join(dir, "cashier.ts"), "--input", input, "--wait", "--json", "--store", join(dir, "store")];
   const out = execFileSync(process.execPath, [join(ROOT, "src/cli/main.ts"), ...words], {
     cwd: ROOT,
     encoding: "utf8",
