@@ -34,6 +34,7 @@ const ALONE: Readonly<Record<string, string>> = {
   "aws:": "AWS durable SDK, synced log",
   "dbos:1": "DBOS, one step per beat",
   "dbos:2": "DBOS, two steps per beat",
+  "restate:": "Restate, one step per beat",
   "langgraph:": "LangGraph, SQLite",
   "cairn:in-1": "cairn in process, B = 1",
   "cairn:in-50": "cairn in process, B = 50",
@@ -41,7 +42,7 @@ const ALONE: Readonly<Record<string, string>> = {
   "cairn:work-16": "cairn, worker process, B = 16",
 };
 /** Those that are measured with many runs at once as well. */
-const MANY = ["file:", "aws:", "dbos:1", "langgraph:", "cairn:work-1", "cairn:work-16"];
+const MANY = ["file:", "aws:", "dbos:1", "restate:", "langgraph:", "cairn:work-1", "cairn:work-16"];
 const MANY_RUNS = 100;
 const MANY_BEATS = 20;
 
