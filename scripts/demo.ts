@@ -83,7 +83,7 @@ async function summary(of: { world: World; run: string; step: string; before: Sh
   const after = await read(world, run);
   const counts = countsOf(join(store, "services"));
   console.log(`\n${cli("timeline", run)}`);
-  say(`${after.status}. What the other sides say, from their own files:`);
+  say(`${after.status}. What the services recorded, in their own files:`);
   for (const service of ["airline", "hotel", "card"] as const) {
     const { requests, bookings } = counts[service];
     console.log(`   ${service.padEnd(8)} ${requests} request${requests === 1 ? "" : "s"}, ${bookings} booking`);
