@@ -98,18 +98,27 @@ const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [
 /** One after another: apt and pip hold locks, and a download is no work for two cores. */
 const inOneLane = (steps: readonly Step[]): Stage => [steps];
 
-/** The mutants whose source, suite or row differs from a commit; all of them if it is null. */
+/** Without a base, the gate plays as many mutants as fit, in an order that differs for each commit. The night plays all. */
+const MUTANT_MINUTES = "10";
+
+const ALL_MUTANTS = script("all mutants", "test/mutation/run.ts");
+
+/** The mutants whose source, suite or row differs from a commit. */
 const mutants = (since: string | null): Step =>
-  script("mutants", "test/mutation/run.ts", ...(since === null ? [] : ["--since", since]));
+  script("mutants", "test/mutation/run.ts", ...(since === null ? ["--minutes", MUTANT_MINUTES] : ["--since", since]));
 
 /**
  * The gate. Two lanes share the cores: tests that wait for processes, and programs that compute. A third one waits for
  * LocalStack.
  */
-export function gate(asked: ReadonlySet<OptionalStep>, mutantsSince: string | null): readonly Stage[] {
+export function gate(asked: ReadonlySet<OptionalStep>, base: string | null): readonly Stage[] {
+  return stagesFor(asked, mutants(base));
+}
+
+function stagesFor(asked: ReadonlySet<OptionalStep>, mutantsStep: Step): readonly Stage[] {
   const chosen = [...asked].flatMap((step) => (step === "localstack" ? [] : [OPTIONAL[step]]));
   const waiting = [FAST, LONG, ...chosen.flatMap((each) => each.waiting)];
-  const busy = [...ALWAYS, ...chosen.flatMap((each) => each.busy), mutants(mutantsSince)];
+  const busy = [...ALWAYS, ...chosen.flatMap((each) => each.busy), mutantsStep];
   const localstack = asked.has("localstack") ? [[tests("tests on LocalStack", LOCALSTACK)]] : [];
   return [inOneLane(downloadsFor(asked)), [waiting, busy, ...localstack]];
 }
@@ -131,8 +140,8 @@ export function night(isWithLocalStack: boolean, date: string): readonly Stage[]
     ...RECOVERIES,
   ];
   const rest = deep.values();
-  const seeds = { CAIRN_SEED: date.replaceAll("-", "") };
-  const random: Step = { ...tests("fast tests, new seeds", VITEST, "--project", "fast"), env: seeds };
+  const drawn = ["test/property/", "test/codec/redaction-probes", "test/slow/storm/", "test/slow/flips/"];
+  const random: Step = { ...tests("random tests, new seeds", VITEST, ...drawn), env: { CAIRN_SEED: date } };
   // On an emulator of its own, at another port.
   const onLocalStack = command(
     "cost of beats on LocalStack",
@@ -143,7 +152,7 @@ export function night(isWithLocalStack: boolean, date: string): readonly Stage[]
     "--localstack",
   );
   return [
-    ...gate(everything, null),
+    ...stagesFor(everything, ALL_MUTANTS),
     [rest, rest],
     [[random, ...(isWithLocalStack ? [onLocalStack] : [])]],
     [[tests("tests that compare durations", VITEST, "--project", "nightly")]],
