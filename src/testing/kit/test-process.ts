@@ -4,9 +4,8 @@
  *
  * The clock is virtual. It moves when the process waits only for time, and not while a tool, probe, check or model is at
  * work. So waits of hours take no time, and a tool that does real I/O does not time out. A tool that takes longer than
- * `PATIENCE_MS` of real time hangs; then the clock moves and its timeout fires.
+ * `PATIENCE_MS` of real time hangs; then the clock moves and its timeout fires (`user-work.ts`).
  */
-import { performance } from "node:perf_hooks";
 import { setImmediate as nextTurn, setTimeout as elapse } from "node:timers/promises";
 import type { VirtualClock } from "../../adapters/memory/clock.ts";
 import type { LoadedAgent, Runner } from "../../engine/context/runner.ts";
@@ -24,8 +23,8 @@ import {
   modelWithFaultPoints,
   worldWithFaultPoints,
 } from "../fault-points.ts";
+import { UserWork } from "./user-work.ts";
 
-const PATIENCE_MS = 2_000;
 /** Turns of the event loop after which a process without user code at work waits only for time. */
 const IDLE_TURNS = 10;
 const TURNS_MAX = 100_000;
@@ -42,6 +41,8 @@ export interface ProcessOptions {
   readonly agentOf: (name: string) => LoadedAgent | null;
   /** Called at each moment. True kills the process there. */
   readonly onMoment: (moment: Moment) => boolean;
+  /** The real time in milliseconds, which says when a tool hangs. */
+  readonly realNow?: () => number;
 }
 
 export class TestProcess {
@@ -49,11 +50,11 @@ export class TestProcess {
   readonly #runner: Runner;
   readonly #death = Promise.withResolvers<Performed>();
   #isDead = false;
-  /** The number of calls of user code that are at work. */
-  #atWork = 0;
+  readonly #work: UserWork;
 
   constructor(of: ProcessOptions) {
     this.#of = of;
+    this.#work = new UserWork(of.realNow);
     const world = worldWithFaultPoints(this.#mortal(of.world), (moment) => this.#pass(moment));
     this.#runner = {
       world,
@@ -87,21 +88,18 @@ export class TestProcess {
   async #letTimePass(isOver: () => boolean): Promise<void> {
     const { clock } = this.#of;
     let idle = 0;
-    let busySince = performance.now();
     for (let turn = 0; turn < TURNS_MAX; turn += 1) {
       await nextTurn();
       if (isOver()) return;
-      const isStuck = this.#atWork > 0 && performance.now() - busySince > PATIENCE_MS;
       // A server that takes seconds to start uses up no turns.
-      if (this.#atWork > 0 && turn > IDLE_TURNS) await elapse(1);
-      if (this.#atWork > 0 && !isStuck) {
+      if (this.#work.isAny && turn > IDLE_TURNS) await elapse(1);
+      if (this.#work.holdsClock) {
         idle = 0;
         continue;
       }
-      if (!isStuck) busySince = performance.now();
       idle += 1;
       const next = clock.next();
-      if (next === null || (idle < IDLE_TURNS && !isStuck)) continue;
+      if (next === null || idle < IDLE_TURNS) continue;
       clock.moveTo(next);
       idle = 0;
     }
@@ -165,7 +163,7 @@ export class TestProcess {
     const { submit, poll, find, cancel, honoursKeys } = detached ?? {};
     return {
       name,
-      ask: (request) => this.#work(() => model.ask(request)),
+      ask: (request) => this.#work.during(() => model.ask(request)),
       ...(submit !== undefined &&
         poll !== undefined && {
           detached: {
@@ -185,7 +183,7 @@ export class TestProcess {
     const sources = full.sources?.map((source) => ({ ...source, list: this.#asWork(source.list) }));
     const done = agent.done.map((check) => ({
       ...check,
-      holds: (view: Parameters<typeof check.holds>[0]) => this.#work(async () => check.holds(view)),
+      holds: (view: Parameters<typeof check.holds>[0]) => this.#work.during(async () => check.holds(view)),
     }));
     return { ...full, done, ...(sources && { sources }) };
   }
@@ -206,16 +204,7 @@ export class TestProcess {
   }
 
   #asWork<Given extends unknown[], Result>(work: (...given: Given) => Result | Promise<Result>) {
-    return (...given: Given): Promise<Result> => this.#work(async () => work(...given));
-  }
-
-  async #work<T>(work: () => Promise<T>): Promise<T> {
-    this.#atWork += 1;
-    try {
-      return await work();
-    } finally {
-      this.#atWork -= 1;
-    }
+    return (...given: Given): Promise<Result> => this.#work.during(async () => work(...given));
   }
 }
 
