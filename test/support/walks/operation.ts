@@ -11,6 +11,8 @@ export interface WalkOperation {
   readonly asks?: Partial<Pick<View, "cancel" | "pause">>;
   /** An operation that reads the deployed code. */
   readonly looks?: boolean;
+  /** The invocation that records this releases the run: what comes later is done by the next one. */
+  readonly releases?: boolean;
 }
 
 export const operation = (...events: readonly Event[]): WalkOperation => ({ events: () => events });

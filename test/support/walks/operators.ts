@@ -21,7 +21,7 @@ export function operatorOperations(state: State, { pause }: View): readonly Walk
     operation({ kind: "AgentChanged", at: AT, from: state.agentVersion, to: `${state.agentVersion}.1` }),
     operation(decided({ kind: "takeover", from: "somebody", takeovers: 1 })),
     ...(accepts(state.phase, "RunPaused") && upgradesOf(state).asked < 2 && state.messages.length % 8 === 3
-      ? [{ events: (_: number, pick: number) => [decided({ kind: "hold", to: pick % 2 === 0 ? null : "next" })] }]
+      ? [holdForAgent]
       : []),
     ...acceptUpgradeOperations(state),
     ...undecided.map((gate): WalkOperation => ({ events: (_, pick) => [decidedOn(gate, state, pick)] })),
@@ -46,6 +46,15 @@ export function operatorOperations(state: State, { pause }: View): readonly Walk
       : []),
   ];
 }
+
+/**
+ * The deployed agent does not fit the run, so its invocation does nothing more. Calls that it released stay open, and
+ * belong to a lost invocation from here on.
+ */
+const holdForAgent: WalkOperation = {
+  events: (_, pick) => [decided({ kind: "hold", to: pick % 2 === 0 ? null : "next" })],
+  releases: true,
+};
 
 const ignored: Event = { kind: "DecisionIgnored", at: AT, gate: "c1-gate", as: "deny", by: "ada", why: "it ended" };
 

@@ -32,7 +32,7 @@ export interface Walk {
   readonly states: readonly State[];
 }
 
-interface Choice {
+export interface Choice {
   readonly fate: "go" | "commit" | "die";
   readonly pick: number;
   readonly size: number;
@@ -50,7 +50,8 @@ export const walksFrom = (start: State): fc.Arbitrary<Walk> =>
 
 export const walks = walksFrom(newState());
 
-function walk(start: State, choices: readonly Choice[]): Walk {
+/** The walk that these choices lead to. */
+export function walk(start: State, choices: readonly Choice[]): Walk {
   const path = new Path(start);
   for (const each of choices) path.take(each);
   path.commit();
@@ -87,6 +88,7 @@ class Path implements Walk {
     if (chosen.waitsUntil !== undefined) this.#view = { ...this.#view, now: chosen.waitsUntil };
     if (chosen.performs === true) this.commit();
     for (const event of chosen.events(size, pick)) this.#record({ ...event, at: this.#view.now });
+    if (chosen.releases === true) this.#handOver();
   }
 
   /** The end is committed; now and then an operator redrives the run, and the next invocation records that. */
@@ -96,6 +98,12 @@ class Path implements Walk {
     if (event === null) return;
     this.#view = { ...this.#view, epoch: this.#view.epoch + 1 };
     this.#record({ ...event, at: this.#view.now });
+  }
+
+  /** The next invocation claims the run. */
+  #handOver(): void {
+    this.#release();
+    this.#view = { ...this.#view, epoch: this.#view.epoch + 1 };
   }
 
   /** The next invocation reads the deployed code again. */
