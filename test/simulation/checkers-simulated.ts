@@ -176,7 +176,8 @@ function gatesHold(history: Simulated): readonly string[] {
 
 /**
  * Every model call that was paid for is in a debit: at what it cost, or as lost at an estimate. And none is debited that was
- * never made, but where an invocation was overtaken: it may have made one. A call that was given up may have been charged.
+ * never made, but where an invocation was overtaken: it may have made one. A call that was given up may have been charged,
+ * and so may a batch that failed after the run had lost it.
  */
 function callsAccounted(history: Simulated): readonly string[] {
   const { paid, givenUp } = history;
@@ -184,11 +185,17 @@ function callsAccounted(history: Simulated): readonly string[] {
   const accounted = accountedIn(history);
   return [
     ...(paid <= accounted ? [] : [`${paid} model calls were paid for, and ${accounted} are debited`]),
-    ...(accounted <= paid + givenUp + takeovers
+    ...(accounted <= paid + givenUp + failedUnread(history) + takeovers
       ? []
       : [`${accounted} model calls are debited, and ${paid} were paid for`]),
     ...(asks === 0 ? [] : [`its row ends with ${asks} model calls that no debit accounts for`]),
   ];
+}
+
+/** The batches that failed at their provider, and whose failure the run never read. Nobody was charged for them. */
+function failedUnread(history: Simulated): number {
+  const read = eventsOfKind(history, "DetachedCallEnded").flatMap(({ how, key }) => (how === "failed" ? [key] : []));
+  return history.batches.filter(({ fails, key }) => fails && !read.includes(key)).length;
 }
 
 function accountedIn(history: Simulated): number {

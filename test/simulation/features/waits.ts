@@ -117,8 +117,11 @@ function forgotten({ events, history }: ObservedHistory, waits: readonly Wait[])
   const accepted = history.features.inputs.filter(({ outcome }) => outcome === "accepted");
   const twice = accepted.filter(({ kind, about }, index) => {
     const isAgain = accepted.findIndex((each) => each.about === about) !== index;
-    const asks = events("InputRefused").filter(({ event }) => event.call === about).length;
-    return kind === "answer" && isAgain && asks === 0 && waits.some(({ call }) => call === about);
+    // A question is open again after an answer that does not fit, and in a redriven run whose end ignored its answer.
+    const isOpenAgain =
+      events("InputRefused").some(({ event }) => event.call === about) ||
+      (events("RunRedriven").length > 0 && events("InputIgnored").some(({ event }) => event.name === about));
+    return kind === "answer" && isAgain && !isOpenAgain && waits.some(({ call }) => call === about);
   });
   return [
     ...accepted.flatMap(({ by, about }) =>
