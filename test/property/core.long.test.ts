@@ -11,7 +11,7 @@ import { encodeSnapshot, wholeState } from "../../src/codec/snapshot.ts";
 import { decodeSegment, encodeSegment } from "../../src/codec/transcript.ts";
 import { canonical } from "../../src/codec/canonical.ts";
 import { type Spent, NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
-import type { CommitRecord, EventKind } from "../../src/core/event.ts";
+import type { CommitRecord, Event, EventKind } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { type Command, type View, nextCommands } from "../../src/core/outstanding.ts";
@@ -24,11 +24,17 @@ import { type Walk, deepFreeze, walks, walksFrom } from "../support/walks/random
 import {
   EVENT_KINDS,
   FAILURE,
+  callPart,
   decided,
   eventOf,
   failed,
+  intended,
+  invoked,
   messageReceived,
   newState,
+  outcomeLost,
+  replied,
+  startedEvent,
   view,
 } from "../support/states/states-and-events.ts";
 import { detachedEnded } from "../support/states/detached-events.ts";
@@ -217,8 +223,7 @@ describe("outside effects", () => {
 
   test("an unsafe call is released once, and once more per permission", () => {
     let again = 0;
-    holds(({ commits }) => {
-      const events = commits.flatMap((commit) => commit.events);
+    const law = (events: readonly Event[]): void => {
       for (const unsafe of events) {
         if (unsafe.kind !== "ToolIntended" || unsafe.effect !== "unsafe") continue;
         const own = events.filter((event) => "call" in event && event.call === unsafe.call);
@@ -227,8 +232,23 @@ describe("outside effects", () => {
         if (releases > 1) again += 1;
         expect(releases).toBeLessThanOrEqual(1 + permissions.length);
       }
-    });
-    expect(again).toBeGreaterThan(0);
+    };
+    const eventsOf = ({ commits }: Walk): readonly Event[] => commits.flatMap((commit) => commit.events);
+    holds((walk) => law(eventsOf(walk)));
+    // Few walks meet an unknown outcome that an operator lets them try again, so these begin with one.
+    const begun = [
+      startedEvent,
+      replied([callPart("a")]),
+      intended("c1", "unsafe"),
+      invoked("c1", 1),
+      outcomeLost("c1"),
+    ];
+    const fromUnknown = walksFrom(foldAll(newState(), begun));
+    fc.assert(
+      fc.property(fromUnknown, (walk) => law([...begun, ...eventsOf(walk)])),
+      { numRuns: 200 },
+    );
+    expect(again).toBeGreaterThan(3);
   });
 });
 
@@ -281,7 +301,7 @@ describe("control", () => {
         expect(releases).toBeLessThanOrEqual(1 + asked.length);
       }
     });
-    expect(again).toBeGreaterThan(0);
+    expect(again).toBeGreaterThan(3);
   });
 });
 
