@@ -9,7 +9,8 @@ import { answer } from "../../../src/operations/answer.ts";
 import { signal } from "../../../src/operations/signal.ts";
 import { retryUntilAcknowledged } from "../operator-attempts.ts";
 import type { Placed } from "../record.ts";
-import type { Sim } from "../sim.ts";
+import { later } from "../services.ts";
+import { type Sim, isCalm } from "../sim.ts";
 import { eventOf } from "./wait-tools.ts";
 
 /** An answer or event that was sent, and what its sender heard. */
@@ -26,6 +27,7 @@ export interface WaitInput {
 type Draft = Omit<WaitInput, "outcome">;
 
 const MISFIT_ONE_IN = 8;
+const HESITATES_ONE_IN = 4;
 const STEPS_MAX = 4;
 
 /** Somebody looks at the calls that wait, and ends one of them. */
@@ -33,12 +35,23 @@ export async function endOneWait(sim: Sim, run: string): Promise<void> {
   let draft: Draft | null = null;
   const outcome = await retryUntilAcknowledged<string>(sim, {
     act: async (world) => {
-      draft ??= await chosen(sim, world, run);
+      if (draft === null) {
+        draft = await chosen(sim, world, run);
+        if (draft?.kind === "answer") await hesitate(sim);
+      }
       return draft === null ? "nothing" : sendInput(world, run, draft);
     },
     mayGiveUp: () => true,
   });
   if (draft !== null) note(sim, { ...(draft as Draft), outcome: outcome ?? "unheard" });
+}
+
+/** Some people see a question, and answer it when its limit may have passed. */
+async function hesitate(sim: Sim): Promise<void> {
+  const { features } = sim.chances;
+  const limitMs = sim.plan.features.waits?.limitMs ?? 0;
+  if (isCalm(sim) || !features.oneIn(HESITATES_ONE_IN)) return;
+  await later(sim.clock, { ms: features.below(limitMs), signal: null });
 }
 
 /** A service signals an event without knowing whether a call waits for it. */
