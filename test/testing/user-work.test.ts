@@ -1,5 +1,4 @@
 /** How long user code keeps the virtual clock of the testing kit from moving. The real time is a number of the test. */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { z } from "zod";
 import { expect, test } from "vitest";
 import { seededRandom, virtualClock } from "../../src/adapters/memory/clock.ts";
@@ -12,6 +11,8 @@ import { modelsOf } from "../../src/providers/model.ts";
 import { scriptedModel } from "../../src/testing/kit/index.ts";
 import { TestProcess } from "../../src/testing/kit/test-process.ts";
 import { PATIENCE_MS, UserWork } from "../../src/testing/kit/user-work.ts";
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 const START = 1_700_000_000_000;
 
