@@ -8,6 +8,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Metafile, Plugin, build as BundlerBuild } from "esbuild";
 import { consoleModule, consolePlugin } from "./console-module.ts";
+import { type AgentsIn, entryPoints, packagesOnUse, refuseImports } from "./entry-points.ts";
 import { checkMoney, refuseProcess } from "../src/sdk/check.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
@@ -84,6 +85,7 @@ export async function bundleFunctions(of: {
   const entryOf = (name: FunctionName): string => of.instead?.[name] ?? ownModule(name);
   const none = agentsModule([], { prices: {}, modelRates: {} });
   const shown = await consoleModule(of.console ?? false);
+  const agentsIn = Map.groupBy(agents.keys(), (name) => agents.get(name)?.file ?? "");
   return Promise.all(
     [
       ...FUNCTIONS.map((name) => ({ name, entry: entryOf(name), agents: all })),
@@ -92,7 +94,9 @@ export async function bundleFunctions(of: {
         ...{ name: agentFunction(agent), entry: entryOf("beat") },
         agents: agentsModule(linesFor(agent, agents), { prices, modelRates }),
       })),
-    ].map(({ name, ...wanted }) => bundle(name, { ...wanted, project, console: shown, folder: join(of.folder, name) })),
+    ].map(({ name, ...wanted }) =>
+      bundle(name, { ...wanted, project, console: shown, agentsIn, folder: join(of.folder, name) }),
+    ),
   );
 }
 
@@ -108,6 +112,7 @@ interface Wanted {
 interface Made {
   readonly agents: string;
   readonly console: string;
+  readonly agentsIn: AgentsIn;
 }
 
 async function bundle(name: DeployedFunction, { folder, entry, project, ...made }: Wanted & Made): Promise<Bundle> {
@@ -116,11 +121,13 @@ async function bundle(name: DeployedFunction, { folder, entry, project, ...made 
   const plugins = [
     agentsPlugin(made.agents, project),
     consolePlugin(made.console),
-    library,
+    entryPoints(OWN),
+    packagesOnUse({ own: OWN, root }),
     providerPackages(root),
     pureSources,
   ];
   const slim = await built({ ...wanted, plugins: [...plugins, zodWithoutLanguages] });
+  refuseImports(slim, made.agentsIn);
   const isWhole = !takesLanguages(root, filesOf(Object.keys(slim.inputs)));
   const { outputs } = isWhole ? slim : await built({ ...wanted, plugins });
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".mjs"));
@@ -203,7 +210,7 @@ async function agentLines(
       const [module, quoted] = [JSON.stringify(file), JSON.stringify(name)];
       const children = Object.values(agent.tools).flatMap(({ child }) => (child === undefined ? [] : [child.agent]));
       const line = `${quoted}: () => import(${module}).then((all) => Object.values(all).find((each) => each?.name === ${quoted})),`;
-      lines.set(name, { line, children });
+      lines.set(name, { line, children, file });
     }
   }
   return lines;
@@ -215,6 +222,7 @@ const linesFor = (agent: string, agents: ReadonlyMap<string, AgentLine>): readon
 
 interface AgentLine {
   readonly line: string;
+  readonly file: string;
   /** The agents of which it dispatches child runs. */
   readonly children: readonly string[];
 }
@@ -232,14 +240,6 @@ const agentsPlugin = (contents: string, { root }: Project): Plugin => ({
     esbuild.onLoad({ filter: /.*/, namespace: "agents" }, () => ({ contents, loader: "js", resolveDir: root }));
   },
 });
-
-/** The library in the functions: the engine beside it and the agents must have the same classes. */
-const library: Plugin = {
-  name: "library",
-  setup: (esbuild) => {
-    esbuild.onResolve({ filter: /^cairn-run$/ }, () => ({ path: ownModule("library") }));
-  },
-};
 
 /** The folder of our sources; it does not exist in the package, whose modules are bundled already. */
 const SOURCES = join(OWN, "src", "/");

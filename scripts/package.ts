@@ -10,6 +10,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { execFileSync } from "node:child_process";
 import { dirname, join, relative, resolve } from "node:path";
+import { FUNCTION_CONDITION, PACKAGES_ON_USE, isForFunctions } from "../infra/entry-points.ts";
 import { EVENTS, FUNCTIONS } from "../infra/names.ts";
 import { type OutputChunk, rolldown } from "rolldown";
 import { packedReadme } from "./packed-readme.ts";
@@ -36,11 +37,7 @@ interface Manifest {
 /** Users pass their own zod schemas, so they choose its version. */
 const PEERS = new Set(["zod"]);
 /** Only what is loaded on use imports these, and it says which of them is missing. */
-const OPTIONAL_PEERS = [
-  ...["@langchain/core", "@langchain/langgraph-checkpoint"],
-  ...["@modelcontextprotocol/client", "@modelcontextprotocol/server"],
-  ...PROVIDER_PACKAGES,
-];
+const OPTIONAL_PEERS = [...Object.values(PACKAGES_ON_USE).flat(), "@modelcontextprotocol/client", ...PROVIDER_PACKAGES];
 
 /** Only the declarations import these. */
 const FOR_TYPES = new Set(["@ai-sdk/provider", "@types/json-schema", "zod"]);
@@ -63,7 +60,7 @@ async function main(): Promise<void> {
   const chunks = await bundleEntries([...sources.filter((file) => file !== SST), ...PROCESSES, "src/cli/process.ts"]);
   await bundleMain();
   await bundleDescription();
-  const functions = await bundleFunctions();
+  const functions = await bundleFunctions(manifest);
   const own = packed(manifest, importedBy([...chunks, ...functions]));
   writeTypes(sources, new Set([...Object.keys(own.dependencies), ...Object.keys(own.peerDependencies)]));
   execFileSync(process.execPath, ["scripts/console.ts", join(OUT, "dist", "console")], { cwd: ROOT });
@@ -115,18 +112,30 @@ async function bundleDescription(): Promise<void> {
 
 /**
  * What Lambda runs. A deployment bundles it again, together with the agents of a project. So its chunks are apart from
- * those of the command line, and its schemas use the zod of the agents: a cold start loads no second one.
+ * those of the command line, and its schemas use the zod of the agents: a cold start loads no second one. What agents
+ * import of cairn is part of it, so that the engine and the agents share their classes.
  */
-async function bundleFunctions(): Promise<readonly OutputChunk[]> {
+async function bundleFunctions({ exports }: Manifest): Promise<readonly OutputChunk[]> {
+  const library = Object.entries(exports).flatMap(([entryPoint, target]) => {
+    const [file, name] = [sourceOf(target), libraryName(entryPoint)];
+    return name !== null && file.endsWith(".ts") ? [[name, file] as const] : [];
+  });
   const build = await rolldown({
     ...SOURCE,
-    input: Object.fromEntries([...FUNCTIONS, EVENTS, "library"].map((name) => [name, `functions/${name}.ts`])),
+    input: Object.fromEntries([...[...FUNCTIONS, EVENTS].map((name) => [name, `functions/${name}.ts`]), ...library]),
     external: [STAYS, /^zod(\/|$)/, "cairn-agents", "cairn-console"],
   });
   const { output } = await build.write({ ...WRITTEN, dir: join(OUT, "dist", "functions") });
   await build.close();
   return output.filter((each) => each.type === "chunk");
 }
+
+/** The name of an entry point among the modules that Lambda runs; null if none of them may import it. */
+const libraryName = (entryPoint: string): string | null =>
+  isForFunctions(entryPoint) ? `library/${entryPoint.slice(2) || "index"}` : null;
+
+const sourceOf = (target: Manifest["exports"][string]): string =>
+  typeof target === "string" ? target : target.default;
 
 /** The path of a source file in `dist`, without its ending. */
 const nameOf = (file: string): string => file.replace(/^(?:\.\/)?(?:src\/)?(.+)\.ts$/, "$1");
@@ -183,8 +192,10 @@ function packed(manifest: Manifest, imported: ReadonlySet<string>) {
     exports: Object.fromEntries(
       Object.entries(manifest.exports).map(([path, file]) => {
         const inBrowsers = typeof file === "string" ? {} : { browser: built(file.browser) };
-        const js = built(typeof file === "string" ? file : file.default);
-        return [path, js.endsWith(".js") ? { types: js.replace(/\.js$/, ".d.ts"), ...inBrowsers, default: js } : js];
+        const [js, name] = [built(sourceOf(file)), libraryName(path)];
+        const inFunctions = name === null ? {} : { [FUNCTION_CONDITION]: `./dist/functions/${name}.js` };
+        const types = js.replace(/\.js$/, ".d.ts");
+        return [path, js.endsWith(".js") ? { types, ...inBrowsers, ...inFunctions, default: js } : js];
       }),
     ),
     files: ["dist", "templates"],

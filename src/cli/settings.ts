@@ -55,14 +55,23 @@ export interface Settings {
   readonly command: (...words: readonly string[]) => string;
 }
 
-const OWN_PACKAGE = dirname(fileURLToPath(import.meta.resolve("#package")));
+/** The folder of cairn, with its examples; null in a deployed function, which has none. */
+function ownPackage(): string | null {
+  try {
+    return dirname(fileURLToPath(import.meta.resolve("#package")));
+  } catch {
+    return null;
+  }
+}
+
 const BEAT_SECONDS = 60;
 const BEATS_PER_WORKER = 16;
 
 /** `beatSeconds`: the maximum duration of a beat if no source sets it. */
 export async function settingsOf(shell: Surroundings, flags: BeatFlags, beatSeconds = BEAT_SECONDS): Promise<Settings> {
   const config = await loadConfig(shell.cwd);
-  const examples = config === null ? await loadConfig(OWN_PACKAGE) : null;
+  const own = config === null ? ownPackage() : null;
+  const examples = own === null ? null : await loadConfig(own);
   const provider = await providerOf(shell, { flags, config });
   const options = shell.worlds.flatMap((world) => world.options);
   const named = optionsIn(flags);

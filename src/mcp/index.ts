@@ -10,7 +10,7 @@ import type { Agents } from "../client/client.ts";
 import { connect } from "../client/connect.ts";
 import type { ApiTarget, StoreTarget } from "../client/targets.ts";
 import { loadMcp } from "./load.ts";
-import { VERSION } from "./version.ts";
+import { ownVersion } from "./version.ts";
 
 export type { ApiTarget, StoreTarget } from "../client/targets.ts";
 export { CairnError } from "../client/errors.ts";
@@ -39,5 +39,5 @@ export async function serveMcp<Known extends Agents = Agents>(
 ): Promise<McpOverStdio> {
   const { serveClient } = await loadMcp(() => import("./stdio.ts"));
   const cairn = await connect(target);
-  return serveClient(cairn, { ...streams, version: VERSION });
+  return serveClient(cairn, { ...streams, version: ownVersion() });
 }

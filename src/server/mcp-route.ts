@@ -12,11 +12,11 @@ export function addMcp(app: Pick<Hono, "all">, of: { readonly calls: ApiCalls; r
   const { calls, streams } = of;
   let loading: Promise<McpOverHttp> | null = null;
   const load = async (): Promise<McpOverHttp> => {
-    const { mcpOverHttp, VERSION } = await loadMcp(async () => ({
+    const { mcpOverHttp, ownVersion } = await loadMcp(async () => ({
       ...(await import("../mcp/http.ts")),
       ...(await import("../mcp/version.ts")),
     }));
-    return mcpOverHttp({ endpointOf: (request) => endpointFor(calls, request), version: VERSION });
+    return mcpOverHttp({ endpointOf: (request) => endpointFor(calls, request), version: ownVersion() });
   };
   app.all("/mcp", async (c) => {
     const request = c.req.raw;

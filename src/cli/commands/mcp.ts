@@ -8,7 +8,7 @@ import type { Client } from "../../client/client.ts";
 import { unlessAborted } from "../../ports/unless-aborted.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import { loadMcp } from "../../mcp/load.ts";
-import { VERSION } from "../../mcp/version.ts";
+import { ownVersion } from "../../mcp/version.ts";
 import { SCOPES } from "../../operations/operation.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { nextFirings } from "../../sdk/schedule/firing-times.ts";
@@ -31,7 +31,7 @@ export async function mcp(shell: Shell, flags: McpFlags): Promise<number> {
     throw error instanceof CairnError ? packageMissing(error) : error;
   });
   const cairn = flags.api === undefined ? await clientOfStore(shell, flags) : await clientOfApi(shell, flags.api);
-  const served = serveClient(cairn, { version: VERSION, output: outputOf(shell) });
+  const served = serveClient(cairn, { version: ownVersion(), output: outputOf(shell) });
   stop.addEventListener("abort", () => void served.close(), { once: true });
   await served.closed;
   return EXIT.done;
