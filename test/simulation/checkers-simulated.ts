@@ -194,8 +194,9 @@ function callsAccounted(history: Simulated): readonly string[] {
 
 /** The batches that failed at their provider, and whose failure the run never read. Nobody was charged for them. */
 function failedUnread(history: Simulated): number {
-  const read = eventsOfKind(history, "DetachedCallEnded").flatMap(({ how, key }) => (how === "failed" ? [key] : []));
-  return history.batches.filter(({ fails, key }) => fails && !read.includes(key)).length;
+  const ended = eventsOfKind(history, "DetachedCallEnded");
+  const read = new Set(ended.flatMap(({ how, key }) => (how === "failed" ? [key] : [])));
+  return history.batches.filter(({ fails, key }) => fails && !read.has(key)).length;
 }
 
 function accountedIn(history: Simulated): number {
