@@ -74,7 +74,7 @@ test("a run that has effects to undo neither ends nor restarts before that", () 
       expect(before.undo ?? []).toEqual([]);
       expect(before.open).toEqual([]);
     }
-  });
+  }, 500);
   expect(seen.ended).toBeGreaterThan(100);
   expect(seen.restarted).toBeGreaterThan(5);
 });
