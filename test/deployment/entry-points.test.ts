@@ -1,16 +1,21 @@
 /** What agents import of cairn, in the functions of this checkout. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { bundleFunctions } from "../../infra/bundle.ts";
 import { EVERY_ENTRY_POINT, ONE_LIBRARY, definitionsIn, seenByApi } from "../support/bundles/every-entry-point.ts";
 
+/** The file lies in the checkout, where `cairn-run` is found; the functions do not. */
 function agentFile(text: string): { readonly file: string; readonly folder: string } {
   const dir = mkdtempSync(join(import.meta.dirname, ".entry-points-"));
-  onTestFinished(() => rmSync(dir, { recursive: true, force: true }));
+  const folder = mkdtempSync(join(tmpdir(), "cairn-entry-points-"));
+  onTestFinished(() => {
+    for (const each of [dir, folder]) rmSync(each, { recursive: true, force: true });
+  });
   const file = join(dir, "agent.ts");
   writeFileSync(file, text);
-  return { file, folder: join(dir, "functions") };
+  return { file, folder };
 }
 
 test("an agent imports every entry point for functions, and all are one library", async () => {
