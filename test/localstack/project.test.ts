@@ -23,6 +23,7 @@ import { componentPrefix } from "../../infra/names.ts";
 import { KEYS, clientsOf } from "../../localstack/clients.ts";
 import { type Deployment, deployProject } from "../../localstack/deploy.ts";
 import { PLACE } from "../../localstack/place.ts";
+import { EVERY_ENTRY_POINT } from "../support/bundles/every-entry-point.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { until } from "./lane.ts";
 
@@ -69,7 +70,8 @@ beforeAll(async () => {
     void execFileSync(process.execPath, [join(built, "dist", "cli", "main.js"), "init", ...words]);
   init(project);
   for (const template of Object.values(MORE)) init(join(project, template), "--template", template);
-  npm(project, "install", join(dir, tarball));
+  npm(project, "install", join(dir, tarball), ...OPTIONAL_PACKAGES);
+  addAgentOfEveryEntryPoint();
   const { KeyMetadata } = await clients.keys.send(new CreateKeyCommand({}));
   key = KeyMetadata?.Arn ?? "";
   writeFileSync(join(project, "sst.config.ts"), sstConfig(key));
@@ -78,6 +80,24 @@ beforeAll(async () => {
 }, 2 * LIMITS.sceneMs);
 
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+/** What some entry points of the package need. */
+const OPTIONAL_PACKAGES = [
+  "@langchain/core",
+  "@langchain/langgraph-checkpoint",
+  "@modelcontextprotocol/server",
+] as const;
+
+/** Beside the agent of the template, the project has one that imports all of the package that a function can use. */
+function addAgentOfEveryEntryPoint(): void {
+  const [config, folder] = [join(project, "cairn.config.ts"), join(project, "agents", "one")];
+  mkdirSync(folder);
+  writeFileSync(join(folder, "agent.ts"), `// @ts-nocheck\n${EVERY_ENTRY_POINT}`);
+  const agents = '["./agents/refunds/agent.ts"';
+  const text = readFileSync(config, "utf8");
+  expect(text).toContain(agents);
+  writeFileSync(config, text.replace(agents, `${agents}, "./agents/one/agent.ts"`));
+}
 
 const npm = (cwd: string, ...words: readonly string[]): string =>
   execFileSync("npm", [...words, "--no-audit", "--no-fund"], { cwd, encoding: "utf8", stdio: "pipe" });
@@ -201,6 +221,11 @@ test("a run that HTTP starts completes, with each effect once", async () => {
   const run = await begin("Agents", { agent: "refunds", input: { order: "A-1", complaint: "It never arrived." } });
   await reaches("Agents", run, "completed");
   for (const kind of ["refunds", "mails"]) expect(readdirSync(join(OFFICE, kind))).toHaveLength(1);
+});
+
+test("an agent that imports every entry point of the package is deployed, and its run completes", async () => {
+  const run = await begin("Agents", { agent: "one", input: { to: "every entry point" } });
+  await reaches("Agents", run, "completed");
 });
 
 describe("a component whose callers have tokens", () => {
