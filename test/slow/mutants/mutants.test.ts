@@ -57,12 +57,12 @@ test("judges by seeds of the simulation, on a machine of any speed", async () =>
 });
 
 test("judges no mutant by a suite that fails over unchanged sources", async () => {
-  // It reads the README, which a copy does not have.
-  const failing = "test/repo/packed-readme.test.ts";
+  // It lists the tracked files, and a copy is no repository.
+  const failing = "test/repo/verify/paths.test.ts";
   const { isOver, said } = await play(`a mutex lease without a wait [${failing}]`, `  - ${HELD}`);
   expect([isOver, said]).toEqual([
     false,
-    expect.stringMatching(/^BROKEN .* test\/repo\/packed-readme\.test\.ts: fails without any mutant$/m),
+    expect.stringMatching(/^BROKEN .* test\/repo\/verify\/paths\.test\.ts: fails without any mutant$/m),
   ]);
 });
 
