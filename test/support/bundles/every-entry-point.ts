@@ -35,7 +35,7 @@ globalThis.seen = () => ({
 
 export const one = library.defineAgent({
   name: "one", version: "1", instructions: "", task: z.object({ to: z.string() }), tools: {},
-  model: library.scriptedModel({ name: "m", reply: () => ({ text: "" }) }), price: { inUsd: 1, outUsd: 1 },
+  model: library.scriptedModel({ name: "m", reply: () => ({ text: "done" }) }), price: { inUsd: 1, outUsd: 1 },
 });
 `;
 
