@@ -35,6 +35,7 @@ import type { DeliverOutcome, Delivery, Inbox } from "../../../ports/inbox.ts";
 import type { MutexLeases } from "../../../ports/mutex-leases.ts";
 import type { CreateOutcome, RunTable } from "../../../ports/run-table.ts";
 import { type Store, atomically, durably, inOneRead, reaching } from "./database.ts";
+import { parseStored } from "./store-errors.ts";
 import { messagesOf } from "./messages.ts";
 import { rowRemover } from "./removals.ts";
 import { rowMemoOf } from "./row-memo.ts";
@@ -113,7 +114,7 @@ export function sqliteInbox(store: Store): Inbox {
 }
 
 export function sqliteMutexLeases(store: Store): MutexLeases {
-  const turns = turnsOf(store.rows);
+  const turns = turnsOf(store.rows, store.dir);
   return {
     take: async (turn) =>
       atomically(store, () => {
@@ -232,13 +233,13 @@ function rowsOf(db: DatabaseSync) {
   };
 }
 
-function turnsOf(db: DatabaseSync) {
+function turnsOf(db: DatabaseSync, dir: string) {
   const select = db.prepare("SELECT turn FROM turns WHERE name = ?");
   const put = db.prepare("INSERT INTO turns (name, turn) VALUES (?, ?) ON CONFLICT DO UPDATE SET turn = excluded.turn");
   return {
     find: (name: string): MutexLease | null => {
       const found = select.get(name) as { readonly turn: string } | undefined;
-      return found === undefined ? null : (JSON.parse(found.turn) as MutexLease);
+      return found === undefined ? null : (parseStored(dir, found.turn) as MutexLease);
     },
     put: (turn: MutexLease): void => {
       put.run(turn.name, JSON.stringify(turn));

@@ -25,6 +25,15 @@ export class StoreDamaged extends StoreUnusable {
   }
 }
 
+/** The value of a JSON text of the store. Throws `StoreDamaged` if it is none: cairn writes no such text. */
+export function parseStored(dir: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new StoreDamaged(dir, "a value in it is no JSON", { cause: error });
+  }
+}
+
 /**
  * The file was removed, or another file took its place, while it was in use. A write to the old file would be lost, so the
  * store refuses it.

@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { RunTable } from "../../../ports/run-table.ts";
 import { type Tombstone, isKept, newerTombstone } from "../../../protocol/tombstone.ts";
 import { type Store, atomically, reaching } from "./database.ts";
+import { parseStored } from "./store-errors.ts";
 
 export interface Tombstones {
   /** The stored tombstone, expired or not; the caller judges that. */
@@ -20,7 +21,7 @@ export function tombstonesOf(store: Store): Tombstones {
   const remove = db.prepare("DELETE FROM tombstones WHERE run = ? AND tombstone ->> '$.born' = ?");
   const find = (run: string): Tombstone | null => {
     const found = select.get(run) as { readonly tombstone: string } | undefined;
-    return found === undefined ? null : (JSON.parse(found.tombstone) as Tombstone);
+    return found === undefined ? null : (parseStored(store.dir, found.tombstone) as Tombstone);
   };
   return {
     find,
