@@ -9,8 +9,8 @@ import { spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { ROOT, type Score, type Step, endAll, playStep } from "./verify/play.ts";
-import { UNSTABLE_MAX, playAgain } from "./verify/second-try.ts";
+import { ROOT, type Score, type Step, endOnSignals, playStep } from "./verify/play.ts";
+import { settleLate } from "./verify/second-try.ts";
 
 const ARTEFACTS = join(ROOT, "coverage", "under-load");
 const CONFIG = "vitest.config.ts";
@@ -40,11 +40,8 @@ async function playRound(round: number): Promise<boolean> {
     name: `round ${round}`,
     work: { kind: "tests", config: CONFIG, words: [...projects, ...words] },
   });
-  const isTooMany = score.late.length > UNSTABLE_MAX;
-  const again = isTooMany ? { scores: [], unstable: [] } : await playAgain(score.late, play);
+  const again = await settleLate(score.late, play);
   const refusals = [...score.refusals, ...again.scores.flatMap((each) => each.refusals)];
-  if (isTooMany)
-    refusals.push(...score.late.map(({ file, failures }) => `too many came late: ${file}: ${failures[0]?.said}`));
   const seconds = ((performance.now() - since) / 1_000).toFixed(0);
   console.log(
     `round ${round}: ${score.passed} passed, ${refusals.length} refusals, ${again.unstable.length} unstable (${seconds} s)`,
@@ -60,12 +57,7 @@ const busy = Array.from({ length: Number(values.busy) }, () =>
 );
 const endBusy = (): void => busy.forEach((child) => child.kill("SIGKILL"));
 process.once("exit", endBusy);
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    endAll();
-    process.exit(130);
-  });
-}
+endOnSignals();
 let refused = 0;
 for (let round = 1; round <= Number(values.times); round += 1) if (!(await playRound(round))) refused += 1;
 endBusy();

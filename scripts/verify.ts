@@ -17,8 +17,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { type Base, PASSED_FILE, changedSince, findBase, formatPassed, gitIn, isClean } from "./verify/base.ts";
 import { OPTIONAL_STEPS, type OptionalStep, stepsFor } from "./verify/paths.ts";
-import { ROOT, type Score, type Step, endAll, playStep } from "./verify/play.ts";
-import { UNSTABLE_MAX, playAgain } from "./verify/second-try.ts";
+import { ROOT, type Score, type Step, endOnSignals, playStep } from "./verify/play.ts";
+import { UNSTABLE_MAX, settleLate } from "./verify/second-try.ts";
 import { type Stage, gate, night } from "./verify/steps.ts";
 
 const ARTEFACTS = join(ROOT, "coverage", "verify");
@@ -132,23 +132,14 @@ async function main(): Promise<number> {
   }, PROGRESS_MS);
   const scores = [...(await playStages(plan.stages))];
   const late = scores.flatMap((score) => score.late);
-  // More of them are not unlucky: to play all of a broken machine's files once more would take as long as the first time.
-  const again = late.length > UNSTABLE_MAX ? null : await playAgain(late, playTimed);
+  const { scores: again, unstable } = await settleLate(late, playTimed);
   clearInterval(progress);
-  const refusals = scores.flatMap((score) => score.refusals);
-  const unstable = again?.unstable ?? [];
-  if (again === null) {
-    refusals.push(`${late.length} files failed by events that came late, and more than ${UNSTABLE_MAX} refuse:`);
-    for (const { file, failures } of late) refusals.push(`  ${file}: ${failures[0]?.test}: ${failures[0]?.said}`);
-  } else {
-    scores.push(...again.scores);
-    refusals.push(...again.scores.flatMap((score) => score.refusals));
-  }
+  scores.push(...again);
   writeFileSync(join(ARTEFACTS, "unstable.txt"), unstable.map((line) => `${line}\n`).join(""));
   for (const line of unstable) console.log(`UNSTABLE ${line}`);
-  for (const line of refusals) console.log(`REFUSED ${line}`);
+  for (const line of scores.flatMap((score) => score.refusals)) console.log(`REFUSED ${line}`);
   const passed = scores.reduce((sum, score) => sum + score.passed, 0);
-  const failed = scores.reduce((sum, score) => sum + score.failed, 0) + (again === null ? late.length : 0);
+  const failed = scores.reduce((sum, score) => sum + score.failed, 0);
   const minutes = ((performance.now() - since) / MINUTE_MS).toFixed(1);
   console.log(
     `${minutes} minutes; unstable files: ${unstable.length} (at most ${UNSTABLE_MAX}); logs: coverage/verify`,
@@ -168,11 +159,6 @@ function recordPassed(localstack: boolean): void {
   console.log(`${PASSED_FILE} names ${commit.slice(0, 10)} now: commit it with the next change`);
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    endAll();
-    process.exit(130);
-  });
-}
+endOnSignals();
 
 process.exitCode = await main();

@@ -50,10 +50,14 @@ export function parsePassed(text: string): Passed | null {
 
 export const formatPassed = ({ commit, level }: Passed): string => `${commit} ${level}\n`;
 
+/** The id of a commit, or null if the checkout has none that is called so. */
+export const findCommit = (name: string, git: Git): string | null =>
+  git("rev-parse", "--verify", "--quiet", "--end-of-options", `${name}^{commit}`);
+
 /** Throws if `CAIRN_BASE` names no commit: an unknown base must not mean that less is checked. */
 export function findBase(root: string, named: string | undefined, git: Git): Base {
   if (named !== undefined && named !== "") {
-    const commit = git("rev-parse", "--verify", "--quiet", `${named}^{commit}`);
+    const commit = findCommit(named, git);
     if (commit !== null) return { kind: "environment", commit };
     throw new Error(`CAIRN_BASE is ${named}, and git knows no such commit: name one, or unset the variable`);
   }

@@ -51,8 +51,18 @@ const ABORTED = 130;
 /** The processes that are running now. Each leads a group of its own, which `endAll` ends. */
 const running = new Set<ChildProcess>();
 
+/** On Ctrl-C and SIGTERM this process ends with all that its steps started. */
+export function endOnSignals(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => {
+      endAll();
+      process.exit(ABORTED);
+    });
+  }
+}
+
 /** Ends every process that a step started, with its children. */
-export function endAll(): void {
+function endAll(): void {
   for (const { pid } of running) {
     try {
       if (pid !== undefined) process.kill(-pid, "SIGKILL");

@@ -14,6 +14,22 @@ export interface SecondTries {
   readonly unstable: readonly string[];
 }
 
+/**
+ * Plays late files once more, or refuses them if there are too many: to play all files of a broken machine again would
+ * take as long as the first time.
+ */
+export async function settleLate(
+  late: readonly LateFile[],
+  play: (step: Step) => Promise<Score>,
+): Promise<SecondTries> {
+  if (late.length <= UNSTABLE_MAX) return playAgain(late, play);
+  const refusals = [
+    `${late.length} files failed by events that came late, and more than ${UNSTABLE_MAX} refuse:`,
+    ...late.map(({ file, failures }) => `  ${describeFirst(file, failures)}`),
+  ];
+  return { scores: [{ passed: 0, failed: late.length, refusals, late: [], notes: [] }], unstable: [] };
+}
+
 export async function playAgain(late: readonly LateFile[], play: (step: Step) => Promise<Score>): Promise<SecondTries> {
   const scores: Score[] = [];
   const unstable: string[] = [];

@@ -16,7 +16,7 @@ export class OpenStreams {
   /**
    * Resolves when the caller may read its next page: one page in a turn of the event loop, over all streams, first come,
    * first served. A page of a synchronous store is read without a pause. Without turns, all pages of all readers of a long
-   * run would be read in one turn, and the server would answer nobody else meanwhile (`readers of a long run leave turns
+   * run would be read in one turn, and the server would answer no other request meanwhile (`readers of a long run leave turns
    * of the event loop to all others` in test/server/page-turns.test.ts).
    */
   pageTurn(): Promise<void> {

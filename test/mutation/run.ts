@@ -13,8 +13,9 @@
 import { spawnSync } from "node:child_process";
 import { hash } from "node:crypto";
 import { parseArgs } from "node:util";
+import { findCommit, gitIn } from "../../scripts/verify/base.ts";
 import { type Choice, chooseMutants } from "./choice.ts";
-import { findCommit, readDiff } from "./diff.ts";
+import { readDiff } from "./diff.ts";
 import { type Base, NAME_COLUMNS, hunt } from "./hunt.ts";
 import { type Mutant, ROOT, describeSuite, readMutants } from "./table.ts";
 
@@ -59,7 +60,7 @@ async function main(): Promise<number> {
   }
   const minutes = values.minutes === undefined ? Infinity : Number(values.minutes);
   if (!(minutes > 0)) return refuse(`--minutes takes a number above 0, not "${values.minutes}"`);
-  const since = values.since === undefined ? null : findCommit(values.since);
+  const since = values.since === undefined ? null : findCommit(values.since, gitIn(ROOT));
   if (since === null && values.since !== undefined) return refuse(`--since takes a commit, not "${values.since}"`);
   const { touched, nearby, base } = planFor(mutants, { since, isBounded: minutes < Infinity });
   if (values.list !== true) {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { Failure } from "../../../scripts/verify/failures.ts";
 import { type Score, type Step, scoreOf } from "../../../scripts/verify/play.ts";
-import { playAgain } from "../../../scripts/verify/second-try.ts";
+import { UNSTABLE_MAX, playAgain, settleLate } from "../../../scripts/verify/second-try.ts";
 
 const late: Failure = { kind: "late", test: "stops", said: "Error: Test timed out in 5ms." };
 const doubled: Failure = { kind: "safety", test: "pays once", said: "SafetyViolation: it happened 2 times, not 1" };
@@ -61,4 +61,16 @@ test.each([
   const { scores, unstable } = await again(second);
   expect(unstable).toEqual([]);
   expect(scores).toEqual([expect.objectContaining({ failed: 1, late: [], refusals: [expect.stringMatching(said)] })]);
+});
+
+test("plays no file again where more came late than may be unstable, and refuses them with their first failures", async () => {
+  const files = Array.from({ length: UNSTABLE_MAX + 1 }, (_, index) => ({
+    ...lateFile,
+    file: `test/${index}.test.ts`,
+  }));
+  const { scores, unstable } = await settleLate(files, () => expect.unreachable("it is played again"));
+  expect(unstable).toEqual([]);
+  expect(scores).toMatchObject([{ passed: 0, failed: UNSTABLE_MAX + 1 }]);
+  expect(scores[0]?.refusals).toHaveLength(UNSTABLE_MAX + 2);
+  expect(scores[0]?.refusals[1]).toContain("test/0.test.ts: stops: Error: Test timed out in 5ms.");
 });
