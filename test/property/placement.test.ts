@@ -12,7 +12,7 @@ import { executionsOf } from "../../src/adapters/local/store/executions.ts";
 import { createDriver } from "../../src/adapters/local/workers/driver.ts";
 import { TURN_MS } from "../../src/adapters/local/workers/placement.ts";
 import type { ToChild } from "../../src/adapters/local/workers/wire.ts";
-import type { ProcessOptions, Worker } from "../../src/adapters/local/workers/worker-process.ts";
+import { type ProcessOptions, type Worker, newWorker } from "../../src/adapters/local/workers/worker-process.ts";
 import { type VirtualClock, virtualClock } from "../../src/adapters/memory/clock.ts";
 import type { Payload, Reply, TaskResult } from "../../src/protocol/chain.ts";
 import { taskOf } from "../../src/protocol/execution.ts";
@@ -124,21 +124,7 @@ function createProcesses(
       work(message.secret, message);
     };
     const child = Object.assign(emitter, { send, pid: identity.pid }) as unknown as ChildProcess;
-    const worker: Worker = {
-      ...{
-        child,
-        identity,
-        agent: null,
-        isReady: false,
-        servesSince: null,
-        isIdle: false,
-        wasIdle: false,
-        tasks: new Map(),
-        kept: 0,
-        most: 1,
-      },
-      ...{ isHeavy: false, known: new Set<string>(), closing: null, leaving: null, spare: () => {} },
-    };
+    const worker: Worker = newWorker(child, identity);
     const life = {
       tasks: 0,
       end: (signal: NodeJS.Signals): void => {

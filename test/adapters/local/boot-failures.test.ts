@@ -2,7 +2,7 @@
 import type { ChildProcess } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import type { Worker } from "../../../src/adapters/local/workers/worker-process.ts";
+import { type Worker, newWorker } from "../../../src/adapters/local/workers/worker-process.ts";
 import { createPool } from "../../../src/adapters/local/workers/workers.ts";
 import { virtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { WorkersUnbootable } from "../../../src/ports/supervision.ts";
@@ -19,11 +19,7 @@ function pool() {
   const failures: WorkersUnbootable[] = [];
   const spawnProcess = (): Worker => {
     const emitter = Object.assign(new EventEmitter(), { send: () => true });
-    const worker: Worker = {
-      ...{ child: emitter as unknown as ChildProcess, identity: { pid: PID + workers.length, startedAt: "" } },
-      ...{ agent: null, isReady: false, servesSince: null, isIdle: true, wasIdle: true, tasks: new Map(), kept: 0 },
-      ...{ most: 1, isHeavy: false, known: new Set<string>(), closing: null, leaving: null, spare: () => {} },
-    };
+    const worker: Worker = newWorker(emitter as unknown as ChildProcess, { pid: PID + workers.length, startedAt: "" });
     workers.push({ worker, end: (code, signal) => void emitter.emit("close", code, signal) });
     return worker;
   };

@@ -8,6 +8,7 @@ import {
   give,
   hear,
   leaveIfDone,
+  newWorker,
 } from "../../../src/adapters/local/workers/worker-process.ts";
 import type { ToChild } from "../../../src/adapters/local/workers/wire.ts";
 import { virtualClock } from "../../../src/adapters/memory/clock.ts";
@@ -24,9 +25,10 @@ function working(afterMessages: (act: () => void) => void = (act) => act()) {
   let next = 0;
   const child = { send: (message: ToChild) => told.push(message) } as unknown as ChildProcess;
   const worker: Worker = {
-    ...{ child, identity: { pid: PID, startedAt: "" }, agent: "clerk", isReady: true, tasks: new Map(), kept: 0 },
-    ...{ servesSince: NOW, isIdle: false, wasIdle: false },
-    ...{ most: 1, isHeavy: false, known: new Set<string>(), closing: null, leaving: null, spare: () => {} },
+    ...newWorker(child, { pid: PID, startedAt: "" }),
+    agent: "clerk",
+    isReady: true,
+    servesSince: NOW,
   };
   const launch = { module: "", args: [], execArgv: [], env: {} };
   const options = {

@@ -119,6 +119,25 @@ export class WorkerUnavailable extends Error {
 /** How long a child may take to load its module. */
 const BOOT_MS = 30_000;
 
+/** A worker that has no task yet and is not ready. */
+export const newWorker = (child: ChildProcess, identity: ProcessIdentity): Worker => ({
+  child,
+  identity,
+  agent: null,
+  isReady: false,
+  servesSince: null,
+  isIdle: false,
+  wasIdle: false,
+  tasks: new Map(),
+  kept: 0,
+  most: 1,
+  isHeavy: false,
+  known: new Set(),
+  closing: null,
+  leaving: null,
+  spare: () => {},
+});
+
 export function spawnWorker(options: ProcessOptions): Worker {
   const { module, args, execArgv, env } = options.worker;
   const child = fork(module, [...args], {
@@ -141,23 +160,7 @@ export function spawnWorker(options: ProcessOptions): Worker {
     killGroup(identity.pid);
     throw error;
   }
-  const worker: Worker = {
-    ...{
-      child,
-      identity,
-      agent: null,
-      isReady: false,
-      servesSince: null,
-      isIdle: false,
-      wasIdle: false,
-      tasks: new Map(),
-      kept: 0,
-      most: 1,
-      isHeavy: false,
-      known: new Set(),
-    },
-    ...{ closing: null, leaving: null, spare: () => {} },
-  };
+  const worker = newWorker(child, identity);
   worker.spare = options.clock.after(BOOT_MS, () => leave(worker, { how: "killed: it was not ready in time" }));
   return worker;
 }
