@@ -43,9 +43,11 @@ async function itemsOf(run: string): Promise<readonly string[]> {
   return Items.map(({ item }) => item?.S ?? "");
 }
 
-/** A run that expired a minute ago. */
-const age = (run: string): Promise<void> =>
-  setAttribute(lane, run, { name: "expiresAtSec", value: Math.floor(Date.now() / 1_000) - 60 });
+/** Lets a run expire a minute ago. Its retention starts when its end was told, which its last beat does after the end. */
+async function age(run: string): Promise<void> {
+  await until(async () => expect(await rowOf(lane, run)).toMatchObject({ endNotified: true }));
+  await setAttribute(lane, run, { name: "expiresAtSec", value: Math.floor(Date.now() / 1_000) - 60 });
+}
 
 describe.concurrent("an expired run", () => {
   test("is removed with its row, its partition and its objects", async () => {

@@ -109,7 +109,7 @@ test.each([
   const here = createCliFolder(PATIENT_BEATS);
   const seconds = LIMITS.shortBeatMs / 1_000;
   const words = [LATE, "--tasks", "4", "--seed", "1", "--beat-seconds", String(seconds), "--strategies", "cairn"];
-  const service = { SETTLE_MS: settle, LANDS_MS: lands, TOOL_MS: LIMITS.shortBeatMs / 3 };
+  const service = { SETTLE_MS: settle, LANDS_MS: lands, TOOL_MS: Math.floor(LIMITS.shortBeatMs / 3) };
   const told = Object.entries(service).map(([name, value]) => [name, String(value)]);
   const tried = await trial({ ...here, env: { ...here.env, ...Object.fromEntries(told) } }, ...words);
   expect(tried.document).toMatchObject({ strategies: [{ killed: 4, survived: 4, divergent: [], duplicates }] });
