@@ -2,7 +2,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import { systemClock } from "../../../src/adapters/local/clock.ts";
 import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
@@ -229,6 +229,26 @@ describe("the file", () => {
     expect(fileBytes(store.dir)).toBe(full);
     reader.exec("COMMIT");
     await removed;
+    expect(fileBytes(store.dir)).toBeLessThan(full / 2);
+  });
+
+  it("shrinks although another process wrote meanwhile", async () => {
+    const store = temporaryStore();
+    await fill(store, "runs/a/", 4);
+    const full = fileBytes(store.dir);
+    const prepare = store.rows.prepare.bind(store.rows);
+    let attempts = 0;
+    const spy = vi.spyOn(store.rows, "prepare").mockImplementation((text) => {
+      const statement = prepare(text);
+      if (!text.includes("wal_checkpoint")) return statement;
+      const writeBack = statement.get.bind(statement);
+      // At first SQLite reports all as written back, and the file is as long as before.
+      statement.get = () => (attempts++ === 0 ? { busy: 0, log: 9, checkpointed: 9 } : writeBack());
+      return statement;
+    });
+    onTestFinished(() => spy.mockRestore());
+    await sqliteObjectStore(store).removeUnder("runs/a/");
+    expect(attempts).toBe(2);
     expect(fileBytes(store.dir)).toBeLessThan(full / 2);
   });
 });
