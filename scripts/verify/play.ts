@@ -30,6 +30,8 @@ export interface Step {
 /** A test file all of whose failures are events that did not come in time. */
 export interface LateFile {
   readonly config: string;
+  /** The environment variables of its step: the same seeds and the same stride. */
+  readonly env: Readonly<Record<string, string>>;
   readonly file: string;
   readonly failures: readonly Failure[];
 }
@@ -102,7 +104,7 @@ async function playOnce(step: Step, artefacts: string): Promise<Score> {
   const reporters = ["--reporter=default", `--reporter=${REPORTER}`];
   const words = ["vitest", "run", `--config=${work.config}`, ...work.words, ...reporters];
   const status = await run(words, { log, env: { ...env, [REPORT_VARIABLE]: report } });
-  return scoreOf({ name, config: work.config, status, report: readReport(report) });
+  return scoreOf({ name, config: work.config, env, status, report: readReport(report) });
 }
 
 /** Null if vitest could not even write it. */
@@ -112,14 +114,17 @@ const readReport = (path: string): TestReport | null =>
 export function scoreOf(played: {
   readonly name: string;
   readonly config: string;
+  readonly env?: Step["env"];
   readonly status: number;
   readonly report: TestReport | null;
 }): Score {
-  const { name, config, status, report } = played;
+  const { name, config, env = {}, status, report } = played;
   if (report === null) {
     return { passed: 0, failed: 1, refusals: [`${name}: vitest wrote no report, exit ${status}`], late: [], notes: [] };
   }
-  const late = report.files.filter(({ failures }) => fateOf(failures) === "again").map((each) => ({ config, ...each }));
+  const late = report.files
+    .filter(({ failures }) => fateOf(failures) === "again")
+    .map((each) => ({ config, env, ...each }));
   const refused = report.files.filter(({ failures }) => fateOf(failures) === "refused");
   const refusals = [
     ...refused.flatMap(({ file, failures }) => failures.map((failure) => `${file}: ${describe(failure)}`)),

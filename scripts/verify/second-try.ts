@@ -33,9 +33,9 @@ export async function settleLate(
 export async function playAgain(late: readonly LateFile[], play: (step: Step) => Promise<Score>): Promise<SecondTries> {
   const scores: Score[] = [];
   const unstable: string[] = [];
-  for (const { config, file, failures } of late) {
+  for (const { config, env, file, failures } of late) {
     const words = [file, "--maxWorkers=1"];
-    const score = await play({ name: `again, alone: ${file}`, work: { kind: "tests", config, words } });
+    const score = await play({ name: `again, alone: ${file}`, work: { kind: "tests", config, words }, env });
     scores.push(settled(score));
     if (score.failed === 0 && score.late.length === 0) unstable.push(describeFirst(file, failures));
   }

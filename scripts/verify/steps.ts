@@ -49,12 +49,21 @@ const RECOVERIES = ["rollback", "replan", "round", "cap"].map((scene) =>
   crash(`crashes and zombies, ${scene}`, "--recovers", scene, "--stride", "13"),
 );
 
-const PROCESSES = tests(
-  "process tests",
-  VITEST,
-  ...["--project", "long", "test/slow/process/", "test/slow/storm/", "test/slow/flips/", "test/slow/context/"],
-  "test/slow/mutants/",
-);
+/** The gate plays one in so many faults and flipped bits (test/support/gate/stride.ts). The night plays all. */
+const STRIDE_OF_GATE = { CAIRN_STRIDE: "5" };
+
+const PROCESSES: Step = {
+  ...tests(
+    "process tests",
+    VITEST,
+    ...["--project", "long", "test/slow/process/", "test/slow/storm/", "test/slow/flips/", "test/slow/context/"],
+    "test/slow/mutants/",
+  ),
+  env: STRIDE_OF_GATE,
+};
+
+/** Crashes are enumerated in one process: each plays on one virtual clock, and has nothing to wait for. */
+const CRASHES = tests("crash enumeration", VITEST, "--project", "long", "test/slow/crash/", "--maxWorkers", "1");
 
 const SEEDS_OF_GATE = 1_500;
 const SEEDS_OF_NIGHT = 10_000;
@@ -65,10 +74,7 @@ const OPTIONAL: Readonly<
 > = {
   crash: {
     waiting: [],
-    busy: [
-      tests("crash enumeration", VITEST, "--project", "long", "test/slow/crash/", "--maxWorkers", "1"),
-      crash("stores that are away", "--outages", "--stride", "9"),
-    ],
+    busy: [{ ...CRASHES, env: STRIDE_OF_GATE }, crash("stores that are away", "--outages", "--stride", "9")],
   },
   simulation: {
     waiting: [],
@@ -99,13 +105,21 @@ const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [
 const inOneLane = (steps: readonly Step[]): Stage => [steps];
 
 /** Without a base, the gate plays as many mutants as fit, in an order that differs for each commit. The night plays all. */
-const MUTANT_MINUTES = "10";
+const MUTANT_MINUTES = "5";
+/** What most changes touch is played in a few minutes. A rename may touch most mutants; then the rest is the night's. */
+const TOUCHED_MUTANT_MINUTES = "15";
 
 const ALL_MUTANTS = script("all mutants", "test/mutation/run.ts");
 
 /** The mutants whose source, suite or row differs from a commit. */
 const mutants = (since: string | null): Step =>
-  script("mutants", "test/mutation/run.ts", ...(since === null ? ["--minutes", MUTANT_MINUTES] : ["--since", since]));
+  script(
+    "mutants",
+    "test/mutation/run.ts",
+    ...(since === null
+      ? ["--minutes", MUTANT_MINUTES]
+      : ["--since", since, "--touched-minutes", TOUCHED_MUTANT_MINUTES]),
+  );
 
 /**
  * The gate. Two lanes share the cores: tests that wait for processes, and programs that compute. A third one waits for
@@ -128,6 +142,7 @@ export function night(isWithLocalStack: boolean, date: string): readonly Stage[]
   const everything = new Set<OptionalStep>(Object.keys(OPTIONAL) as OptionalStep[]);
   if (isWithLocalStack) everything.add("localstack");
   const deep: readonly Step[] = [
+    { ...CRASHES, name: "crash enumeration, every fault" },
     script(`simulation, ${SEEDS_OF_NIGHT} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_NIGHT)),
     script("simulation, new seeds", "scripts/sim.ts", "--seeds", String(SEEDS_OF_NIGHT), "--night", date),
     crash("pairs of crashes", "--pairs", "--stride", "40"),

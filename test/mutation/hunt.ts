@@ -21,8 +21,10 @@ export interface Base {
 }
 
 export interface Hunt {
-  /** Played first, however long it takes. */
+  /** Played first. */
   readonly touched?: readonly Mutant[];
+  /** None of `touched` begins after so many minutes. By default all are played. */
+  readonly touchedMinutes?: number;
   readonly mutants: readonly Mutant[];
   readonly say: (line: string) => void;
   /** None of `mutants` begins after so many minutes. By default all are played. */
@@ -45,18 +47,20 @@ interface Report {
 type Say = Hunt["say"];
 
 /** Whether each mutant was killed, or survived before the change, too. */
-export async function hunt({ touched = [], mutants, say, minutes = Infinity, base }: Hunt): Promise<boolean> {
+export async function hunt(of: Hunt): Promise<boolean> {
+  const { touched = [], touchedMinutes = Infinity, mutants, say, minutes = Infinity, base } = of;
   const problems = findProblems([...touched, ...mutants]);
   for (const problem of problems) say(problem);
   if (problems.length > 0) return false;
-  const until = performance.now() + minutes * 60_000;
-  const queue = [...inOrder(touched, Infinity), ...inOrder(mutants, until)];
+  const begun = performance.now();
+  const untilOf = (limit: number): number => begun + limit * 60_000;
+  const queue = [...inOrder(touched, untilOf(touchedMinutes)), ...inOrder(mutants, untilOf(minutes))];
   const first = await playShared(queue, say);
   const late = first.filter(({ verdict }) => verdict.isLate);
   const inTime = first.filter(({ verdict }) => !verdict.isLate);
   const again = await playAlone(late, say);
   const reports = await playBefore([...inTime, ...again], { base, say });
-  return conclude(reports, { say, left: queue.length - first.length, minutes });
+  return conclude(reports, { say, left: queue.length - first.length });
 }
 
 /** A mutant, and until when it may begin. */
@@ -84,7 +88,8 @@ async function playShared(queue: readonly Turn[], say: Say): Promise<readonly Re
   const workThrough = async (court: Court): Promise<void> => {
     for (;;) {
       const { value: turn } = rest.next();
-      if (turn === undefined || !isDue(turn)) return;
+      if (turn === undefined) return;
+      if (!isDue(turn)) continue;
       reports.push(await play(turn.mutant, { court, say }));
     }
   };
@@ -170,16 +175,13 @@ function describe(
   };
 }
 
-function conclude(
-  reports: readonly Report[],
-  { say, left, minutes }: { readonly say: Say; readonly left: number; readonly minutes: number },
-): boolean {
+function conclude(reports: readonly Report[], { say, left }: { readonly say: Say; readonly left: number }): boolean {
   const refused = reports.filter(({ fate }) => fate === "passed" || fate === "broken");
   for (const { line } of refused) say(line);
   const killed = reports.filter(({ fate }) => fate === "failed").length;
   const before = reports.filter(({ fate }) => fate === "before").length;
   const known = before > 0 ? `, ${before} survived also before` : "";
-  const rest = left > 0 ? `, and ${left} were not played within ${minutes} minutes` : "";
+  const rest = left > 0 ? `, and ${left} were not played in time` : "";
   say(`${killed} of ${reports.length} mutants killed${known}${rest}`);
   return refused.length === 0;
 }

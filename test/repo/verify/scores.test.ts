@@ -6,7 +6,8 @@ import { UNSTABLE_MAX, playAgain, settleLate } from "../../../scripts/verify/sec
 
 const late: Failure = { kind: "late", test: "stops", said: "Error: Test timed out in 5ms." };
 const doubled: Failure = { kind: "safety", test: "pays once", said: "SafetyViolation: it happened 2 times, not 1" };
-const played = { name: "fast tests", config: "vitest.config.ts" };
+const env = { CAIRN_SEED: "7" };
+const played = { name: "fast tests", config: "vitest.config.ts", env };
 
 test("plays a file again that only came late, and refuses what is about safety or outside of any test", () => {
   const files = [
@@ -14,7 +15,7 @@ test("plays a file again that only came late, and refuses what is about safety o
     { file: "test/b.test.ts", failures: [late, doubled] },
   ];
   const score = scoreOf({ ...played, status: 1, report: { passed: 7, files, unhandled: [{ ...late, test: "" }] } });
-  expect(score.late).toEqual([{ config: "vitest.config.ts", ...files[0] }]);
+  expect(score.late).toEqual([{ config: "vitest.config.ts", env, ...files[0] }]);
   expect(score).toMatchObject({ passed: 7, failed: 3 });
   expect(score.refusals).toEqual([
     "test/b.test.ts: stops: Error: Test timed out in 5ms.",
@@ -34,7 +35,7 @@ test.each([
 });
 
 const PASSED: Score = { passed: 3, failed: 0, refusals: [], late: [], notes: [] };
-const lateFile = { config: "vitest.config.ts", file: "test/a.test.ts", failures: [late] };
+const lateFile = { config: "vitest.config.ts", env, file: "test/a.test.ts", failures: [late] };
 
 async function again(second: Score) {
   const steps: Step[] = [];
@@ -45,10 +46,10 @@ async function again(second: Score) {
   return { steps, ...result };
 }
 
-test("plays a late file alone, and calls it unstable with its first failure if it passes then", async () => {
+test("plays a late file alone with the variables of its step, and calls it unstable with its first failure if it passes then", async () => {
   const { steps, scores, unstable } = await again(PASSED);
-  expect(steps.map(({ work }) => work)).toEqual([
-    { kind: "tests", config: "vitest.config.ts", words: ["test/a.test.ts", "--maxWorkers=1"] },
+  expect(steps).toMatchObject([
+    { work: { kind: "tests", config: "vitest.config.ts", words: ["test/a.test.ts", "--maxWorkers=1"] }, env },
   ]);
   expect(unstable).toEqual(["test/a.test.ts: stops: Error: Test timed out in 5ms."]);
   expect(scores).toEqual([PASSED]);

@@ -9,6 +9,7 @@ import { commitWithoutMark } from "./broken-worlds.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
 import { SUMMARISERS } from "./summary-scenario.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
@@ -23,15 +24,15 @@ test(
   "no single fault at any call breaks a guarantee, changes the outcome of the run, or leaves a summary uncounted",
   ENUMERATION_TIMEOUT,
   async () => {
-    const { found, reached, histories } = await everyFault({ compacts: true });
+    const { found, reached, histories } = await everyFault({ compacts: true, stride: STRIDE });
     assertNoViolations(inWords(found));
-    expect(histories).toBeGreaterThan(80);
+    expect(histories).toBeGreaterThan(80 / STRIDE);
     for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`model.summary ${kind}`);
   },
 );
 
 test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
-  const { found, histories } = await everyZombie({ compacts: true, stride: 13 });
+  const { found, histories } = await everyZombie({ compacts: true, stride: 13 * STRIDE });
   assertNoViolations(inWords(found));
   expect(histories).toBeGreaterThan(30);
 });
@@ -60,16 +61,16 @@ describe.each(SUMMARISERS)("a run with a model for its summaries that %s", (summ
     "is broken by no single fault at any call, and each summary is kept, or debited at its estimate",
     ENUMERATION_TIMEOUT,
     async () => {
-      const { found, reached, histories } = await everyFault({ summariser });
+      const { found, reached, histories } = await everyFault({ summariser, stride: STRIDE });
       assertNoViolations(inWords(found));
-      expect(histories).toBeGreaterThan(200);
+      expect(histories).toBeGreaterThan(200 / STRIDE);
       for (const kind of ["crash before", "crash after", "unavailable"])
         expect(reached).toContain(`model.cheap ${kind}`);
     },
   );
 
   test("is broken by no zombie that returns at any moment", ENUMERATION_TIMEOUT, async () => {
-    const { found, histories } = await everyZombie({ summariser, stride: 29 });
+    const { found, histories } = await everyZombie({ summariser, stride: 29 * STRIDE });
     assertNoViolations(inWords(found));
     expect(histories).toBeGreaterThan(30);
   });

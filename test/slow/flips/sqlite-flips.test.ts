@@ -1,6 +1,7 @@
 /** Bits of the file of an embedded store that flip while it is closed: each is harmless or named, and nothing goes on silently wrong. */
 import { expect, test } from "vitest";
 import { temporaryDir } from "../../process/fixtures/store.ts";
+import { STRIDE } from "../../support/gate/stride.ts";
 import { numberFrom, seedFor } from "../../support/gate/draws.ts";
 import { type Observation, createFlipScenario, observe } from "../../support/faults/sqlite-flips.ts";
 
@@ -28,8 +29,11 @@ async function flips(count: number, check?: "none") {
   return { whole, seen };
 }
 
-test("each of 2,000 sampled flips is harmless or reported as damage when the file is checked at open", async () => {
-  const { whole, seen } = await flips(2_000);
+/** So many flips are sampled at night, and one in `STRIDE` of them in the gate. */
+const FLIPS = 2_000;
+
+test("each sampled flip is harmless or reported as damage when the file is checked at open", async () => {
+  const { whole, seen } = await flips(FLIPS / STRIDE);
   const named = seen.filter((each) => each.seen.named.length > 0);
   const silent = seen.filter(
     ({ seen: { named: words, told, rows } }) =>
@@ -38,8 +42,10 @@ test("each of 2,000 sampled flips is harmless or reported as damage when the fil
   );
   expect(silent.map(({ bit }) => bit)).toEqual([]);
   // The rest are bits of pages that hold nothing.
-  expect(named.length).toBeGreaterThan(200);
-  expect(named.filter((each) => each.seen.named.includes("open: StoreDamaged")).length).toBeGreaterThan(60);
+  expect(named.length).toBeGreaterThan(FLIPS / STRIDE / 10);
+  expect(named.filter((each) => each.seen.named.includes("open: StoreDamaged")).length).toBeGreaterThan(
+    (FLIPS / STRIDE) * 0.03,
+  );
 });
 
 test("no sampled flip leads to an error without a code when the file is too large for the check at open", async () => {

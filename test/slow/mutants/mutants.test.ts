@@ -75,8 +75,14 @@ test("begins no mutant after its time, and says how many are left", async () => 
   const mutants = parseTable(tableOf(...mutant("killed", BROKEN)));
   expect(await playHunt({ mutants, minutes: 0 })).toEqual({
     isOver: true,
-    said: "0 of 0 mutants killed, and 1 were not played within 0 minutes",
+    said: "0 of 0 mutants killed, and 1 were not played in time",
   });
+});
+
+test("bounds what a change touches by minutes of its own", async () => {
+  const touched = parseTable(tableOf(...mutant("touched", BROKEN)));
+  const { said } = await playHunt({ touched, mutants: [], touchedMinutes: 0 });
+  expect(said).toBe("0 of 0 mutants killed, and 1 were not played in time");
 });
 
 test("plays what a change touches, whatever the minutes", async () => {
@@ -86,7 +92,7 @@ test("plays what a change touches, whatever the minutes", async () => {
   const { isOver, said } = await playHunt({ touched, mutants, minutes: 0 });
   expect(isOver).toBe(true);
   expect(said).toMatch(/^killed .* touched /m);
-  expect(said).toMatch(/^1 of 1 mutants killed, and 1 were not played within 0 minutes$/m);
+  expect(said).toMatch(/^1 of 1 mutants killed, and 1 were not played in time$/m);
 });
 
 test("lets no killed mutant reach the next one", async () => {
