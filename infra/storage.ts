@@ -3,8 +3,10 @@
  * bucket's policy refuses what the protocol never does.
  */
 import { STORE } from "../src/adapters/aws/table/keys.ts";
+import { identityText } from "../src/adapters/aws/table/store-identity.ts";
 import { TABLE } from "../src/adapters/aws/table/schema.ts";
 import { ATTRIBUTES } from "../src/adapters/aws/table/attributes.ts";
+import { FINGERPRINT } from "../src/protocol/fingerprint.ts";
 import { DELETED_DAYS, LIFECYCLE_RULES } from "./retention.ts";
 import type { Site } from "./site.ts";
 
@@ -14,7 +16,12 @@ export function createStorage(site: Site): $util.Output<string> {
   const bucket = options.bucket === undefined ? createBucket(site).name : names.bucket;
   // Table and bucket both record their store's ID. With the table of another store, every object would look like an
   // orphan.
-  new aws.s3.BucketObjectv2(called("StoreOfBucket"), { bucket, key: STORE.key, content: names.store });
+  // Neither is written again, so that a deployment of other stored forms does not take this store for its own.
+  new aws.s3.BucketObjectv2(
+    called("StoreOfBucket"),
+    { bucket, key: STORE.key, content: identityText(names.store) },
+    { ignoreChanges: ["content"] },
+  );
   const isNew = options.table === undefined && plan.options.tableName === null;
   const table = isNew ? createTable(site) : sst.aws.Dynamo.get(called("Runs"), names.table);
   // A table that was restored from a backup contains its store's ID. AWS refuses to write a second one, so no two
@@ -60,16 +67,21 @@ function createTable({ names, options, called, isProduction }: Site): sst.aws.Dy
 
 function recordStore({ names, called }: Site, tableName: $util.Output<string>): void {
   const { keys } = TABLE;
-  new aws.dynamodb.TableItem(called("StoreOfTable"), {
-    tableName,
-    hashKey: keys.partition,
-    rangeKey: keys.sort,
-    item: JSON.stringify({
-      [keys.partition]: { S: STORE.item },
-      [keys.sort]: { S: STORE.item },
-      [ATTRIBUTES.store]: { S: names.store },
-    }),
-  });
+  new aws.dynamodb.TableItem(
+    called("StoreOfTable"),
+    {
+      tableName,
+      hashKey: keys.partition,
+      rangeKey: keys.sort,
+      item: JSON.stringify({
+        [keys.partition]: { S: STORE.item },
+        [keys.sort]: { S: STORE.item },
+        [ATTRIBUTES.store]: { S: names.store },
+        [ATTRIBUTES.forms]: { S: FINGERPRINT },
+      }),
+    },
+    { ignoreChanges: ["item"] },
+  );
 }
 
 function createBucket({ names, options, called }: Site): sst.aws.Bucket {

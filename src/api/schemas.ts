@@ -206,7 +206,7 @@ const shown = {
     .nullable()
     .openapi({ description: "Where its topology stands: its plan, cursor or round; null for a plain ReAct run." }),
   cracks: z
-    .partialRecord(z.enum(CRACK_NAMES), z.object({ times: count, at, why: z.string(), section: count.exactOptional() }))
+    .partialRecord(z.enum(CRACK_NAMES), z.object({ times: count, at, why: z.string(), section: count }))
     .openapi({ description: "The first signals of typical failures that it gave." }),
   ignoredDecision: z
     .object({ ...{ gate: z.string(), call: z.string(), by: z.string(), at, why: z.string() } })

@@ -6,7 +6,7 @@ import { AgentInvalid } from "../ports/agent-invalid.ts";
 import { ConfigInvalid } from "../sdk/config.ts";
 import { ModelNotReady } from "../ports/named-models.ts";
 import { SealKeyInvalid } from "../ports/seal-keys.ts";
-import { StoreInvalid, StoreTooNew, StoreUnusable } from "../ports/store-errors.ts";
+import { StoreForeign, StoreInvalid, StoreTooNew, StoreUnusable } from "../ports/store-errors.ts";
 import { StoreSupervised, WorkersUnbootable } from "../ports/supervision.ts";
 import { Unreadable } from "../codec/canonical.ts";
 import { RowNewer, RowUnreadable } from "../codec/row.ts";
@@ -24,7 +24,7 @@ export function asCliError(error: unknown, argv: readonly string[]): CliError {
 
 function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   if (!(error instanceof Error)) return unexpected(new Error(String(error)));
-  if (error instanceof StoreTooNew || error instanceof StoreInvalid) {
+  if (error instanceof StoreTooNew || error instanceof StoreForeign || error instanceof StoreInvalid) {
     const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
   }

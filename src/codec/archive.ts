@@ -20,6 +20,8 @@ import type { Message, Value } from "../core/message.ts";
 import type { Retention } from "../core/policy/retention.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
+import { FINGERPRINT } from "../protocol/fingerprint.ts";
+import { BEFORE_RELEASE, OTHER_SCHEMAS } from "../protocol/foreign.ts";
 import type { Voucher } from "../protocol/voucher.ts";
 import { linesOf } from "./archive-bytes.ts";
 import { Unreadable, canonical } from "./canonical.ts";
@@ -32,7 +34,7 @@ import { type SealedBy, voucher } from "./voucher.ts";
 import { spent } from "./schema/budget.ts";
 
 /** The format of archives has its own number, because an archive outlives the rows and snapshots of its run. */
-const ARCHIVE_FORMAT = 1;
+const ARCHIVE_FORMAT = 2;
 
 /** One tool call that a model requested, and its outcome. */
 export interface LedgerEntry {
@@ -58,7 +60,7 @@ export interface LedgerEntry {
   readonly externalId: string | null;
   readonly evidence: string;
   readonly intendedAt: number | null;
-  /** When it was first released, after any decision of a human; absent in archives of older versions. */
+  /** When it was first released, after any decision of a human; absent before. */
   readonly releasedAt?: number;
   readonly settledAt: number | null;
 }
@@ -163,14 +165,19 @@ const ledgerEntry: z.ZodType<LedgerEntry> = z.object({
   settledAt: count.nullable(),
 });
 
-const head = z.object({ kind: z.literal("run"), format: z.literal(ARCHIVE_FORMAT), run: archivedRun });
+export const head = z.object({
+  kind: z.literal("run"),
+  format: z.literal(ARCHIVE_FORMAT),
+  forms: z.string(),
+  run: archivedRun,
+});
 const counts = z.object({
   ...{ messages: count, commits: count, calls: count, blobs: count },
   marks: count.exactOptional(),
   files: count.exactOptional(),
 });
 
-const line = z.discriminatedUnion("kind", [
+export const line = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("message"), message }),
   z.object({ kind: z.literal("commit"), commit: commitRecord }),
   z.object({ kind: z.literal("call"), call: ledgerEntry }),
@@ -190,7 +197,8 @@ const line = z.discriminatedUnion("kind", [
 /** The number of lines of each kind. Only exports have marks, and only runs with files have files. */
 export type ArchiveCounts = z.output<typeof counts>;
 
-export const headLine = (run: ArchivedRun): string => canonical({ kind: "run", format: ARCHIVE_FORMAT, run });
+export const headLine = (run: ArchivedRun): string =>
+  canonical({ kind: "run", format: ARCHIVE_FORMAT, forms: FINGERPRINT, run });
 export const messageLine = (of: Message): string => canonical({ kind: "message", message: of });
 export const commitLine = (commit: CommitRecord): string => canonical({ kind: "commit", commit });
 export const callLine = (call: LedgerEntry): string => canonical({ kind: "call", call });
@@ -287,10 +295,16 @@ function noSegment(): never {
 }
 
 function runOf(first: unknown): ArchivedRun {
-  const { format } = (first ?? {}) as { readonly format?: unknown };
-  if (typeof format === "number" && format !== ARCHIVE_FORMAT) {
+  const { format, forms } = (first ?? {}) as { readonly format?: unknown; readonly forms?: unknown };
+  if (typeof format === "number" && format < ARCHIVE_FORMAT) {
+    throw new Unreadable(`the archive ${BEFORE_RELEASE.says}`, BEFORE_RELEASE.code);
+  }
+  if (typeof format === "number" && format > ARCHIVE_FORMAT) {
     const reads = `this cairn reads format ${ARCHIVE_FORMAT}: use a newer one`;
     throw new Unreadable(`the archive has format ${format}, ${reads}`, "UnknownFormat");
+  }
+  if (format === ARCHIVE_FORMAT && forms !== FINGERPRINT) {
+    throw new Unreadable(`the archive ${OTHER_SCHEMAS.says}`, OTHER_SCHEMAS.code);
   }
   const found = head.safeParse(first);
   if (!found.success) throw new Unreadable(`the first line of the archive is invalid: ${z.prettifyError(found.error)}`);

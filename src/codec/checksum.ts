@@ -10,14 +10,19 @@
 import { hash } from "node:crypto";
 import { metersOf } from "../core/policy/budget.ts";
 import { levelIn } from "../core/levels.ts";
+import { FINGERPRINT } from "../protocol/fingerprint.ts";
 import type { Commit, Row } from "../protocol/row.ts";
 import { sha256Of } from "./growing-bytes.ts";
 
 type Covered = Omit<Row, "checksum">;
 
-/** The digest of the fields, then the digest of the journal if there is one: lists read rows without their journals. */
+/**
+ * The fingerprint of the stored forms, the digest of the fields, and the digest of the journal if there is one: lists
+ * read rows without their journals. The fingerprint is here since every reader of a row reads the checksum, and since a
+ * condition of a write can compare its beginning.
+ */
 export const checksumOf = (row: Covered): string =>
-  digest(JSON.stringify(fieldsOf(row))) + (row.journal === null ? "" : digest(row.journal));
+  FINGERPRINT + digest(JSON.stringify(fieldsOf(row))) + (row.journal === null ? "" : digest(row.journal));
 
 /** The commit with the checksum of the row that results when the commit is applied to `row`. */
 export const checkedCommit = (row: Row, commit: Commit): Commit => ({
@@ -25,11 +30,15 @@ export const checkedCommit = (row: Row, commit: Commit): Commit => ({
   checksum: checksumOf({ ...row, ...commit, level: Math.max(levelIn(row), levelIn(commit)), version: row.version + 1 }),
 });
 
-/** Whether the row matches its checksum. A row without one predates checksums and is accepted. */
+/** Whether a cairn with these stored forms wrote the row; true if nothing is known. */
+export const hasOwnForms = ({ checksum }: Pick<Row, "checksum">): boolean => checksum?.startsWith(FINGERPRINT) ?? true;
+
+/** Whether the row matches the digests of its checksum; true if none was written. */
 export function isAsWritten(row: Row): boolean {
   const { checksum, journal } = row;
   if (checksum === undefined) return true;
-  const [fields, events] = [checksum.slice(0, DIGEST_CHARACTERS), checksum.slice(DIGEST_CHARACTERS)];
+  const digests = checksum.slice(FINGERPRINT.length);
+  const [fields, events] = [digests.slice(0, DIGEST_CHARACTERS), digests.slice(DIGEST_CHARACTERS)];
   if (fields !== digest(JSON.stringify(fieldsOf(row)))) return false;
   // A stored journal is never empty: zero bytes mean that the reader left the journal out.
   if (journal?.byteLength === 0) return true;

@@ -24,7 +24,7 @@ interface Encoding {
 
 export type JournalSeal = { readonly of: JournalOf; readonly sign: Sign } | null;
 
-const sealedJournal = z.object({ commits: commitRecords, voucher });
+export const sealedJournal = z.object({ commits: commitRecords, voucher });
 
 /** No Brotli stream begins with this byte, so a journal in parts is never taken for a whole one. */
 const IN_PARTS = 0x11;

@@ -9,6 +9,7 @@ import { PHASES, PHASE_NAMES, type Status } from "../core/phases.ts";
 import type { Payload } from "../protocol/chain.ts";
 import type { Entry } from "../protocol/entry.ts";
 import type { RowBrief } from "../protocol/row-brief.ts";
+import { BEFORE_RELEASE, type Foreign, OTHER_SCHEMAS } from "../protocol/foreign.ts";
 import { type Newer, newerFormat, newerLevel } from "../protocol/newer.ts";
 import {
   FORMAT,
@@ -20,7 +21,7 @@ import {
   present,
 } from "../protocol/row.ts";
 import { Unreadable } from "./canonical.ts";
-import { isAsWritten } from "./checksum.ts";
+import { hasOwnForms, isAsWritten } from "./checksum.ts";
 import { impossibleIn } from "./row-range.ts";
 import { messageBody, phase } from "./schema/event.ts";
 import { spent } from "./schema/budget.ts";
@@ -60,6 +61,16 @@ export class RowNewer extends RowUnreadable {
   }
 }
 
+/** An undamaged row that this version does not read, and that no newer version reads either. */
+export class RowForeign extends RowUnreadable {
+  readonly refused: Extract<Refused, { readonly kind: "unreadable" }>;
+
+  constructor(run: string, { code, says }: Foreign) {
+    super(run, { what: `run ${run} cannot be read`, why: `it ${says}`, code });
+    this.refused = { kind: "unreadable", why: `it ${says}` };
+  }
+}
+
 /** The body of a message from its stored JSON text. Throws `Unreadable` (`MessageDamaged`). */
 export function decodeBody(text: string, id: string): MessageBody {
   const found = messageBody.safeParse(jsonIn(text));
@@ -85,10 +96,8 @@ const time = z.number();
 const count = z.int().nonnegative();
 const text = z.string();
 
-const payloadSchema: z.ZodType<Payload> = z.looseObject({
-  ...{ run: text, born: text, chain: count, epoch: count },
-  // Absent in executions that began before a payload named it.
-  agent: text.default(""),
+export const payloadSchema: z.ZodType<Payload> = z.looseObject({
+  ...{ run: text, born: text, chain: count, epoch: count, agent: text },
 });
 const incarnation: z.ZodType<Incarnation> = z.looseObject({ run: text, born: text });
 const entry: z.ZodType<Entry> = z.looseObject({ execution: text, epoch: count, retry: count });
@@ -102,7 +111,7 @@ const brief: z.ZodType<RowBrief> = z.looseObject({
 });
 
 /** Checks types only: the code that uses an ID or a digest validates it. */
-const rowSchema: z.ZodType<Row> = z.looseObject({
+export const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ run: text, born: text, parent: incarnation.nullable(), tenant: text, agent: text, agentVersion: text },
   ...{ createdAt: time, inputDigest: text, format: count },
   ...{ epoch: count, owner: text.nullable(), leaseUntil: time.nullable(), effectsSettleAt: time },
@@ -136,19 +145,24 @@ const UNCOMPILED = { jitless: true } as const;
 /** Decodes and verifies a stored row. `run` is the ID under which the store found it. */
 export function decodeRow(value: unknown, run: string): Found {
   const found = rowSchema.safeParse(value, UNCOMPILED);
-  if (!found.success) return newerIn(value, run) ?? new RowDamaged(run, faultOf(found.error));
-  const fault = found.data.run === run ? changeIn(found.data) : "it names another run";
+  if (!found.success) return otherIn(value, run) ?? new RowDamaged(run, faultOf(found.error));
+  const fault = found.data.run === run ? faultIn(found.data) : new RowDamaged(run, "it names another run");
   // Return the value itself, not the parsed copy, so that fields from a later version of this format are kept.
-  return fault === null ? (value as Row) : new RowDamaged(run, fault);
+  return fault ?? (value as Row);
 }
 
-/** Why a row of the right shape is damaged (checksum or range); null if it is intact. */
-export function changeIn(row: Row): string | null {
-  if (row.format <= FORMAT) return isAsWritten(row) ? rangeFault(row) : NOT_AS_WRITTEN;
-  // This code does not know what a newer format's checksum covers. If the checksum fits with this code's format number,
-  // only the `format` field was changed: the row is damaged, not newer.
-  const isChanged = row.checksum !== undefined && isAsWritten({ ...row, format: FORMAT });
-  return isChanged ? NOT_AS_WRITTEN : null;
+/** Why a row of the right shape cannot be read (format, fingerprint, checksum or range); null if it is intact. */
+export function faultIn(row: Row): RowDamaged | RowForeign | null {
+  const damaged = (why: string): RowDamaged => new RowDamaged(row.run, why);
+  const foreign = foreignBy(row);
+  if (row.format === FORMAT && foreign === null) {
+    const why = isAsWritten(row) ? rangeFault(row) : NOT_AS_WRITTEN;
+    return why === null ? null : damaged(why);
+  }
+  // This code does not know what the checksum of another format covers. If its digests fit with this code's format
+  // number, only that number or the fingerprint was changed: the row is damaged.
+  if (row.checksum !== undefined && isAsWritten({ ...row, format: FORMAT })) return damaged(NOT_AS_WRITTEN);
+  return foreign === null ? null : new RowForeign(row.run, foreign);
 }
 
 const NOT_AS_WRITTEN = "its checksum does not match: it was changed after its last commit";
@@ -158,14 +172,26 @@ function rangeFault(row: Row): string | null {
   return field === null ? null : `its field ${field} has a value that contradicts its other fields`;
 }
 
-/** A row from a newer version may have another shape, so its format and level are read before a fault is reported. */
-function newerIn(value: unknown, run: string): RowNewer | null {
+/** A row of another format or level may have another shape, so these are read before a fault is reported. */
+function otherIn(value: unknown, run: string): RowNewer | RowForeign | null {
   const { data } = versions.safeParse(value);
-  return data === undefined ? null : newerBy(run, data);
+  return data === undefined ? null : otherBy(run, data);
+}
+
+/** The refusal of a row with a shape that this code does not know; null if its format and level are those of this code. */
+export function otherBy(run: string, row: Needs): RowNewer | RowForeign | null {
+  const foreign = foreignBy(row);
+  return foreign === null ? newerBy(run, row) : new RowForeign(run, foreign);
+}
+
+function foreignBy(row: Needs): Foreign | null {
+  if (row.format < FORMAT) return BEFORE_RELEASE;
+  return row.format === FORMAT && !hasOwnForms(row) ? OTHER_SCHEMAS : null;
 }
 
 const versions = z.looseObject({
   ...{ format: count, level: count.exactOptional(), epoch: count.catch(0), lastCheckpointAt: time.catch(0) },
+  checksum: text.exactOptional(),
 });
 
 /** The refusal of a row that needs a newer format or level; null if a process of level `known` can continue the run. */
@@ -174,7 +200,7 @@ export function newerBy(run: string, row: Needs, known: number = LEVEL): RowNewe
   return levelIn(row) > known ? new RowNewer(run, newerLevel(row, known)) : null;
 }
 
-type Needs = Pick<Row, "format" | "level" | "epoch" | "lastCheckpointAt">;
+type Needs = Pick<Row, "format" | "level" | "epoch" | "lastCheckpointAt" | "checksum">;
 
 /** Throws `RowNewer`. Call it before reading any object of a run that a newer version may have written. */
 export function assertKnown(row: Row, known?: number): void {

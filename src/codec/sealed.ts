@@ -25,7 +25,7 @@ export interface EncodedSealed {
   readonly bytes: Uint8Array;
 }
 
-const document = z.looseObject({
+export const document = z.looseObject({
   format: z.literal(FORMAT),
   from: z.int().nonnegative(),
   to: z.int().nonnegative(),

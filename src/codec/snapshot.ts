@@ -8,6 +8,7 @@ import type { CommitRecord } from "../core/event.ts";
 import { LEVEL, LOWEST_LEVEL } from "../core/levels.ts";
 import { SIZES } from "./limits.ts";
 import { isTerminal } from "../core/phases.ts";
+import { BEFORE_RELEASE } from "../protocol/foreign.ts";
 import type { Voucher } from "../protocol/voucher.ts";
 import { FORMAT, type SnapshotPointer } from "../protocol/row.ts";
 import type { State } from "../core/state.ts";
@@ -34,8 +35,8 @@ export interface Snapshot extends Seal {
   readonly version: number;
   /** The level that a process needs to read it (`core/levels.ts`); absent: the lowest level. */
   readonly level?: number;
-  /** The level of the process that wrote it; absent in a snapshot of an earlier cairn. */
-  readonly authorLevel?: number;
+  /** The level of the process that wrote it. */
+  readonly authorLevel: number;
   readonly previous: SnapshotPointer | null;
   /** The commits since the previous snapshot, including the one of this version. */
   readonly commits: readonly CommitRecord[];
@@ -64,11 +65,11 @@ export class StateTooLarge extends Error {
 
 export const SNAPSHOT_BYTES_MAX = 64 * 1024 * 1024;
 
-const document = z.looseObject({
+export const document = z.looseObject({
   format: z.literal(FORMAT),
   version: z.int().nonnegative(),
   level: z.int().nonnegative().exactOptional(),
-  authorLevel: z.int().nonnegative().exactOptional(),
+  authorLevel: z.int().nonnegative(),
   previous: snapshotPointer.nullable(),
   sealed: sealedRef.nullable(),
   unsealed: z.int().nonnegative(),
@@ -99,12 +100,9 @@ export function encodeSnapshot(of: {
     throw new StateTooLarge(`the state has ${size} bytes, ${SIZES.stateBytesMax} are allowed`);
   }
   const told = level > LOWEST_LEVEL ? { level } : {};
-  const snapshot = { ...told, version, previous, sealed, unsealed, commits, state };
+  const snapshot = { ...told, authorLevel: LEVEL, version, previous, sealed, unsealed, commits, state };
   const { state: _, commits: __, ...rest } = snapshot;
-  const short = Object.entries({ format: FORMAT, authorLevel: LEVEL, ...rest }).map(([name, value]) => [
-    name,
-    canonical(value),
-  ]);
+  const short = Object.entries({ format: FORMAT, ...rest }).map(([name, value]) => [name, canonical(value)]);
   const bare = canonicalOf({ ...Object.fromEntries(short), commits: textOf(commits), state: stateText });
   const bareDigest = sha256(bare);
   const textBytes = Buffer.byteLength(bare, "utf8");
@@ -182,6 +180,9 @@ export function wholeState(stored: StoredState, segmentOf: (ref: SegmentRef) => 
 
 export function assertFormat(format: unknown, what: string): void {
   if (format === FORMAT) return;
+  if (typeof format === "number" && format < FORMAT) {
+    throw new Unreadable(`${what} ${BEFORE_RELEASE.says}`, BEFORE_RELEASE.code);
+  }
   throw new Unreadable(
     `${what} has format ${String(format)}, this cairn reads format ${FORMAT}: use the version that wrote it`,
     "UnknownFormat",

@@ -48,8 +48,7 @@ export interface ChildEnd {
 export interface ChildReport extends ChildEnd {
   readonly kind: "child";
   readonly child: string;
-  /** What the child spent; absent in messages of older versions. */
-  readonly spent?: Spent;
+  readonly spent: Spent;
 }
 
 /** The bodies of the events about children. */
@@ -62,7 +61,7 @@ export interface ChildEvents {
     readonly child: string;
     readonly epoch: number;
   };
-  /** The child exists, and its execution was started. Versions before child runs recorded it as the intent. */
+  /** The child exists, and its execution was started. */
   ChildStarted: { readonly child: string };
   /** The child missed its deadline. Its entry and its reservation stay until it reports. */
   ChildSuperseded: { readonly call: string; readonly child: string; readonly why: string };

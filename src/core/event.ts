@@ -115,7 +115,7 @@ interface Bodies
     readonly routed?: Routed;
     /** The request was nearly as long as the agent allows. */
     readonly crowded?: true;
-    /** Absent in older records. */
+    /** Absent where no model was called: a conversation that ends repeats its last answer. */
     readonly request?: RequestDigests;
   };
   /** Model calls that may have been made and whose replies are lost: the process died, or the deadline cut them off. */
@@ -244,8 +244,8 @@ export interface CommitRecord {
 
 /** What the recovery table may decide. */
 export type Action =
-  /** Call the model again, not before `at`. `outage`: what is known of the provider; absent in older records. */
-  | { readonly kind: "retry"; readonly at: number; readonly outage?: Outage }
+  /** Call the model again, not before `at`. `outage`: what is known of the provider. */
+  | { readonly kind: "retry"; readonly at: number; readonly outage: Outage }
   /** Summarise the older messages, then call the model. `at`: not before then. `failed`: the model of summaries failed. */
   | { readonly kind: "compact"; readonly at?: number; readonly failed?: FailedSummaries }
   /** Add a message for the model and go on. */

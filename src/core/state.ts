@@ -249,6 +249,6 @@ export interface SeenCrack {
   readonly times: number;
   readonly at: number;
   readonly why: string;
-  /** The index of the first message of that section; absent in a state of older code. */
-  readonly section?: number;
+  /** The index of the first message of that section. */
+  readonly section: number;
 }

@@ -32,7 +32,7 @@ const LIFE_MS_MAX = 90 * 24 * 3_600_000;
 const TOKEN = /^cairn_([0-9a-f]{16})_([0-9a-f]{64})$/;
 const NO_DIGEST = secretDigest("");
 
-const stored = z.looseObject({ digest: z.string(), run: z.string(), born: z.string(), event: z.string() });
+export const stored = z.looseObject({ digest: z.string(), run: z.string(), born: z.string(), event: z.string() });
 
 const keyOf = (id: string): RecordKey => ({ kind: "callback", about: id, id: "callback" });
 

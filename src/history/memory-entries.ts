@@ -28,7 +28,7 @@ export type MemoryWorld = Pick<World, "records" | "clock" | "secrets">;
 /** Entries that are read at once. */
 export const ENTRIES_PAGE = 100;
 
-const stored = z.looseObject({
+export const stored = z.looseObject({
   text: z.string(),
   tags: z.array(z.string()),
   source: z.string().optional(),

@@ -22,7 +22,12 @@ const CONTENT_BYTES_MAX = 256 * 1024;
 const KEPT_MS = 30 * 86_400_000;
 const TRIES_MAX = 5;
 
-const stored = z.looseObject({ source: z.string(), etag: z.string().nullable(), content: z.string(), at: z.int() });
+export const stored = z.looseObject({
+  source: z.string(),
+  etag: z.string().nullable(),
+  content: z.string(),
+  at: z.int(),
+});
 
 interface Asked extends FetchOptions {
   readonly source: string;

@@ -38,7 +38,7 @@ const delivery = z.strictObject({
 });
 export type Delivery = z.output<typeof delivery>;
 
-const entry = z.discriminatedUnion("stage", [
+export const entry = z.discriminatedUnion("stage", [
   /** The commit is about to be sent. `end`: it ends the run. */
   z.strictObject({ stage: z.literal("noted"), ...ofCommit, end: notification.nullable() }),
   /** The log holds the commit. `deliveries`: those that no endpoint has acknowledged. */

@@ -136,7 +136,7 @@ async function lookAt(world: Stores, id: string): Promise<Seen> {
 const amount = z.number().nonnegative();
 const window = z.object({ period: z.int(), runs: amount, microUsd: amount });
 const open = z.object({ day: z.int(), month: z.int(), microUsd: amount });
-const stored: z.ZodType<SpendCounter> = z.object({
+export const stored: z.ZodType<SpendCounter> = z.object({
   ...{ day: window, month: window, open: z.record(z.string(), open), readAt: z.number() },
 });
 

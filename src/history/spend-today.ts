@@ -26,7 +26,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Longer than a day, so that a sum never expires within its own. */
 const KEPT_SECONDS = 3 * 24 * 3_600;
 
-const stored = z.object({ microUsd: z.number().nonnegative() });
+export const stored = z.object({ microUsd: z.number().nonnegative() });
 
 /** The day of a time, such as `2026-11-25`. */
 const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);

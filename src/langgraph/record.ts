@@ -7,8 +7,9 @@
 import { createHash } from "node:crypto";
 import * as z from "zod";
 import { CairnError } from "../client/errors.ts";
+import { BEFORE_RELEASE } from "../protocol/foreign.ts";
 
-const FORMAT = 1;
+const FORMAT = 2;
 /** One checkpoint with all its values. It has to fit into the memory of the reader several times. */
 export const OBJECT_BYTES_MAX = 64 * 1024 * 1024;
 
@@ -18,7 +19,7 @@ export interface Typed {
   readonly bytes: Uint8Array;
 }
 
-const headers = {
+export const headers = {
   checkpoint: z.strictObject({
     kind: z.literal("checkpoint"),
     thread: z.string(),
@@ -38,7 +39,7 @@ const headers = {
 export type Header = z.output<(typeof headers)["checkpoint"]> | z.output<(typeof headers)["writes"]>;
 type Kind = Header["kind"];
 
-const envelope = z.strictObject({
+export const envelope = z.strictObject({
   format: z.literal(FORMAT),
   sum: z.string(),
   values: z.array(z.strictObject({ type: z.string(), bytes: z.int().nonnegative() })),
@@ -61,7 +62,7 @@ export function encodeRecord(header: Header, values: readonly Typed[]): Uint8Arr
   );
 }
 
-/** Throws `CheckpointDamaged` if the bytes are not as they were written. */
+/** Throws `CheckpointDamaged` if the bytes are not as they were written, and `BeforeFirstRelease`. */
 export function decodeRecord<K extends Kind>(
   kind: K,
   of: { readonly key: string; readonly bytes: Uint8Array },
@@ -69,7 +70,9 @@ export function decodeRecord<K extends Kind>(
   const bytes = Buffer.from(of.bytes.buffer, of.bytes.byteOffset, of.bytes.byteLength);
   const start = bytes.length < 4 ? 0 : 4 + bytes.readUInt32BE(0);
   if (start === 0 || start > bytes.length) throw damaged(of.key, "it ends before its header does");
-  const parsed = envelope.safeParse(jsonIn(bytes.toString("utf8", 4, start)));
+  const raw = jsonIn(bytes.toString("utf8", 4, start));
+  if (formatIn(raw) < FORMAT) throw beforeRelease(of.key);
+  const parsed = envelope.safeParse(raw);
   if (!parsed.success) throw damaged(of.key, "its header has another format");
   const { header: said, values: listed, sum } = parsed.data;
   const payload = bytes.subarray(start);
@@ -96,6 +99,17 @@ function jsonIn(text: string): unknown {
     return null;
   }
 }
+
+/** The format that a header names; of none, that of this code. */
+function formatIn(header: unknown): number {
+  const { format } = (header ?? {}) as { readonly format?: unknown };
+  return typeof format === "number" ? format : FORMAT;
+}
+
+const beforeRelease = (key: string): CairnError =>
+  new CairnError(`the object ${key} ${BEFORE_RELEASE.says}`, {
+    ...{ code: BEFORE_RELEASE.code, status: null, facts: { key } },
+  });
 
 const damaged = (key: string, why: string): CairnError =>
   new CairnError(

@@ -11,7 +11,7 @@ import { SIZES } from "../codec/limits.ts";
 import type { Failure } from "../core/event.ts";
 import type { Phase } from "../core/phases.ts";
 import { type RedriveRefusal, redriveRefusal } from "../core/policy/redrive.ts";
-import { FORMAT, type Row } from "../protocol/row.ts";
+import type { Row } from "../protocol/row.ts";
 import type { RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { World } from "../ports/world.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
@@ -44,14 +44,13 @@ export async function redrive(
   const row = await world.table.read(of.run, now);
   if (row === null) return (await world.table.read(of.run, 0)) === null ? { kind: "missing" } : { kind: "Expired" };
   assertKnown(row);
-  if (row.format !== FORMAT) return { kind: "unreadable" };
   if (row.redrive !== undefined) return started(world, row);
   if (row.status !== "failed") return { kind: "NotFailed", row };
   if (row.parent !== null) return { kind: "HasParent", row };
   const { state } = await loadVouched(world, row, new SegmentCache());
   const refusal = redriveRefusal(state);
   if (refusal !== null || state.failure === null || state.failedFrom === undefined) {
-    return { kind: refusal ?? "EndedBefore", failure: state.failure };
+    return { kind: refusal ?? "NotInfrastructure", failure: state.failure };
   }
   const { failure, failedFrom } = state;
   const note = await noteOf(world, of);

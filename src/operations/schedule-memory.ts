@@ -27,7 +27,7 @@ const pauseName = ({ tenant, agent }: ScheduleRef): string => `pause of schedule
 export const lastFired = async (world: World, of: ScheduleRef): Promise<LastFiring | null> =>
   lastFiringIn(await world.leases.cursorOf(scheduleName(of)));
 
-const lastFiring: z.ZodType<LastFiring> = z.object({
+export const lastFiring: z.ZodType<LastFiring> = z.object({
   at: z.number(),
   decidedAt: z.number(),
   run: z.string().nullable(),
@@ -48,7 +48,7 @@ export interface SchedulePause {
   readonly at: number;
 }
 
-const pause: z.ZodType<SchedulePause> = z.object({ by: z.string(), at: z.number() });
+export const pause: z.ZodType<SchedulePause> = z.object({ by: z.string(), at: z.number() });
 
 /** Null if the schedule is not paused. */
 export async function pausedIn(world: World, of: ScheduleRef): Promise<SchedulePause | null> {

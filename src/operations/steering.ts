@@ -188,7 +188,6 @@ export const STEERING_ROWS = {
       Compensated: notRedriven("Compensated"),
       HasParent: notRedriven("HasParent"),
       HasChildren: notRedriven("HasChildren"),
-      EndedBefore: notRedriven("EndedBefore"),
       Expired: notRedriven("Expired"),
       Late: notRedriven("Late"),
       missing: RESPONSES.missing,

@@ -2,6 +2,7 @@
  * Backups of a world's stores, where cairn itself takes them. A restored store is older than its runs: nothing in it
  * knows what they did after the backup. So a restore hands the store to `settle` before anybody else can open it.
  */
+import type { ForeignCode } from "../protocol/foreign.ts";
 import type { Limits } from "../protocol/limits.ts";
 import type { SealKeys } from "./seal-keys.ts";
 import type { World } from "./world.ts";
@@ -30,9 +31,10 @@ export interface Backups {
 
 /**
  * `BackupExists`: the file is there already. `BackupInvalid`: it is no backup of a store, or cannot be read or written.
- * `BackupDamaged`: it was one. `RestoreRefused`: the place of the restored store is not empty.
+ * `BackupDamaged`: it was one. `RestoreRefused`: the place of the restored store is not empty. A foreign code: another
+ * cairn wrote it.
  */
-export type BackupFault = "BackupExists" | "BackupInvalid" | "BackupDamaged" | "RestoreRefused";
+export type BackupFault = "BackupExists" | "BackupInvalid" | "BackupDamaged" | "RestoreRefused" | ForeignCode;
 
 /** Nothing was changed. */
 export class BackupRefused extends Error {

@@ -2,6 +2,7 @@
  * What can be wrong with a store when it is opened or used, besides not being reachable (`StoreUnreachable`, which may pass
  * by itself). Each message says what happened, why, and what to do next.
  */
+import type { Foreign, ForeignCode } from "../protocol/foreign.ts";
 import { StoreUnreachable } from "./world.ts";
 
 /** There is no store there, or what is there is none of ours. Nothing was touched. */
@@ -14,6 +15,18 @@ export class StoreInvalid extends Error {
 export class StoreTooNew extends Error {
   override readonly name = "StoreTooNew";
   readonly code = "StoreTooNew";
+}
+
+/** Undamaged, and of another cairn than this one. No later version reads it either, and nothing was touched. */
+export class StoreForeign extends Error {
+  override readonly name = "StoreForeign";
+  readonly code: ForeignCode;
+
+  /** `what`: the store, table or bucket. */
+  constructor(what: string, { code, says }: Foreign) {
+    super(`${what} ${says}; it was left as it is`);
+    this.code = code;
+  }
 }
 
 /**

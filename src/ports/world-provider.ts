@@ -109,7 +109,7 @@ export interface ConfiguredWorld {
   /**
    * Opens its stores. With `create`, it creates missing ones.
    *
-   * @throws StoreInvalid, StoreTooNew, StoreUnusable, StoreUnreachable
+   * @throws StoreInvalid, StoreTooNew, StoreForeign, StoreUnusable, StoreUnreachable
    */
   open(options: OpenWorldOptions): Promise<OpenedWorld>;
   /**

@@ -15,7 +15,7 @@ export const UNCLAIMED_MS = 2 * 3_600_000;
 
 /**
  * Whether no invocation has claimed the run for that long. A parked run waits on purpose, and its claim may be old when
- * it is woken. A row that only older versions claimed has no such time, so the execution is described.
+ * it is woken. A run that was never claimed has no such time, so its execution is described.
  */
 export const isLongUnclaimed = (
   { claimedAt, lastCheckpointAt, leaseUntil, park }: ListedRow,

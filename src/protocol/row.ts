@@ -9,11 +9,12 @@ import { type Spent, NOTHING_SPENT } from "../core/policy/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../core/levels.ts";
 import { type Phase, type Status, PHASES, isTerminal } from "../core/phases.ts";
 import type { Entry } from "./entry.ts";
+import { BEFORE_RELEASE } from "./foreign.ts";
 import { type Newer, newerFormat } from "./newer.ts";
 import type { RowBrief } from "./row-brief.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
-export const FORMAT = 1;
+export const FORMAT = 2;
 
 export interface SnapshotPointer {
   readonly version: number;
@@ -47,7 +48,7 @@ export interface Row extends Incarnation {
   readonly chain: number;
   readonly entry: Entry | null;
   readonly chainClaims: number;
-  /** When the run was last claimed, or moved to another execution; absent if older versions did all of that. */
+  /** When the run was last claimed, or moved to another execution; absent before the first claim. */
   readonly claimedAt?: number;
   readonly version: number;
   readonly commitId: string;
@@ -182,7 +183,7 @@ export const hasEnded = (row: Pick<Row, "status">): boolean =>
 export function present(row: Row | null, of: RunRef): Row | Refused {
   if (row === null || row.born !== of.born || isExpired(row, of.now)) return { kind: "missing" };
   if (row.format > FORMAT) return newerFormat(row.format, FORMAT);
-  return row.format === FORMAT ? row : { kind: "unreadable", why: `it has format ${row.format}` };
+  return row.format === FORMAT ? row : { kind: "unreadable", why: `it ${BEFORE_RELEASE.says}` };
 }
 
 /** What an invocation makes durable: a checkpoint, and perhaps the release of the run. */

@@ -16,7 +16,7 @@ import {
 } from "../support/states/states-and-events.ts";
 
 test("the timeline shows the first signal, the forced stop, and a closing call that is not a beat", () => {
-  const signal = { kind: "CrackSignalled", at: AT, why: "w" } as const;
+  const signal = { kind: "CrackSignalled", at: AT, why: "w", times: 1, section: 0 } as const;
   const events = [
     startedEvent,
     replied([callPart("look")]),

@@ -10,9 +10,8 @@ import {
 } from "../../src/codec/journal.ts";
 import { isGenuine, vouchFor } from "../../src/codec/voucher.ts";
 import type { CommitRecord } from "../../src/core/event.ts";
-import { neededLevel } from "../../src/core/levels.ts";
 import { sealKeyFrom } from "../support/runs/snapshot-seals.ts";
-import { EVENT_KINDS, IN_PHASE, SHA, eventOf } from "../support/states/states-and-events.ts";
+import { EVENT_KINDS, SHA, eventOf } from "../support/states/states-and-events.ts";
 
 const commits: readonly CommitRecord[] = EVENT_KINDS.slice(0, 4).map((kind, index) => ({
   ...{ version: index + 1, epoch: 2 },
@@ -86,12 +85,4 @@ describe("the keyed seal of a journal in parts", () => {
     expect(isSealed(Buffer.concat([forged, last(all).subarray(first.byteLength)]))).toBe(false);
     expect(decodeJournal(Buffer.concat([forged, rest])).length).toBe(3);
   });
-});
-
-test("a commit that leaves a journal in parts needs level 5, and level 9 if a release may leave it", () => {
-  const written = { state: IN_PHASE.Preparing(), events: [eventOf("RunStarted", "Preparing")] };
-  expect(neededLevel({ ...written, journal: "inParts" })).toBe(5);
-  expect(neededLevel({ ...written, journal: "ofBeats" })).toBe(9);
-  expect(neededLevel({ ...written, journal: "whole" })).toBe(1);
-  expect(neededLevel(written)).toBe(1);
 });

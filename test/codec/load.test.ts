@@ -97,7 +97,7 @@ describe("a load is refused for", () => {
     const error = await refused((found) => ({ ...found, row: { ...found.row, format: 7 } }));
     expect(error).toMatchObject({
       code: "RowNewer",
-      message: expect.stringContaining("format 7, and this version of cairn knows format 1"),
+      message: expect.stringContaining("format 7, and this version of cairn knows format 2"),
     });
   });
 

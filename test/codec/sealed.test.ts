@@ -77,7 +77,7 @@ test("refuses sealed events of an unknown format or shape", () => {
   expect(forged((document) => document)).not.toThrow();
   const newer = forged((document) => ({ ...document, format: FORMAT + 1 }));
   expect(newer).toThrow(unreadable("UnknownFormat"));
-  expect(newer).toThrow("sealed events here has format 2");
+  expect(newer).toThrow("sealed events here has format 3");
   expect(forged((document) => ({ ...document, commits: [{ version: 5 }] }))).toThrow(unreadable("Unreadable"));
   expect(forged((document) => ({ ...document, previous: { ...previous, digest: "0" } }))).toThrow("previous");
 });

@@ -93,7 +93,7 @@ describe("a snapshot", () => {
     const unknown = expect.objectContaining({ name: "Unreadable", code: "UnknownFormat" });
     const newer = forged((document) => ({ ...document, format: FORMAT + 1 }));
     expect(newer).toThrow(unknown);
-    expect(newer).toThrow("snapshot here has format 2, this cairn reads format 1: use the version that wrote it");
+    expect(newer).toThrow("snapshot here has format 3, this cairn reads format 2: use the version that wrote it");
     expect(forged(({ format: _, ...document }) => document)).toThrow(unknown);
   });
 
@@ -146,7 +146,7 @@ describe("a state that is too large", () => {
 describe("a journal", () => {
   const events: readonly Event[] = [
     ...EVENT_KINDS.map((kind) => eventOf(kind, "ExecutingTools")),
-    decided({ kind: "retry", at: 5 }),
+    decided({ kind: "retry", at: 5, outage: { since: 1, tries: 1 } }),
     decided({ kind: "nudge", say: "" }),
     decided({ kind: "again", call: "c1" }),
     decided({ kind: "takeover", from: "A", takeovers: 1 }),

@@ -29,6 +29,7 @@ import { limitsFor } from "../../src/protocol/limits.ts";
 import type { Row } from "../../src/protocol/row.ts";
 import { type Ports, memoryPorts, sqlitePorts } from "../support/harness/ports.ts";
 import { temporaryStore } from "../process/fixtures/store.ts";
+import { rewriteText } from "../support/runs/rewrite-text.ts";
 
 const TENANT = "conformance";
 const RUN = `${TENANT}-${"a".repeat(26)}`;
@@ -108,11 +109,9 @@ export const local: Worlds = {
     return {
       ...{ table: ports, inbox: ports, leases: ports },
       tenant: TENANT,
-      setFormat: async (run, format) => patch(store, run, format),
+      setFormat: async (run, format) => rewriteText(store, run, (fields) => ({ ...fields, format })),
       addField: async (run) => {
-        store.rows
-          .prepare("UPDATE runs SET row = json_remove(json_set(row, '$.future', 'kept'), '$.sum') WHERE run = ?")
-          .run(run);
+        rewriteText(store, run, (fields) => ({ ...fields, ...FUTURE }));
       },
       hasField: async (run) =>
         store.rows.prepare("SELECT 1 FROM runs WHERE run = ? AND row ->> '$.future' = 'kept'").get(run) !== undefined,
@@ -163,12 +162,6 @@ function localChainWorld(store: Store): ChainWorld {
 function removedIn(store: Store, run: string): readonly string[] {
   const found = store.rows.prepare("SELECT born FROM removed WHERE run = ?").all(run);
   return found.map(({ born }) => String(born));
-}
-
-function patch(store: Store, run: string, format: number): void {
-  store.rows
-    .prepare("UPDATE runs SET row = json_remove(json_set(row, '$.format', ?), '$.sum') WHERE run = ?")
-    .run(format, run);
 }
 
 const replyOf = (route: "park" | "done") =>

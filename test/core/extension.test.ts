@@ -76,7 +76,11 @@ describe("a decision about a budget", () => {
   });
 
   test("returns a run that was about to retry its model to that retry", () => {
-    const retrying = stateAfter(startedEvent, decided({ kind: "retry", at: AT + 1_000 }), budgetRequested());
+    const retrying = stateAfter(
+      startedEvent,
+      decided({ kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } }),
+      budgetRequested(),
+    );
     expect([retrying.phase, retrying.retryAt]).toEqual(["AwaitingApproval", null]);
     expect(foldAll(retrying, [answered("approve", { beats: 1 })]).phase).toBe("AwaitingLLM");
   });

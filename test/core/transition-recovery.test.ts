@@ -29,7 +29,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     const actions: { readonly [K in Action["kind"]]: Action } = {
       abort: { kind: "abort", failure: FAILURE },
       takeover: { kind: "takeover", from: "owner", takeovers: 1 },
-      retry: { kind: "retry", at: AT + 1_000 },
+      retry: { kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } },
       compact: { kind: "compact" },
       nudge: { kind: "nudge", say: "go on" },
       again: { kind: "again", call: "c1" },

@@ -138,8 +138,8 @@ describe("a reply", () => {
     const troubled = [
       startedEvent,
       decided({ kind: "nudge", say: "go on" }),
-      decided({ kind: "retry", at: AT + 9 }),
-      decided({ kind: "retry", at: AT + 99 }),
+      decided({ kind: "retry", at: AT + 9, outage: { since: AT, tries: 1 } }),
+      decided({ kind: "retry", at: AT + 99, outage: { since: AT, tries: 2 } }),
     ];
     expect(stateAfter(...troubled)).toMatchObject({
       modelRetries: 2,

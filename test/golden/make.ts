@@ -1,11 +1,13 @@
 /**
- * `npm run golden`: writes what this format looks like today, for `golden.test.ts` to read for ever: a state of each
- * phase as a snapshot with each event that it accepts as a journal, moments of sagas, decisions and outages likewise, one whole run with all its rows and objects, and the
- * archive of one. Files that are there are kept: what a release has written is never written again, and a phase that came
- * to the format later gets a file of its own. `--replace` is for a format that no
- * release has written yet.
+ * `npm run golden`: writes what this format looks like today, for `golden.test.ts` to read: a state of each phase as a
+ * snapshot with each event that it accepts as a journal, moments of sagas, decisions and outages likewise, one whole run
+ * with all its rows and objects, and the archive of one.
+ *
+ * Files that are there are kept. `--replace` writes them anew: only in a commit that changes a stored form and says
+ * which, and only until version 0.1.0 is cut. From then on what a release has written is never written again.
  */
-import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { storedRow } from "../../src/adapters/local/store/row-text.ts";
@@ -19,7 +21,9 @@ import type { Event, EventKind } from "../../src/core/event.ts";
 import { PHASE_NAMES, type Phase } from "../../src/core/phases.ts";
 import type { State } from "../../src/core/state.ts";
 import { accepts } from "../../src/core/accepts.ts";
+import { InvariantViolated } from "../../src/core/ensure.ts";
 import { fold } from "../../src/core/transition.ts";
+import { FINGERPRINT } from "../../src/protocol/fingerprint.ts";
 import { FORMAT } from "../../src/protocol/row.ts";
 import { playScene } from "../slow/crash/play.ts";
 import { EVENT_KINDS, IN_PHASE, eventOf } from "../support/states/states-and-events.ts";
@@ -35,6 +39,7 @@ import { SAGA_MOMENTS } from "./sagas.ts";
 import { TOPOLOGY_MOMENTS } from "./topologies.ts";
 import { WAIT_MOMENTS } from "./waits.ts";
 import type { Moment } from "./moment.ts";
+import { fingerprint } from "./stored-forms.ts";
 
 interface GoldenState {
   readonly snapshot: { readonly digest: string; readonly bytes: string };
@@ -53,10 +58,11 @@ export interface GoldenMoment extends GoldenState {
 }
 
 export interface GoldenRun {
-  /** As committed, one of each version: the fields as the embedded store names them, and the journal in base64. */
+  /** As committed, one of each version: the text that the embedded store keeps, and the journal in base64. */
   readonly rows: readonly {
     readonly run: string;
     readonly lastCheckpointAt: number;
+    readonly text: string;
     readonly journal: string | null;
   }[];
   readonly objects: Readonly<Record<string, string>>;
@@ -72,16 +78,8 @@ export interface GoldenArchive {
 
 /** Bytes as text. */
 export const packed = (bytes: Uint8Array): string => Buffer.from(bytes).toString("base64");
-/** As the format wrote it: before child runs, the state held the IDs of children alone. */
-export const stateDigest = (state: State): string =>
-  sha256(canonical({ ...state, children: state.children.map((child) => (child.call === "" ? child.id : child)) }));
+export const stateDigest = (state: State): string => sha256(canonical(state));
 export const folderOf = (format: number): string => join(import.meta.dirname, `format-${format}`);
-
-/** The files of phases of a format, in the order in which they were written. */
-export const phaseFilesOf = (format: number): readonly string[] =>
-  readdirSync(folderOf(format))
-    .filter((name) => /^phases(-\d+)?\.json$/.test(name))
-    .toSorted((one, other) => one.length - other.length || one.localeCompare(other));
 
 function golden(state: State, events: readonly Event[]): GoldenState {
   const seal = { sealed: null, unsealed: 0 };
@@ -104,16 +102,26 @@ function golden(state: State, events: readonly Event[]): GoldenState {
   };
 }
 
-function phases(names: readonly Phase[]): readonly GoldenPhase[] {
-  return names.map((phase) => {
-    // A run does not end while its children may report; `children.ts` has the end that does not wait.
-    const isPossible = (kind: EventKind): boolean => kind !== "RunEnded" || phase !== "AwaitingChildren";
-    const kinds = EVENT_KINDS.filter((kind) => accepts(phase, kind) && isPossible(kind));
+/** Events of children, waits and model jobs follow from a state that has them: the files of moments have those. */
+function follows(state: State, event: Event): boolean {
+  try {
+    fold(state, event);
+    return true;
+  } catch (error) {
+    if (error instanceof InvariantViolated) return false;
+    throw error;
+  }
+}
+
+function phases(): readonly GoldenPhase[] {
+  return PHASE_NAMES.map((phase) => {
+    const state = IN_PHASE[phase]();
+    const events = EVENT_KINDS.filter((kind) => accepts(phase, kind)).map((kind) => eventOf(kind, phase));
     return {
       phase,
       ...golden(
-        IN_PHASE[phase](),
-        kinds.map((kind) => eventOf(kind, phase)),
+        state,
+        events.filter((event) => follows(state, event)),
       ),
     };
   });
@@ -127,7 +135,7 @@ async function wholeRun(): Promise<GoldenRun> {
   const committed = rows.filter((row, index) => row.version !== rows[index + 1]?.version);
   return {
     rows: committed.map((row) => ({
-      ...(JSON.parse(storedRow(row).row) as Pick<GoldenRun["rows"][number], "run" | "lastCheckpointAt">),
+      ...{ run: row.run, lastCheckpointAt: row.lastCheckpointAt, text: storedRow(row).row },
       journal: row.journal && packed(row.journal),
     })),
     objects: Object.fromEntries([...world.store.objects].map(([key, bytes]) => [key, packed(bytes)])),
@@ -144,7 +152,16 @@ async function archive(): Promise<GoldenArchive> {
   return { key, bytes: packed(bytes), holds: sha256(canonical({ ...rest, blobs: [...blobs] })) };
 }
 
+/** Writes the fingerprint of the stored forms as they are now. The files that follow contain it, so it comes first. */
+function renewFingerprint(words: readonly string[]): void {
+  if (!words.includes("--replace")) throw new Error("a stored form has changed: type npm run golden -- --replace");
+  const file = join(import.meta.dirname, "..", "..", "src", "protocol", "fingerprint.ts");
+  writeFileSync(file, readFileSync(file, "utf8").replace(`"${FINGERPRINT}"`, `"${fingerprint()}"`));
+  execFileSync(process.execPath, [import.meta.filename, ...words], { stdio: "inherit" });
+}
+
 async function main(words: readonly string[]): Promise<void> {
+  if (fingerprint() !== FINGERPRINT) return renewFingerprint(words);
   const folder = folderOf(FORMAT);
   mkdirSync(folder, { recursive: true });
   const write = (name: string, content: unknown): void => {
@@ -153,11 +170,7 @@ async function main(words: readonly string[]): Promise<void> {
     if (!isKept) writeFileSync(file, `${JSON.stringify(content, null, 1)}\n`);
     console.log(`${isKept ? "kept   " : "written"} ${file}`);
   };
-  const files = words.includes("--replace") ? [] : phaseFilesOf(FORMAT);
-  const read = (name: string) => JSON.parse(readFileSync(join(folder, name), "utf8")) as readonly GoldenPhase[];
-  const known = new Set(files.flatMap(read).map(({ phase }) => phase));
-  const fresh = PHASE_NAMES.filter((phase) => !known.has(phase));
-  if (fresh.length > 0) write(files.length === 0 ? "phases.json" : `phases-${files.length + 1}.json`, phases(fresh));
+  write("phases.json", phases());
   write("run.json", await wholeRun());
   write("saga.json", momentsOf(SAGA_MOMENTS));
   write("decisions.json", momentsOf(DECISION_MOMENTS));

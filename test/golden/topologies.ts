@@ -26,6 +26,7 @@ const signalled = {
   crack: "runaway",
   why: "32 of 40 beats are used",
   times: 1,
+  section: 0,
 } as const;
 
 export const TOPOLOGY_MOMENTS: readonly Moment[] = [

@@ -1,5 +1,4 @@
 /** The one way out of an end: which ends have it, where a redriven run stands, and what the row says of it. */
-import { bareChild } from "../../src/core/calls/children.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { nextCommands } from "../../src/core/outstanding.ts";
@@ -128,15 +127,8 @@ describe("an end cannot be redriven", () => {
   });
 
   test("when the run had children, because they were cancelled", () => {
-    expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), children: [bareChild("local-child")] })).toBe(
-      "HasChildren",
-    );
-  });
-
-  test("when older code recorded it without the phase of the run", () => {
-    const old = fold(crashed(IN_PHASE.AwaitingLLM()), { ...failed, failure: CRASHED } as Event);
-    expect(redriveRefusal(old)).toBe("EndedBefore");
-    wrong(old);
+    const { children } = IN_PHASE.AwaitingChildren();
+    expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), children })).toBe("HasChildren");
   });
 
   test.each(["Completed", "Cancelled"] as const)("when it is %s", (phase) => wrong(IN_PHASE[phase]()));

@@ -190,13 +190,6 @@ describe("an event", () => {
   });
 });
 
-test("a run of a level below that of waits carries no trace of them", async () => {
-  const { harness, run } = await waiting({}, approvalAgent());
-  expect(rowOf(harness, run)).not.toHaveProperty("level");
-  const other = await waiting();
-  expect(rowOf(other.harness, other.run)).toMatchObject({ level: 6 });
-});
-
 test("a run that waits holds no process, and the sweeper leaves it alone", async () => {
   const { harness, run } = await waiting();
   expect(rowOf(harness, run)).toMatchObject({ status: "waiting", owner: null, park: expect.anything() });

@@ -1,10 +1,8 @@
 /** Whose code a chain calls: every payload names the agent of its run's row. */
 import { expect, test } from "vitest";
-import { executionsOf } from "../../src/adapters/local/store/executions.ts";
 import type { Payload } from "../../src/protocol/chain.ts";
 import { applyAnswer, beginAttempt, newExecution, taskOf } from "../../src/protocol/execution.ts";
 import { startNextExecution } from "../../src/engine/context/executions.ts";
-import { NOW, temporaryStore } from "../process/fixtures/store.ts";
 import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
 import { callsThenFinal, scriptedAgent, beatReply, rowOf, createChainHarness } from "../support/harness/harness.ts";
 
@@ -45,13 +43,4 @@ test("an execution passes on the agent of a beat's response", () => {
   const answer = { kind: "beat", reply: { ...payload, epoch: 2, agent: "clerk", route: "park", seconds: 5 } } as const;
   const parked = beginAttempt(applyAnswer(execution, { answer, now: 0 }), "token");
   expect(taskOf(parked)).toMatchObject({ kind: "park", payload: { epoch: 2, agent: "clerk" } });
-});
-
-test("an execution stored before payloads named the agent continues and names none", () => {
-  const store = temporaryStore();
-  const executions = executionsOf(store);
-  executions.start({ name: "old", payload: { run: "r", born: "b", chain: 1, epoch: 3, agent: "clerk" }, now: NOW });
-  const old = JSON.stringify({ run: "r", born: "b", chain: 1, epoch: 3 });
-  store.rows.prepare("UPDATE executions SET payload = ?, sum = NULL WHERE name = 'old'").run(old);
-  expect(executions.begin("old", NOW)).toMatchObject({ stage: "trying", payload: { epoch: 3, agent: "" } });
 });

@@ -101,9 +101,13 @@ async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOpt
   const { callerArn } = await import("./caller.ts");
   const { parameterSecrets } = await import("./secrets.ts");
   const secrets = parameterSecrets({ deployment: deploymentOf(names.machine), names: null });
+  const ports = { limits, telemetry: SILENT, secrets, sealKeys };
+  const world = awsWorld({ ...names, ...ports, statusShards: null, places: placesIn });
+  // Throws for a table of another cairn. The functions refuse each of its rows, by the fingerprint in the checksum.
+  const [operator] = await Promise.all([callerArn(), world.table.storeId()]);
   return {
-    world: awsWorld({ ...names, limits, telemetry: SILENT, secrets, sealKeys, statusShards: null, places: placesIn }),
-    operator: await callerArn(),
+    world,
+    operator,
     pollMs: 500,
     attendant: () => ({ id: "aws", name: DRIVER }),
     supervision: null,

@@ -3,7 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { sentenceOf } from "../../codec/value.ts";
 import { type Diagnosis, judgeAll } from "../../ports/diagnosis.ts";
-import { StoreInvalid, StoreTooNew, StoreUnusable } from "../../ports/store-errors.ts";
+import { StoreForeign, StoreInvalid, StoreTooNew, StoreUnusable } from "../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
 import type {
   Attendant,
@@ -148,4 +148,4 @@ function lookAt({ dir, ...places }: Located, of: { readonly now: number; readonl
 
 /** Whether the error describes the state of the store. */
 const isOfStore = (error: unknown): boolean =>
-  [StoreInvalid, StoreTooNew, StoreUnreachable, StoreUnusable].some((kind) => error instanceof kind);
+  [StoreInvalid, StoreTooNew, StoreForeign, StoreUnreachable, StoreUnusable].some((kind) => error instanceof kind);

@@ -91,7 +91,7 @@ async function count(
 const keyOf = (tenant: string): RecordKey => ({ kind: "rate", about: `tenant ${tenant}`, id: "requests" });
 
 const window = z.object({ from: z.number(), used: z.number().nonnegative() });
-const stored: z.ZodType<UsedRequests> = z.object({ second: window, minute: window });
+export const stored: z.ZodType<UsedRequests> = z.object({ second: window, minute: window });
 
 /** A count that cannot be read begins anew: it protects the service, and guards no money. */
 function usedIn(found: StoredRecord | Unreadable): UsedRequests | null {

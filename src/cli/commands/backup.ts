@@ -126,6 +126,8 @@ async function refusals<T>(
     if (!(error instanceof BackupRefused)) throw error;
     const { code, message: what, why } = error;
     const next = {
+      BeforeFirstRelease: () => command(typed, "ANOTHER_FILE"),
+      OtherSchemas: () => command(typed, "ANOTHER_FILE"),
       BackupExists: () => command(typed, "ANOTHER_FILE"),
       BackupInvalid: () => command(typed, "ANOTHER_FILE"),
       BackupDamaged: () =>

@@ -81,8 +81,6 @@ const WORDS: Words = {
   HasParent: (run) =>
     cannot(run, "the run that started it was notified of its end and continued without it", ["show", run]),
   HasChildren: (run) => cannot(run, "its child runs were asked to stop when it failed", ["timeline", run]),
-  EndedBefore: (run) =>
-    cannot(run, "an older version of cairn ended it and did not record where it stood", ["show", run]),
   Expired: (run) => cannot(run, "its retention has expired, and its data is being removed", ["list"]),
   Late: (run) => ({
     what: `run ${run} was already redriven`,

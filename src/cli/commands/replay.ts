@@ -104,7 +104,7 @@ function nothingToCompare(
   { recording, replies }: { readonly recording: Recording; readonly replies: number },
 ): CliError {
   const what = `none of the ${replies} replies of run ${recording.run.run} has a digest of its request`;
-  const why = "an older version of cairn recorded it without these digests, so there is nothing to compare";
+  const why = "none of them came from a request of its own, so there is nothing to compare";
   return new CliError({
     ...{ code: "RequestsUnrecorded", exit: EXIT.refused, what, why },
     next: commandLine(shell.argv.filter((word, index) => !isAgainst(word) && !isAgainst(shell.argv[index - 1] ?? ""))),

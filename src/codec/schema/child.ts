@@ -1,6 +1,5 @@
 /** The schema of child runs in states, events and messages, as `core/child.ts` has them; see `state.ts`. */
 import * as z from "zod";
-import { bareChild } from "../../core/calls/children.ts";
 import type { Child, ChildEvents, ChildReport, Dispatched } from "../../core/child.ts";
 import type { EventOf } from "../../core/event.ts";
 import { grant, spent } from "./budget.ts";
@@ -21,17 +20,13 @@ const entry = {
   left: z.literal(true).exactOptional(),
 };
 
-/** Older versions of cairn stored the ID alone. */
-export const child: z.ZodType<Child> = z.union([
-  z.looseObject({
-    id: name,
-    ...entry,
-    superseded: z.boolean(),
-    made: z.literal(true).exactOptional(),
-    asked: z.literal(true).exactOptional(),
-  }),
-  name.transform(bareChild),
-]);
+export const child: z.ZodType<Child> = z.looseObject({
+  id: name,
+  ...entry,
+  superseded: z.boolean(),
+  made: z.literal(true).exactOptional(),
+  asked: z.literal(true).exactOptional(),
+});
 
 export const dispatched: z.ZodType<Dispatched> = z.looseObject({
   try: z.int().positive(),
@@ -43,7 +38,7 @@ export const childReport = z.looseObject({
   kind: z.literal("child"),
   child: name,
   ...end,
-  spent: spent.exactOptional(),
+  spent,
 }) satisfies z.ZodType<ChildReport>;
 
 export const childEvents: { readonly [K in keyof ChildEvents]: z.ZodType<EventOf<K>> } = {

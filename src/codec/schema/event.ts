@@ -49,7 +49,7 @@ export const failedSummaries: z.ZodType<FailedSummaries> = z.looseObject({
 });
 
 const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
-  z.looseObject({ kind: z.literal("retry"), at, outage: outage.exactOptional() }),
+  z.looseObject({ kind: z.literal("retry"), at, outage }),
   z.looseObject({ kind: z.literal("compact"), at: at.exactOptional(), failed: failedSummaries.exactOptional() }),
   z.looseObject({ kind: z.literal("nudge"), say: z.string() }),
   z.looseObject({ kind: z.literal("stop"), failure, say: z.string() }),
@@ -258,8 +258,8 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     at,
     crack: z.enum(CRACK_NAMES),
     why: z.string(),
-    times: count.exactOptional(),
-    section: count.exactOptional(),
+    times: count,
+    section: count,
   }),
   TopologyMoved: z.looseObject({
     kind: z.literal("TopologyMoved"),

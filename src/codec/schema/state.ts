@@ -137,7 +137,7 @@ export type StoredState = Omit<State, "messages"> & {
 
 export const messages: z.ZodType<readonly Message[]> = z.array(message);
 
-const crack = z.looseObject({ times: count, at, why: z.string(), section: count.exactOptional() });
+const crack = z.looseObject({ times: count, at, why: z.string(), section: count });
 
 export const storedState: z.ZodType<StoredState> = z.looseObject({
   run: name,

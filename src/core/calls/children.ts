@@ -14,11 +14,6 @@ import { afterCalls, isNext, settleCall, updateCall, waitsForEarlierCall } from 
 export const waitsForChildren = ({ children, ending }: State): boolean =>
   children.length > 0 && ending?.forced !== true;
 
-/** The entry of an older version, which knew only the ID. */
-export const bareChild = (id: string): Child => ({
-  ...{ id, call: "", try: 1, agent: "", grant: {}, deadline: null, superseded: false, made: true },
-});
-
 /** C1: what the standing entries reserve. A child that is left alone has spent its grant already. */
 export const reservedBy = ({ children }: Pick<State, "children">): Grant =>
   children.filter(({ left }) => left !== true).reduce<Grant>((sum, { grant }) => addGrant(sum, grant), {});
@@ -60,9 +55,7 @@ export function dispatchChild(state: State, event: EventOf<"ChildDispatched">): 
 /** C2: the child exists. Of a child that is left alone that is all there is to know, so its call is settled. */
 export function applyChildStarted(state: State, { child, at }: EventOf<"ChildStarted">): State {
   const found = state.children.find(({ id }) => id === child);
-  // Older versions recorded this event alone.
-  if (found === undefined) return { ...state, children: [...state.children, bareChild(child)] };
-  if (found.left !== true) return withChild(state, child, (each) => ({ ...each, made: true }));
+  if (found?.left !== true) return withChild(state, child, (each) => ({ ...each, made: true }));
   const without = { ...state, children: state.children.filter(({ id }) => id !== child) };
   return settleIfOpen(without, found, { outcome: "succeeded", value: inline({ run: child }), at });
 }

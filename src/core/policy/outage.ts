@@ -100,16 +100,13 @@ function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: numb
   };
 }
 
-/** The run waits before it calls its model again. Events of older code have no outage. */
-export const withRetry = (
-  state: State,
-  { at, outage = state.outage }: Omit<Retry, "outage"> & Partial<Retry>,
-): State => ({
+/** The run waits before it calls its model again. */
+export const withRetry = (state: State, { at, outage }: Retry): State => ({
   ...state,
   phase: "RetryingLLM",
   retryAt: at,
   modelRetries: state.modelRetries + 1,
-  ...(outage === undefined ? {} : { outage }),
+  outage,
 });
 
 /** The failure of a run whose models did not answer for too long. */

@@ -18,15 +18,14 @@ export function failedFrom(state: State): FailedFrom | null {
   return { phase: state.pausedFrom ?? state.phase, started };
 }
 
-/** Why a run may not be redriven. `EndedBefore`: its end did not record where it stood. */
-export type RedriveRefusal = "NotInfrastructure" | "Compensated" | "HasChildren" | "EndedBefore";
+/** Why a run may not be redriven. */
+export type RedriveRefusal = "NotInfrastructure" | "Compensated" | "HasChildren";
 
 /** Why the run cannot be redriven; null if it can. */
 export function redriveRefusal({ failure, saga, children, failedFrom: from }: State): RedriveRefusal | null {
   if (failure === null || !isInfrastructureFailure(failure)) return "NotInfrastructure";
-  if (saga !== undefined) return "Compensated";
-  if (children.length > 0) return "HasChildren";
-  return from === undefined ? "EndedBefore" : null;
+  if (saga !== undefined || from === undefined) return "Compensated";
+  return children.length > 0 ? "HasChildren" : null;
 }
 
 /**

@@ -8,10 +8,10 @@ export interface TopologyEvents {
   CrackSignalled: {
     readonly crack: Crack;
     readonly why: string;
-    /** How often it was signalled in this run, from 1. Absent in older records. */
-    readonly times?: number;
-    /** The index of the first message of its section. Absent in older records. */
-    readonly section?: number;
+    /** How often it was signalled in this run, from 1. */
+    readonly times: number;
+    /** The index of the first message of its section. */
+    readonly section: number;
   };
   /** The topology moved: it begins, opens another section of the transcript, or finishes (`topology.ts`). */
   TopologyMoved: {

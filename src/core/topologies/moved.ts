@@ -32,10 +32,8 @@ export function applyTopologyMove(state: State, event: EventOf<"TopologyMoved">)
   };
 }
 
-/** Remembers the signal. A record of older code has no number, and is not remembered. */
+/** Remembers the signal. */
 export function applyCrack(state: State, event: EventOf<"CrackSignalled">): State {
   const { crack, why, times, at, section } = event;
-  if (times === undefined) return state;
-  const seen = { times, at, why, ...(section === undefined ? {} : { section }) };
-  return { ...state, cracks: { ...state.cracks, [crack]: seen } };
+  return { ...state, cracks: { ...state.cracks, [crack]: { times, at, why, section } } };
 }

@@ -5,7 +5,7 @@
 import { Unreadable } from "../../codec/canonical.ts";
 import { checkedCommit } from "../../codec/checksum.ts";
 import { RowNewer } from "../../codec/row.ts";
-import { type JournalSeal, appendToJournal, encodeJournal, isInParts } from "../../codec/journal.ts";
+import { type JournalSeal, appendToJournal, encodeJournal } from "../../codec/journal.ts";
 import type { CommitRecord } from "../../core/event.ts";
 import { levelIn, neededLevel } from "../../core/levels.ts";
 import { isTerminal } from "../../core/phases.ts";
@@ -86,9 +86,7 @@ async function storeContent(run: RunParts, options: CommitOptions): Promise<Cont
   const fits = journal === null || hasRoom(run, { journal, commits: isOutage ? 0 : commits.length });
   if (!fits && isOutage) return "tooLarge";
   const stores = commits.length > 0 && (isStored || !fits);
-  const parts = !stores && journal !== null && isInParts(journal);
-  const journalKind = !parts ? "whole" : world.sizes.keepsJournal ? "ofBeats" : "inParts";
-  const level = Math.max(levelIn(row), neededLevel({ state, events, journal: journalKind }));
+  const level = Math.max(levelIn(row), neededLevel({ state, events }));
   if (!stores) return { snapshot: committed.checkpoint.snapshot, journal, level, commits, stored: null };
   const stored = await committed.store({ version, level, commits, sign, state, leftMs: () => run.leftMs });
   return { snapshot: stored.snapshot, journal: null, level, commits, stored };

@@ -85,7 +85,7 @@ function tokensOf({ state: { spent } }: ActiveRun): number {
   return spent.beats === 0 ? 0 : Math.ceil((spent.tokensIn + spent.tokensOut) / spent.beats);
 }
 
-const usedUntil: z.ZodType<UsedUntil> = z.object({ requests: z.number(), tokens: z.number() });
+export const usedUntil: z.ZodType<UsedUntil> = z.object({ requests: z.number(), tokens: z.number() });
 
 /** A limit that cannot be read counts as unused: it holds back calls, and must not stop them. */
 function usedIn(cursor: string | null): UsedUntil | null {

@@ -42,7 +42,7 @@ export interface AuditEntry {
   readonly outcome: string | null;
 }
 
-const body = z.strictObject({
+export const body = z.strictObject({
   ...{ operation: z.string(), actor: z.string(), token: z.string().nullable(), from: z.string().nullable() },
   ...{ run: z.string().nullable(), details: z.unknown(), why: z.string().nullable(), outcome: z.string().nullable() },
 });

@@ -23,7 +23,7 @@ export interface ShownToken {
   readonly revoked: { readonly at: number; readonly by: string } | null;
 }
 
-const body = z.strictObject({
+export const body = z.strictObject({
   digest: z.string(),
   scopes: z.array(z.enum(SCOPES)),
   name: z.string().nullable(),

@@ -15,7 +15,6 @@ import { RowDamaged } from "../../../src/codec/row.ts";
 import { decodeJournal } from "../../../src/codec/journal.ts";
 import { FORMAT, type Row, newRow } from "../../../src/protocol/row.ts";
 import { decideRedrive } from "../../../src/protocol/row-redrive.ts";
-import { UNCOUNTED } from "../../../src/protocol/uncounted.ts";
 import { sealedKey, segmentKey, snapshotKey } from "../../../src/history/object-keys.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 
@@ -43,13 +42,6 @@ describe("a row as an item", () => {
         expect(rowOf(rowItem(limited))).toEqual(limited);
       }),
     );
-  });
-
-  test("has no unaccounted model calls when an older version wrote it", () => {
-    const { [ATTRIBUTES.asks]: _, [ATTRIBUTES.will]: __, ...rest } = rowItem(rowWith());
-    expect(rowOf(rest)).toEqual({ ...rowWith(), ...UNCOUNTED });
-    const storeOutage = { [ATTRIBUTES.outageStore]: { S: "the bucket b" }, [ATTRIBUTES.outageSince]: { N: "7" } };
-    expect(rowOf({ ...rest, ...storeOutage })).toMatchObject({ storeOutage: { store: "the bucket b", since: 7 } });
   });
 
   test("keeps what lists tell of the run, and is damaged with another shape of it", () => {

@@ -1,11 +1,9 @@
-/** Rows in the shards of the index `byStatus`: the contract, lists, old rows, older processes, and the requests. */
+/** Rows in the shards of the index `byStatus`: the contract, lists, rows that move between shards, and the requests. */
 import { describe, expect, test } from "vitest";
 import { ATTRIBUTES } from "../../../src/adapters/aws/table/attributes.ts";
 import { rowItem } from "../../../src/adapters/aws/table/item.ts";
 import { rowOf } from "../../../src/adapters/aws/table/item-reader.ts";
 import { STATUS_SHARDS, statusShard } from "../../../src/adapters/aws/table/keys.ts";
-import { RowNewer, newerBy } from "../../../src/codec/row.ts";
-import { SHARDS_LEVEL, levelIn } from "../../../src/core/levels.ts";
 import type { Status } from "../../../src/core/phases.ts";
 import { type Row, newRow } from "../../../src/protocol/row.ts";
 import { childCases } from "../../../src/testing/conformance/children.ts";
@@ -44,23 +42,19 @@ test.each(MEETINGS)("with 16 shards %s is decided on the stored row", async (_, 
   expect(await operation.send(process, seen)).toEqual(expected);
   expect(stored(table)).toEqual(expected.kind === "purged" ? null : expected.row);
   const isKept = expected.kind !== "purged" && expected.row !== now && !LANE.has(between);
-  if (isKept) expect(placeOf(table, mine.run)).not.toBe("damaged");
+  if (isKept) expect(placeOf(table, mine.run)).toBe(statusShard(mine.run, 16));
 });
 
 const TENANT = "acme";
 const LETTERS = [..."abcdefghijklmnopqrstuvwx"];
 
-/** The shard of a row; `damaged` if older code would take it for damaged and not for newer. */
-function placeOf(table: DynamoTable, run: string): number | "damaged" {
-  const item = table.item(run);
-  const shard = item?.[ATTRIBUTES.tenantStatus]?.S?.split("#")[2];
-  const level = Number(item?.[ATTRIBUTES.level]?.N ?? 1);
-  return shard !== undefined && level < SHARDS_LEVEL ? "damaged" : Number(shard ?? 0);
-}
+/** The shard of a row. */
+const placeOf = (table: DynamoTable, run: string): number =>
+  Number(table.item(run)?.[ATTRIBUTES.tenantStatus]?.S?.split("#")[2] ?? 0);
 
 const creationOf = (letter: string) => subject({ table: null as never, tenant: TENANT }, letter).creation();
 
-/** Runs of each number of shards, and of rows that were written before there were any. */
+/** Runs of processes with each number of shards. */
 async function filled(): Promise<{ readonly table: DynamoTable; readonly runs: readonly string[] }> {
   const table = dynamoTable();
   for (const [index, letter] of LETTERS.entries()) {
@@ -85,8 +79,8 @@ test.each([1, 2, 5, 23, 24, 100])(
   },
 );
 
-test("a row of an older version moves into its shard with the next write, and keeps the level of its commits", async () => {
-  for (const level of [undefined, 2, SHARDS_LEVEL, SHARDS_LEVEL + 2]) {
+test("a row of the first shard moves into its shard with the next write, and keeps the level of its commits", async () => {
+  for (const level of [undefined, 2, 9]) {
     const row: Row = { ...newRow(creationOf("b")), status: "running", ...(level === undefined ? {} : { level }) };
     const table = dynamoTable();
     table.put(rowItem(row));
@@ -98,11 +92,11 @@ test("a row of an older version moves into its shard with the next write, and ke
     expect([shard, shard === 0]).toEqual([statusShard(row.run, 16), false]);
     const kept = await table.process().read(row.run, NOW);
     expect([kept?.status, kept?.epoch, kept?.level]).toEqual(["running", 1, level]);
-    expect(Number(table.item(row.run)?.[ATTRIBUTES.level]?.N)).toBe(Math.max(SHARDS_LEVEL, levelIn(row)));
+    expect(table.item(row.run)?.[ATTRIBUTES.level]?.N).toBe(level?.toString());
   }
 });
 
-test("a process that writes no shards keeps the level of a row that it moves back", async () => {
+test("a process that writes no shards moves a row back with its next status, and both keep its level", async () => {
   const table = dynamoTable();
   const [before, after] = [table.process(undefined, 16), table.process()];
   const { run, ...at } = subject({ table: before, tenant: TENANT }, "b");
@@ -110,7 +104,7 @@ test("a process that writes no shards keeps the level of a row that it moves bac
   expect(placeOf(table, run)).toBe(statusShard(run, 16));
   const first = await after.commit(at.commit(held, { level: 2 }));
   expect(first).toMatchObject({ kind: "committed", row: { level: 2 } });
-  expect([placeOf(table, run), (await before.read(run, NOW))?.level]).toEqual([0, 2]);
+  expect((await before.read(run, NOW))?.level).toBe(2);
   const second = await before.commit(at.commit((first as { readonly row: Row }).row, { level: 3 }));
   expect(second).toMatchObject({ kind: "committed", row: { level: 3 } });
   expect([placeOf(table, run), (await after.read(run, NOW))?.level]).toEqual([statusShard(run, 16), 3]);
@@ -119,22 +113,12 @@ test("a process that writes no shards keeps the level of a row that it moves bac
   expect([placeOf(table, run), (await before.read(run, NOW))?.level]).toEqual([0, 3]);
 });
 
-test("a process that does not know shards is told that the row needs a newer one", async () => {
-  const { table, runs } = await filled();
-  for (const run of runs.filter((each) => placeOf(table, each) !== 0)) {
-    const item = table.item(run) ?? {};
-    const stated = { level: Number(item[ATTRIBUTES.level]?.N), format: 1, epoch: 0, lastCheckpointAt: NOW };
-    expect(newerBy(run, stated, SHARDS_LEVEL - 1)).toBeInstanceOf(RowNewer);
-    expect(rowOf(item)).toMatchObject({ run, status: "queued" });
-  }
-});
-
 test("a key with a shard in which the run cannot be is damage", async () => {
   const row = newRow(creationOf("b"));
   const possible = new Set(STATUS_SHARDS.map((shards) => statusShard(row.run, shards)));
   for (let shard = 0; shard < 20; shard += 1) {
     const key = shard === 0 ? `${TENANT}#queued` : `${TENANT}#queued#${shard}`;
-    const found = rowOf({ ...rowItem(row), [ATTRIBUTES.tenantStatus]: { S: key }, [ATTRIBUTES.level]: { N: "7" } });
+    const found = rowOf({ ...rowItem(row), [ATTRIBUTES.tenantStatus]: { S: key } });
     expect([shard, "status" in found]).toEqual([shard, possible.has(shard)]);
   }
   for (const key of [`${TENANT}#queued#0`, `${TENANT}#queued#01`, `${TENANT}#queued#`, `${TENANT}#queued#1#1`]) {

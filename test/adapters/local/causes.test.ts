@@ -75,16 +75,6 @@ test("a new entry has no cause of death", () => {
   expect(next(executions, NOW + 1_000)).toMatchObject({ retry: 0, died: null, cause: null });
 });
 
-test("adds missing columns to a store of an earlier version and keeps its executions", () => {
-  const store = temporaryStore();
-  const before = executionsOf(store);
-  before.start({ name: NAME, payload: PAYLOAD, now: NOW });
-  store.rows.exec("DELETE FROM meta WHERE name = 'schema'");
-  for (const column of ["died", "cause"]) store.rows.exec(`ALTER TABLE executions DROP COLUMN ${column}`);
-  const after = executionsOf(open(store.dir));
-  expect(next(after, NOW)).toMatchObject({ name: NAME, died: null, cause: null });
-});
-
 /** A run whose process died in a tool, after ten others, and whose lease is over. */
 async function afterTenDeaths() {
   const harness = createSupervisedHarness();

@@ -1,11 +1,11 @@
-/** Retention in the embedded store: expiry, announced removals, archives, file size, and stores of older versions. */
+/** Retention in the embedded store: expiry, announced removals, archives and file size. */
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { sqliteChain } from "../../../src/adapters/local/chain.ts";
 import { systemClock } from "../../../src/adapters/local/clock.ts";
-import { type Store, openStore } from "../../../src/adapters/local/store/database.ts";
+import type { Store } from "../../../src/adapters/local/store/database.ts";
 import { createBacklog } from "../../../src/adapters/local/workers/backlog.ts";
 import { retentionOf } from "../../../src/adapters/local/store/retention.ts";
 import type { Pool } from "../../../src/adapters/local/workers/workers.ts";
@@ -14,17 +14,7 @@ import { removalsOf } from "../../../src/adapters/local/store/removals.ts";
 import { sqliteRunTable } from "../../../src/adapters/local/store/run-table.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
 import { archiveKey, snapshotKey } from "../../../src/history/object-keys.ts";
-import {
-  BORN,
-  NOW,
-  RUN,
-  claim,
-  commit,
-  creation,
-  open,
-  temporaryDir,
-  temporaryStore,
-} from "../../process/fixtures/store.ts";
+import { BORN, NOW, RUN, claim, commit, creation, open, temporaryStore } from "../../process/fixtures/store.ts";
 import { ENDED, row } from "../../process/fixtures/table.ts";
 
 const runOf = (letter: string): string => `local-${letter.repeat(26)}`;
@@ -145,17 +135,6 @@ describe("keys", () => {
     expect(removals.expire(NOW + 5_000, 2)).toBe(false);
     expect(kept()).toEqual([runOf("d")]);
   });
-
-  it("are kept in a store of an older cairn that had no table for them", async () => {
-    const dir = temporaryDir();
-    const old = openStore({ dir, create: true });
-    old.rows.exec("DELETE FROM meta WHERE name = 'schema'; DROP TABLE tombstones");
-    old.close();
-    const table = sqliteRunTable(open(dir, false));
-    const end = { status: "completed", endedAt: NOW, epoch: 1, expiresAtSec: NOW } as const;
-    await table.keepKey({ run: RUN, born: BORN, agent: "travel", inputDigest: "digest", ...end });
-    expect(await table.create(creation())).toMatchObject({ kind: "ended", tombstone: { born: BORN } });
-  });
 });
 
 describe("archives", () => {
@@ -251,14 +230,4 @@ describe("the file", () => {
     expect(attempts).toBe(2);
     expect(fileBytes(store.dir)).toBeLessThan(full / 2);
   });
-});
-
-it("leaves a store older than any release unchanged, and says so", () => {
-  const dir = temporaryDir();
-  const old = openStore({ dir, create: true });
-  old.rows.exec("PRAGMA user_version = 1");
-  old.close();
-  expect(() => openStore({ dir, create: false })).toThrow(
-    /its format 1 is older than any release; it was left as it is/,
-  );
 });

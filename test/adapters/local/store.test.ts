@@ -16,6 +16,7 @@ import { localWorld } from "../../../src/adapters/local/world.ts";
 import { limitsFor } from "../../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../../src/ports/world.ts";
 import { BORN, NOW, claim, creation, open, temporaryDir, temporaryStore } from "../../process/fixtures/store.ts";
+import { sha256 } from "../../../src/codec/canonical.ts";
 
 function failureOf(act: () => unknown): Error {
   try {
@@ -153,8 +154,35 @@ describe("openStore", () => {
     const before = readFileSync(fileOf(dir));
     const failure = failureOf(() => openStore({ dir, create: true }));
     expect(failure).toBeInstanceOf(StoreTooNew);
-    expect(failure.message).toMatch(/store format 9, and this cairn knows formats up to 2/);
+    expect(failure.message).toMatch(/store format 9, and this cairn knows formats up to 3/);
     expect(readFileSync(fileOf(dir))).toEqual(before);
+  });
+
+  it.each([
+    [
+      "before the first release",
+      "PRAGMA user_version = 2",
+      "BeforeFirstRelease",
+      /before its first release; finish its/,
+    ],
+    ["of other stored forms", "UPDATE meta SET value = 'f' WHERE name = 'forms'", "OtherSchemas", /other stored forms/],
+    ["of stored forms that it does not name", "DELETE FROM meta WHERE name = 'forms'", "OtherSchemas", /other stored/],
+  ])("refuses a store %s by name, and leaves every file unchanged", (_, sql, code, why) => {
+    const dir = temporaryDir();
+    openStore({ dir, create: true }).close();
+    const other = new DatabaseSync(fileOf(dir));
+    other.exec(sql);
+    other.close();
+    // SQLite makes empty files beside a store that it only reads.
+    const files = (): readonly string[] => readdirSync(dir).filter((name) => !/-(wal|shm)$/.test(name));
+    const read = () => files().map((name) => [name, sha256(readFileSync(join(dir, name)))]);
+    const before = read();
+    for (const check of ["bounded", "none", "worker", "supervisor"] as const) {
+      const failure = failureOf(() => openStore({ dir, create: true, check }));
+      expect(failure).toMatchObject({ name: "StoreForeign", code });
+      expect(failure.message).toMatch(why);
+      expect(read()).toEqual(before);
+    }
   });
 
   it("detects a newer format that is only in the write-ahead log, and leaves both files unchanged", () => {

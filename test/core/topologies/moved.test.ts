@@ -54,11 +54,8 @@ test("no move happens while a call is open, and no section opens without a messa
   expect(() => fold(IN_PHASE.AwaitingLLM(), silent)).toThrow("a message opens a section");
 });
 
-test("a signal is remembered with its number, and one of an older record is not", () => {
-  const state = IN_PHASE.AwaitingLLM();
-  const signal = { kind: "CrackSignalled", at: AT, crack: "runaway", why: "again" } as const;
-  expect(applyCrack(state, signal)).toBe(state);
-  const seen = { times: 2, at: AT, why: "again" };
-  expect(applyCrack(state, { ...signal, times: 2 }).cracks).toEqual({ runaway: seen });
-  expect(applyCrack(state, { ...signal, times: 2, section: 3 }).cracks).toEqual({ runaway: { ...seen, section: 3 } });
+test("a signal is remembered with its number and its section", () => {
+  const seen = { times: 2, at: AT, why: "again", section: 3 };
+  const state = applyCrack(IN_PHASE.AwaitingLLM(), { kind: "CrackSignalled", crack: "runaway", ...seen });
+  expect(state.cracks).toEqual({ runaway: seen });
 });

@@ -22,9 +22,7 @@ describe("a boss", () => {
       { outcome: "succeeded", result: { memo: "part 1" } },
     ]);
     const children = childrenOf(harness, run);
-    expect(children).toMatchObject(
-      [1, 2].map(() => ({ status: "completed", endNotified: true, agent: "worker", level: 3 })),
-    );
+    expect(children).toMatchObject([1, 2].map(() => ({ status: "completed", endNotified: true, agent: "worker" })));
     // Intents, entries and reservations are one commit.
     const entries = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const dispatched = entries.filter(({ kind }) => kind === "ChildDispatched");
@@ -48,7 +46,7 @@ describe("a boss", () => {
     const { run } = await beginRun(harness.world, agents[0] as Agent, {});
     await runAttempt(harness, agents);
     const row = rowOf(harness, run);
-    expect(row).toMatchObject({ phase: "AwaitingChildren", status: "waiting", owner: null, level: 3 });
+    expect(row).toMatchObject({ phase: "AwaitingChildren", status: "waiting", owner: null });
     expect(row.wakeAt).toBe(row.lastCheckpointAt + 30_000);
     const shown = await show(harness.world, run);
     expect(shown?.children).toMatchObject([

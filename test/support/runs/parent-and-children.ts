@@ -1,4 +1,5 @@
 /** A parent run that waits for the ends of its children. Only the test drives these runs. */
+import type { Child } from "../../../src/core/child.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
@@ -29,6 +30,11 @@ export async function createIdleRun(
   return { run, born: begun, chain: 1, epoch: 0, agent: name };
 }
 
+/** The entry of a child whose call is settled, so that no model judges its report. */
+const entryOf = (id: string): Child => ({
+  ...{ id, call: "settled", try: 1, agent: "actor", grant: {}, deadline: null, superseded: false },
+});
+
 /** The run commits the start of these children; returns the payload of its next beat. */
 export async function recordChildren(
   harness: SupervisedHarness,
@@ -41,7 +47,8 @@ export async function recordChildren(
   const claim = { run, born: incarnation, chain, entry, owner: "starter", leaseUntil: now + 1_000, now };
   const claimed = await harness.world.table.claim(claim);
   if (claimed.kind !== "granted") throw new Error(claimed.kind);
-  const loaded = await load(harness.world.objects, claimed.row, new SegmentCache());
+  const found = await load(harness.world.objects, claimed.row, new SegmentCache());
+  const loaded = { ...found, state: { ...found.state, children: children.map(entryOf) } };
   const caches = { segments: new SegmentCache(), commits: new CommitCache() };
   const active = new ActiveRun({ world: harness.world, invocation: invocation(harness), loaded, ...caches });
   for (const child of children) active.record({ kind: "ChildStarted", at: now, child });

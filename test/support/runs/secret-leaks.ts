@@ -8,6 +8,7 @@ import type { Agent, ToolContext } from "../../../src/ports/agent.ts";
 import type { Json } from "../../../src/core/json.ts";
 import { type Conversation, OutcomeUnknown, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { Payload } from "../../../src/protocol/chain.ts";
+import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { alarm } from "../../../src/history/alarm.ts";
 import { assign } from "../../../src/operations/assign.ts";
@@ -169,7 +170,7 @@ async function actAsOperator(world: World, { run, born }: Payload): Promise<void
   await send(world, { run, text: `use ${TOKEN}, ${base64(TOKEN)}`, by: TOKEN, id: TOKEN });
   await assign(world, { run, to: TOKEN, by: TOKEN });
   const value = { kind: "inline", json: { token: TOKEN } } as const;
-  const body = { kind: "child", child: "local-child", status: "completed", value } as const;
+  const body = { kind: "child", child: "local-child", status: "completed", value, spent: NOTHING_SPENT } as const;
   await deliver(world, { run, born, message: { id: "child#1", sentAt: world.clock.now(), body } });
   alarm(world, run, { what: "Odd", why: `it says ${TOKEN}` });
 }

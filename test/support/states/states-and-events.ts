@@ -237,7 +237,8 @@ const dispatching = (): State =>
 export const IN_PHASE: { readonly [P in Phase]: () => State } = {
   Preparing: () => newState(),
   AwaitingLLM: () => stateAfter(startedEvent),
-  RetryingLLM: () => stateAfter(startedEvent, decided({ kind: "retry", at: AT + 1_000 })),
+  RetryingLLM: () =>
+    stateAfter(startedEvent, decided({ kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } })),
   ExecutingTools: withCalls,
   AwaitingApproval: approving,
   Reflecting: () => stateAfter(startedEvent, replied([textPart("done")])),
@@ -302,7 +303,9 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     ResultSummarised: summarised,
     Recalled: recalled,
     Learned: learned,
-    CrackSignalled: { kind: "CrackSignalled", at: AT, crack: "runaway", why: "it goes in circles" },
+    CrackSignalled: {
+      ...{ kind: "CrackSignalled", at: AT, crack: "runaway", why: "it goes in circles", times: 1, section: 0 },
+    },
     TopologyMoved: {
       ...{ kind: "TopologyMoved", at: AT, topology: "pipeline", progress: {}, role: "write" },
       ...{ where: "stage 1 of 2, write", note: "begins", say: "Write.", section: true },

@@ -236,7 +236,7 @@ function replies(): readonly WalkOperation[] {
 /** Only a run with completed calls can be in a loop. */
 const stops = ({ messages }: State): readonly WalkOperation[] =>
   messages.length % 7 === 5
-    ? [operation({ kind: "CrackSignalled", at: AT, crack: "runaway", why: "again" }, stopDecided)]
+    ? [operation({ kind: "CrackSignalled", at: AT, crack: "runaway", why: "again", times: 1, section: 0 }, stopDecided)]
     : [];
 
 const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;

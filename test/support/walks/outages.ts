@@ -4,12 +4,11 @@ import type { View } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";
 import { decided } from "../states/states-and-events.ts";
 
-/** The model failed and is called again: recorded as by older code, or with the outage. */
+/** The model failed and is called again. */
 export function retryOf({ outage }: State, { now }: View, pick: number): readonly Event[] {
   const tries = (outage?.tries ?? 0) + 1;
   const known = { since: outage?.since ?? now, tries, notBefore: now + 2_000 };
   const ways = [
-    decided({ kind: "retry", at: now + 1_000 }),
     decided({ kind: "retry", at: now + 1_000, outage: known }),
     decided({ kind: "retry", at: now, outage: { ...known, model: 1, alarmed: true } }),
   ];

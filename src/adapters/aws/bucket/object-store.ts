@@ -8,6 +8,7 @@ import type { ObjectStore } from "../../../ports/object-store.ts";
 import type { Pair } from "../clients.ts";
 import { isNamed, reaching, undecided } from "../errors.ts";
 import { STORE } from "../table/keys.ts";
+import { identityIn, ownId } from "../table/store-identity.ts";
 import { keysAfter, removeUnder } from "./object-removal.ts";
 
 export function s3ObjectStore(of: { readonly clients: Pair<S3Client>; readonly bucket: string }): ObjectStore {
@@ -36,8 +37,10 @@ export function s3ObjectStore(of: { readonly clients: Pair<S3Client>; readonly b
     keysAfter: (after, limit) => keysAfter(listed, after, limit),
     removeUnder: (prefix) => removeUnder(listed, prefix),
     storeId: async () => {
-      const id = await get(STORE.key);
-      return id === null ? `an unnamed bucket (${bucket})` : Buffer.from(id).toString();
+      const bytes = await get(STORE.key);
+      return bytes === null
+        ? `an unnamed bucket (${bucket})`
+        : ownId(`the bucket ${bucket}`, identityIn(Buffer.from(bytes).toString()));
     },
   };
 }

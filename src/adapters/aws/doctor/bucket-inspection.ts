@@ -14,10 +14,12 @@ import type { Pair } from "../clients.ts";
 import { isNamed } from "../errors.ts";
 import { type Look, look, untried } from "./looks.ts";
 import { s3ObjectStore } from "../bucket/object-store.ts";
+import { STORE } from "../table/keys.ts";
+import { type StoreIdentity, identityIn } from "../table/store-identity.ts";
 
 export interface BucketLooks {
   readonly bucket: Look<{ readonly region: string | null }>;
-  readonly bucketStore: Look<{ readonly id: string }>;
+  readonly bucketStore: Look<StoreIdentity>;
   /** The settings of S3 Block Public Access that are off. */
   readonly publicAccess: Look<{ readonly open: readonly string[] }>;
   readonly encryption: Look<{ readonly algorithm: string }>;
@@ -56,7 +58,11 @@ export async function inspectBucket(of: {
       const { BucketRegion: region = null } = await client.send(new HeadBucketCommand({ Bucket }));
       return { region };
     }),
-    look("s3:GetObject", async () => ({ id: await s3ObjectStore({ clients, bucket: Bucket }).storeId() })),
+    look("s3:GetObject", async () => {
+      const bytes = await s3ObjectStore({ clients, bucket: Bucket }).get(STORE.key);
+      const unnamed = { id: `an unnamed bucket (${Bucket})`, foreign: null };
+      return bytes === null ? unnamed : identityIn(Buffer.from(bytes).toString());
+    }),
     look("s3:GetBucketPublicAccessBlock", async () => {
       const { PublicAccessBlockConfiguration: block } = await client.send(new GetPublicAccessBlockCommand({ Bucket }));
       return { open: WAYS.filter((way) => block?.[way] !== true) };

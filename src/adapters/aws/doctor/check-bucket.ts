@@ -11,6 +11,8 @@ const PREFIXES = ["runs/", "archive/"] as const;
 const AGAIN =
   "deploy again: the deployment writes the policy of its bucket; a bucket of your own needs the same (docs/deploy.md)";
 
+const AFRESH = "deploy this version with a table and a bucket of its own (docs/upgrades.md)";
+
 export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
   {
     id: "bucket",
@@ -33,8 +35,10 @@ export const BUCKET_CHECKS: readonly Check<AwsCase>[] = [
     says: "table and bucket belong together",
     needs: ["table", "bucket"],
     judge: ({ aws }) =>
-      judgeSeen(aws.tableStore, ({ id }) =>
-        judgeSeen(aws.bucketStore, ({ id: other }) => {
+      judgeSeen(aws.tableStore, ({ id, foreign }) =>
+        judgeSeen(aws.bucketStore, ({ id: other, foreign: foreignToo }) => {
+          if (foreign !== null) return fail(`the table ${foreign.says}`, AFRESH);
+          if (foreignToo !== null) return fail(`the bucket ${foreignToo.says}`, AFRESH);
           const mend =
             "name the table and the bucket of one deployment in CAIRN_TABLE and CAIRN_BUCKET, or deploy again";
           if (id === null) return fail("the table names no store", mend);

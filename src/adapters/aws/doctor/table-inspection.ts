@@ -16,7 +16,8 @@ import { type Look, look } from "./looks.ts";
 import { alive } from "../table/pages.ts";
 import { Rows } from "../table/rows.ts";
 import { StatusShards } from "../table/status-shards.ts";
-import { tableStoreId } from "../table/store-id.ts";
+import { identityOfTable } from "../table/store-id.ts";
+import type { StoreIdentity } from "../table/store-identity.ts";
 import { mutexLeaseKey } from "../table/mutex-leases.ts";
 
 interface Keys {
@@ -42,13 +43,18 @@ export interface TableSeen extends Keys {
   readonly isProtected: boolean;
 }
 
+interface UnnamedStore {
+  readonly id: null;
+  readonly foreign: null;
+}
+
 export interface TableLooks {
   readonly table: Look<TableSeen>;
   readonly timeToLive: Look<{ readonly status: string; readonly attribute: string }>;
   /** Point-in-time recovery. */
   readonly backups: Look<{ readonly isEnabled: boolean }>;
-  /** The ID of the store that the table records; null if it records none. */
-  readonly tableStore: Look<{ readonly id: string | null }>;
+  /** The store that the table records; the ID is null if it records none. */
+  readonly tableStore: Look<StoreIdentity | UnnamedStore>;
   /** The last mutex lease of the sweeper: when it ended, or when it will expire. */
   readonly sweepTurn: Look<{ readonly until: number }>;
   readonly liveRows: Look<LiveRowsSeen>;
@@ -83,7 +89,7 @@ export async function inspectTable(of: {
       const { PointInTimeRecoveryDescription: found } = answer.ContinuousBackupsDescription ?? {};
       return { isEnabled: found?.PointInTimeRecoveryStatus === "ENABLED" };
     }),
-    look("dynamodb:GetItem", async () => ({ id: await tableStoreId(dynamo) })),
+    look("dynamodb:GetItem", async () => (await identityOfTable(dynamo)) ?? { id: null, foreign: null }),
     look("dynamodb:GetItem", async () => {
       const until = (await dynamo.get(mutexLeaseKey("sweep")))?.[ATTRIBUTES.leaseUntil]?.N;
       return until === undefined ? null : { until: Number(until) };

@@ -8,10 +8,8 @@ export const ATTRIBUTES = {
   item: "item",
   born: "born",
   format: "f",
-  /** Absent for the lowest level. A row in a later shard of `byStatus` has at least the level that reads such rows. */
+  /** The level that the commits of the run need; absent for the lowest level. */
   level: "lv",
-  /** The level that the commits of the run need, where `level` is higher. */
-  runLevel: "rl",
   parentRun: "pr",
   parentBorn: "pb",
   agent: "a",
@@ -88,8 +86,9 @@ export const ATTRIBUTES = {
   endedAt: "ea",
   /** The tenant of a record. */
   recordTenant: "te",
-  /** The permanent ID of the store, in an item of its own. */
+  /** The permanent ID of the store and the fingerprint of its stored forms, in an item of its own. */
   store: "store",
+  forms: "fm",
   /** The largest number of shards that `byStatus` ever had, in an item beside that. */
   shards: "sh",
 } as const;

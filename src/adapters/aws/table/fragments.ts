@@ -5,6 +5,7 @@
 import { tenantOf } from "../../../core/ids.ts";
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import type { Status } from "../../../core/phases.ts";
+import { FINGERPRINT } from "../../../protocol/fingerprint.ts";
 import { FORMAT, type Incarnation, type RunRef } from "../../../protocol/row.ts";
 import type { Attribute } from "./attributes.ts";
 import { type Fragment, all, fragment, number, text } from "./expression.ts";
@@ -32,8 +33,11 @@ export const notExpired = ({ now }: Pick<RunRef, "now">): Fragment =>
     ":nowSec": number(Math.floor(now / 1_000)),
   });
 
-/** Schedule 31: older code does not touch a row of a newer format. */
-const knownFormat = fragment("#format = :format", { ":format": number(FORMAT) });
+/** Schedule 31: older code does not touch a row of a newer format. Nor does it touch one with another fingerprint. */
+const knownFormat = fragment(
+  "#format = :format AND (attribute_not_exists(#checksum) OR begins_with(#checksum, :forms))",
+  { ":format": number(FORMAT), ":forms": text(FINGERPRINT) },
+);
 
 /** The condition of messages and operator requests. */
 export const present = (of: RunRef): Fragment => all(exists, mine(of), notExpired(of), knownFormat);

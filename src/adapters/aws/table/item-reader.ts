@@ -5,14 +5,12 @@
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { METERS, type Spent } from "../../../core/policy/budget.ts";
 import { tenantOf } from "../../../core/ids.ts";
-import { LOWEST_LEVEL } from "../../../core/levels.ts";
 import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../../core/phases.ts";
-import { type Found, RowDamaged, changeIn, newerBy } from "../../../codec/row.ts";
+import { type Found, RowDamaged, faultIn, otherBy } from "../../../codec/row.ts";
 import type { Entry } from "../../../protocol/entry.ts";
 import { timeIn } from "../../../protocol/ids.ts";
 import type { RowBrief } from "../../../protocol/row-brief.ts";
 import type { Incarnation, RedriveNote, Row } from "../../../protocol/row.ts";
-import { UNCOUNTED } from "../../../protocol/uncounted.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
 import { type EntryNames, type Item, entryNamesOf } from "./item.ts";
 import * as keys from "./keys.ts";
@@ -43,7 +41,10 @@ export function rowOf(item: Item): Found {
     journal: read.has("journal") ? read.bytes("journal") : null,
     claims: read.number("claims"),
     takeovers: read.number("takeovers"),
-    ...read.accounts(),
+    deaths: read.has("deaths") ? read.number("deaths") : 0,
+    asks: read.number("asks"),
+    will: read.number("will") === 0 ? (0 as const) : (1 as const),
+    storeOutage: read.storeOutage(),
     wakeCount: read.number("wakeCount"),
     wakeCountSeen: read.number("wakeCountSeen"),
     cancel: read.has("cancel"),
@@ -67,11 +68,11 @@ export function rowOf(item: Item): Found {
   read.checkAlive(of.run);
   read.checkEntries(entryNamesOf(item));
   if (read.faulty === null) {
-    const fault = changeIn({ ...row, format });
-    return fault === null ? { ...row, format } : new RowDamaged(of.run, fault);
+    return faultIn({ ...row, format }) ?? { ...row, format };
   }
-  // An item that a newer version wrote may have another shape.
-  return newerBy(of.run, { ...row, format }) ?? new RowDamaged(of.run, faultOf(read.faulty));
+  // An item of another format or level may have another shape.
+  const other = read.faulty === "format" ? null : otherBy(of.run, { ...row, format });
+  return other ?? new RowDamaged(of.run, faultOf(read.faulty));
 }
 
 const faultOf = (attribute: Attribute): string =>
@@ -121,17 +122,9 @@ class Reader {
     return { version: this.number("snapshotVersion"), key, digest: this.text("snapshotDigest") };
   }
 
-  /** Rows from before cairn counted these have none of them. */
-  accounts(): Pick<Row, "deaths" | "asks" | "will" | "storeOutage"> {
-    return {
-      ...UNCOUNTED,
-      ...(this.has("deaths") && { deaths: this.number("deaths") }),
-      ...(this.has("asks") && { asks: this.number("asks") }),
-      ...(this.has("will") && { will: this.number("will") === 0 ? 0 : 1 }),
-      ...(this.has("outageStore") && {
-        storeOutage: { store: this.text("outageStore"), since: this.number("outageSince") },
-      }),
-    };
+  storeOutage(): Row["storeOutage"] {
+    if (!this.has("outageStore")) return null;
+    return { store: this.text("outageStore"), since: this.number("outageSince") };
   }
 
   status(): Status {
@@ -145,9 +138,7 @@ class Reader {
 
   /** The level that the commits of the run need. It is recorded only where it is above the lowest. */
   level(): Pick<Row, "level"> {
-    const attribute = this.has("runLevel") ? "runLevel" : "level";
-    const own = this.has(attribute) ? this.number(attribute) : LOWEST_LEVEL;
-    return own > LOWEST_LEVEL ? { level: own } : {};
+    return this.has("level") ? { level: this.number("level") } : {};
   }
 
   since(): number {

@@ -1,7 +1,7 @@
 /** A run row as an item of DynamoDB. `item-reader.ts` reads it back. */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { METERS, type Spent } from "../../../core/policy/budget.ts";
-import { LOWEST_LEVEL, SHARDS_LEVEL, levelIn } from "../../../core/levels.ts";
+import { LOWEST_LEVEL, levelIn } from "../../../core/levels.ts";
 import { dueAt } from "../../../protocol/due.ts";
 import type { RowBrief } from "../../../protocol/row-brief.ts";
 import { type Row, type RedriveNote, hasEnded } from "../../../protocol/row.ts";
@@ -49,10 +49,7 @@ export interface EntryNames {
   readonly digest: string;
 }
 
-/**
- * The journal of a row whose journal is in entries. Older code takes zero bytes for a journal that was not read, and
- * the level of the row keeps it from going on with the run.
- */
+/** The journal of a row whose journal is in entries. Lists, which read no entries, show a row whose journal was not read. */
 const IN_ENTRIES = new Uint8Array();
 
 /** Null: the item itself holds the journal. */
@@ -69,22 +66,12 @@ export interface Layout {
   readonly shards?: number;
 }
 
-/**
- * The level that an item states. Code that does not know shards takes a key with a shard for damaged. The level tells it
- * that the row needs a newer process, so it neither reports damage nor writes.
- */
-function statedLevel(row: Row, shard: number): Pick<Record<Attribute, AttributeValue | null>, "level" | "runLevel"> {
-  const own = levelIn(row);
-  const stated = shard === 0 ? own : Math.max(own, SHARDS_LEVEL);
-  return { level: stated > LOWEST_LEVEL ? number(stated) : null, runLevel: stated > own ? number(own) : null };
-}
-
 /** The attributes of a row, by what they mean; null: the item does not have it. */
 export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =>
   ({
     born: text(row.born),
     format: number(row.format),
-    ...statedLevel(row, keys.statusShard(row.run, shards)),
+    level: levelIn(row) > LOWEST_LEVEL ? number(levelIn(row)) : null,
     parentRun: textOrNull(row.parent?.run),
     parentBorn: textOrNull(row.parent?.born),
     agent: text(row.agent),

@@ -49,9 +49,6 @@ export interface Lane {
   readonly replaces?: readonly LaneAttribute[];
 }
 
-/** The stated level of a row depends on its shard, so these are written together. */
-const SHARDED = ["tenantStatus", "level", "runLevel"] as const satisfies readonly RowAttribute[];
-
 /** How the two rows of a write are laid out. The row before is taken to be in the first shard. */
 export interface Layouts {
   readonly entriesOf?: (row: Row) => Layout["names"];
@@ -69,9 +66,7 @@ export function swapWrite(
   const from = rowValues(before, { names: entriesOf(before) ?? null });
   const to = rowValues(after, { names: entriesOf(after) ?? null, shards });
   const attributes = Object.keys(to) as readonly RowAttribute[];
-  const differing = attributes.filter((each) => !isSame(from[each], to[each]));
-  const isLevelled = differing.includes("level") || differing.includes("runLevel");
-  const changed = isLevelled ? [...new Set([...differing, ...SHARDED])] : differing;
+  const changed = attributes.filter((each) => !isSame(from[each], to[each]));
   const replaced: readonly RowAttribute[] = replaces;
   ensure(
     changed.some((each) => MARKS.includes(each)),

@@ -5,7 +5,7 @@
  */
 import { ensure } from "../../../core/ensure.ts";
 import { isRunId } from "../../../core/ids.ts";
-import { type Found, RowDamaged, RowUnreadable, changeIn, presentIn, undamaged } from "../../../codec/row.ts";
+import { type Found, RowDamaged, RowUnreadable, faultIn, presentIn, undamaged } from "../../../codec/row.ts";
 import {
   type RunRef,
   type Refused,
@@ -174,8 +174,8 @@ export class Rows {
       const known = [written, this.#remembered.get(row.run)].find((each) => hasSameJournal(each, row))?.journal;
       const journal = known ?? (await this.#entries.read(row, names));
       if (journal instanceof Uint8Array) {
-        const fault = changeIn({ ...row, journal });
-        return fault === null ? this.remember({ ...row, journal }) : new RowDamaged(row.run, fault);
+        const joined = { ...row, journal };
+        return faultIn(joined) ?? this.remember(joined);
       }
       const again = await this.#dynamo.get(keyOf(row.run, ROW_ITEM));
       const { digest } = (again === null ? null : entryNamesOf(again)) ?? { digest: null };

@@ -21,7 +21,8 @@ import { rowOf } from "./item-reader.ts";
 import { alive, list } from "./pages.ts";
 import { Rows, WRITES_MAX, changedTooOften } from "./rows.ts";
 import { StatusShards } from "./status-shards.ts";
-import { tableStoreId } from "./store-id.ts";
+import { identityOfTable } from "./store-id.ts";
+import { ownId } from "./store-identity.ts";
 import { forgetKey, keepKey, readKey, tombstoneIn, tombstoneKey } from "./tombstones.ts";
 
 /** The run table `table`, with the contract of `ports/run-table.ts`. */
@@ -61,7 +62,10 @@ export function dynamoRunTable({
     },
     list: (query) => list({ dynamo, shards }, query),
     alive: (query) => alive({ dynamo, rows }, query),
-    storeId: async () => (await tableStoreId(dynamo)) ?? `an unnamed table (${table})`,
+    storeId: async () => {
+      const identity = await identityOfTable(dynamo);
+      return identity === null ? `an unnamed table (${table})` : ownId(`the table ${table}`, identity);
+    },
   };
 }
 

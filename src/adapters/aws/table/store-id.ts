@@ -3,6 +3,7 @@
  * deployment, which knows none of its runs, every object of a bucket would look like an orphan and be deleted.
  */
 import { randomBytes } from "node:crypto";
+import { FINGERPRINT } from "../../../protocol/fingerprint.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { ATTRIBUTES } from "./attributes.ts";
 import { type AwsClients, awsClients } from "../clients.ts";
@@ -12,18 +13,21 @@ import { text } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { itemOf, keyOf } from "./item.ts";
 import { STORE } from "./keys.ts";
+import { type StoreIdentity, identityOf, identityText, ownId } from "./store-identity.ts";
 import { s3ObjectStore } from "../bucket/object-store.ts";
 
 const KEY = keyOf(STORE.item, STORE.item);
 
-/** The ID of the table; null before it is named. */
-export async function tableStoreId(dynamo: Dynamo): Promise<string | null> {
-  return (await dynamo.get(KEY))?.[ATTRIBUTES.store]?.S ?? null;
+/** Null before the table is named. */
+export async function identityOfTable(dynamo: Dynamo): Promise<StoreIdentity | null> {
+  const item = await dynamo.get(KEY);
+  const id = item?.[ATTRIBUTES.store]?.S;
+  return id === undefined ? null : identityOf(id, item?.[ATTRIBUTES.forms]?.S);
 }
 
 /**
  * Names a table and a bucket that have no ID yet; safe to repeat. False: they have different IDs, and both stay as they
- * are.
+ * are. Throws `StoreForeign` if another cairn named one of them.
  */
 export async function nameStores(of: {
   readonly table: string;
@@ -33,10 +37,11 @@ export async function nameStores(of: {
   const { table, bucket, clients = awsClients() } = of;
   const dynamo = new Dynamo({ clients: clients.table, table, clock: systemClock });
   const fresh = randomBytes(16).toString("hex");
-  await dynamo.put({ ...KEY, ...itemOf({ store: text(fresh) }) }, is.absent);
-  const id = await tableStoreId(dynamo);
-  if (id === null) throw new StoreUnreachable(`the table ${table} did not keep its name; try again`);
+  await dynamo.put({ ...KEY, ...itemOf({ store: text(fresh), forms: text(FINGERPRINT) }) }, is.absent);
+  const identity = await identityOfTable(dynamo);
+  if (identity === null) throw new StoreUnreachable(`the table ${table} did not keep its name; try again`);
+  const id = ownId(`the table ${table}`, identity);
   const objects = s3ObjectStore({ clients: clients.bucket, bucket });
-  await objects.put(STORE.key, Buffer.from(id));
+  await objects.put(STORE.key, Buffer.from(identityText(id)));
   return (await objects.storeId()) === id;
 }

@@ -23,11 +23,12 @@ import {
 import { basename, dirname, join } from "node:path";
 import { DatabaseSync, backup } from "node:sqlite";
 import { sentenceOf } from "../../../codec/value.ts";
+import { BEFORE_RELEASE, type Foreign, OTHER_SCHEMAS } from "../../../protocol/foreign.ts";
 import { BackupRefused, type OnShare } from "../../../ports/backups.ts";
 import { makeFolder } from "../make-folder.ts";
 import { type Store, openStore } from "./database.ts";
 import { faultsIn } from "./integrity.ts";
-import { APPLICATION_ID, STORE_FORMAT } from "./schema.ts";
+import { APPLICATION_ID, STORE_FORMAT, hasOwnFingerprint } from "./schema.ts";
 import { asStoreError, fileCode } from "./store-errors.ts";
 import { syncFile, syncFolder } from "./sync-path.ts";
 
@@ -144,8 +145,10 @@ function copyChecked(file: string, fresh: string): void {
     const numberOf = (pragma: string): unknown => Object.values(db.prepare(`PRAGMA ${pragma}`).get() ?? {})[0];
     const format = Number(numberOf("user_version"));
     if (numberOf("application_id") !== APPLICATION_ID) throw invalid(file, "it was not written by cairn");
-    if (format !== STORE_FORMAT)
+    if (format < STORE_FORMAT) throw foreign(file, BEFORE_RELEASE);
+    if (format > STORE_FORMAT)
       throw invalid(file, `it has store format ${format}, and this cairn restores format ${STORE_FORMAT}`);
+    if (!hasOwnFingerprint(db)) throw foreign(file, OTHER_SCHEMAS);
     assertWhole(db, file);
     forgetProcesses(db);
   } finally {
@@ -207,6 +210,9 @@ const alreadyThere = (file: string): BackupRefused =>
 
 const invalid = (file: string, why: string, cause?: unknown): BackupRefused =>
   new BackupRefused("BackupInvalid", { what: `${file} cannot be used as a backup`, why }, cause);
+
+const foreign = (file: string, { code, says }: Foreign): BackupRefused =>
+  new BackupRefused(code, { what: `${file} cannot be restored by this cairn`, why: `it ${says}` });
 
 const damaged = (file: string, why: string, cause?: unknown): BackupRefused =>
   new BackupRefused("BackupDamaged", { what: `the backup ${file} is damaged`, why }, cause);

@@ -11,11 +11,12 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Durable } from "../../../core/policy/durability.ts";
-import { StoreClosed, StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
+import { BEFORE_RELEASE, OTHER_SCHEMAS } from "../../../protocol/foreign.ts";
+import { StoreClosed, StoreForeign, StoreInvalid, StoreTooNew } from "../../../ports/store-errors.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
 import { CHECKED_BYTES, assertSound } from "./integrity.ts";
 import { createFile } from "./create-file.ts";
-import { APPLICATION_ID, STORE_FORMAT, completeSchema } from "./schema.ts";
+import { APPLICATION_ID, STORE_FORMAT, assertSchema, hasOwnFingerprint } from "./schema.ts";
 import { type LogSync, logSync } from "./log-sync.ts";
 import { type InPlace, inPlace } from "../workers/in-place.ts";
 import { StoreRolledBack, asStoreError, isGarbage } from "./store-errors.ts";
@@ -48,7 +49,7 @@ export interface OpenOptions {
 /**
  * Opens the store in `dir`; with `create`, creates a missing one.
  *
- * @throws StoreInvalid, StoreTooNew, StoreDamaged, StoreRolledBack (nothing was written), StoreUnreachable
+ * @throws StoreInvalid, StoreTooNew, StoreForeign, StoreDamaged, StoreRolledBack (nothing was written), StoreUnreachable
  */
 export function openStore({ dir, create, check = "bounded" }: OpenOptions): Store {
   const file = join(dir, "cairn.sqlite");
@@ -67,7 +68,7 @@ export function openStore({ dir, create, check = "bounded" }: OpenOptions): Stor
     rows = db;
     configure(db, file);
     assertSound(db, { dir, bytesMax: CHECKED_BYTES[check] });
-    completeSchema(db, dir);
+    assertSchema(db, dir);
     const watch = inPlace({ dir, file, rows: db });
     place = watch;
     if (watch.lacks > 0 && check !== "none") throw new StoreRolledBack(dir, `it lacks the last ${watch.lacks} commits`);
@@ -224,23 +225,31 @@ const NO_THROW = { throwIfNoEntry: false } as const;
 
 /** Checks, read-only, that the file is a store that this code knows, before any connection could write to it. */
 function inspect(file: string): void {
-  const { application, version } = identify(file);
+  const { application, version, hasOwnForms } = identify(file);
   if (application !== APPLICATION_ID) throw notOurs(file, "it was not written by cairn");
-  if (version < STORE_FORMAT) throw notOurs(file, `its format ${version} is older than any release`);
+  if (version < STORE_FORMAT) throw new StoreForeign(file, BEFORE_RELEASE);
   if (version > STORE_FORMAT) {
     throw new StoreTooNew(
       `${file} has store format ${version}, and this cairn knows formats up to ${STORE_FORMAT}; it was left as it ` +
         "is: use the newer version of cairn that wrote it, or another directory",
     );
   }
+  if (!hasOwnForms) throw new StoreForeign(file, OTHER_SCHEMAS);
 }
 
-function identify(file: string): { readonly application: number; readonly version: number } {
+interface Identity {
+  readonly application: number;
+  readonly version: number;
+  readonly hasOwnForms: boolean;
+}
+
+function identify(file: string): Identity {
   const db = new DatabaseSync(file, { readOnly: true, timeout: BUSY_MS });
   try {
     const { application_id: application } = db.prepare("PRAGMA application_id").get() as { application_id: number };
     const { user_version: version } = db.prepare("PRAGMA user_version").get() as { user_version: number };
-    return { application, version };
+    const isKnown = application === APPLICATION_ID && version === STORE_FORMAT;
+    return { application, version, hasOwnForms: !isKnown || hasOwnFingerprint(db) };
   } catch (error) {
     throw isGarbage(error) ? notOurs(file, "it is not a database, or its first page is damaged") : error;
   } finally {

@@ -118,7 +118,7 @@ export function executionsOf(store: Store): Executions {
 
 const ENDED_WITH_SUPERVISOR = "it ended with its supervisor";
 
-type Found = Omit<Execution, "payload"> & { readonly payload: string; readonly sum?: string | null };
+type Found = Omit<Execution, "payload"> & { readonly payload: string; readonly sum: string };
 
 const OVER = { state: "End", stage: "ended", readyAt: null, token: null } as const;
 const isOver = ({ stage }: Execution): boolean => stage === OVER.stage;
@@ -145,15 +145,15 @@ function tableOf(db: DatabaseSync) {
      WHERE name = :name`,
   );
   const endDamaged = db.prepare(
-    `UPDATE executions SET state = 'End', stage = 'ended', readyAt = NULL, token = NULL, sum = NULL WHERE name = ?`,
+    `UPDATE executions SET state = 'End', stage = 'ended', readyAt = NULL, token = NULL, sum = '' WHERE name = ?`,
   );
   /**
    * A damaged execution counts as ended: the sweeper hands its run to the next execution, and no other run waits for
    * it.
    */
-  const executionOf = ({ sum = null, ...found }: Found): Execution => {
+  const executionOf = ({ sum, ...found }: Found): Execution => {
     const payload = decodePayload(found.payload);
-    if (payload !== null && (sum === null || sum === sumOf(found))) return { ...found, payload };
+    if (payload !== null && sum === sumOf(found)) return { ...found, payload };
     endDamaged.run(found.name);
     return { ...found, payload: payload ?? UNKNOWN, ...OVER };
   };

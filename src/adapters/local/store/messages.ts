@@ -47,10 +47,10 @@ export function messagesOf(db: DatabaseSync) {
   };
 }
 
-type StoredMessage = Omit<Message, "body"> & { readonly body: string; readonly sum: string | null };
+type StoredMessage = Omit<Message, "body"> & { readonly body: string; readonly sum: string };
 
 function messageIn({ id, sentAt, body, sum }: StoredMessage): Message {
   const message = { id, sentAt, body: decodeBody(body, id) };
-  if (sum === null || sum === sumOf({ id, sentAt, body })) return message;
+  if (sum === sumOf({ id, sentAt, body })) return message;
   throw new Unreadable(`message ${id} is damaged: it has other content than its checksum says`, "MessageDamaged");
 }

@@ -4,7 +4,6 @@
  */
 import { type Found, RowDamaged, decodeRow } from "../../../codec/row.ts";
 import type { Row } from "../../../protocol/row.ts";
-import { UNCOUNTED } from "../../../protocol/uncounted.ts";
 import { checksum } from "./integrity.ts";
 import { BESIDE, type JournalParts, type PartNames } from "./journal-parts.ts";
 
@@ -59,9 +58,12 @@ export function storedRow(row: Row, parts: PartNames | null = null): Stored {
     Buffer.byteLength(steady + changing, "utf8") + SUM_BYTES + (journal === null ? 0 : journal.byteLength + 1);
   const spaces = " ".repeat(Math.ceil(bytes / ROOM_BYTES) * ROOM_BYTES - bytes);
   const padded = `{${steady}${spaces},${changing}`;
-  const text = `${padded},"sum":"${sumOf({ row: `${padded}}`, journal })}"}`;
-  return { row: text, journal, parts: parts?.from ?? null };
+  return { row: summed(padded, journal), journal, parts: parts?.from ?? null };
 }
+
+/** The text of a row, of its fields without the closing brace, with its checksum. */
+export const summed = (open: string, journal: Uint8Array | null): string =>
+  `${open},"sum":"${sumOf({ row: `${open}}`, journal })}"}`;
 
 /** The fields as JSON, without its braces. */
 const textOf = (fields: object): string => JSON.stringify(fields).slice(1, -1);
@@ -74,18 +76,16 @@ const SUM_BYTES = `{,,"sum":"${"0".repeat(16)}"}`.length;
 export type ReadParts = JournalParts["read"];
 export const withoutParts: ReadParts = ({ count }) => (count === 0 ? null : BESIDE);
 
-/** The row in a stored text, or its damage. `run` is its key. A row without a checksum is older than checksums. */
+/** The row in a stored text, or its damage. `run` is its key. */
 export function rowOf({ row, journal, parts }: Stored, run: string, readParts: ReadParts): Found {
   const [, text, sum] = SUMMED.exec(row) ?? [];
-  if (text !== undefined && sum !== sumOf({ row: `${text}}`, journal })) return new RowDamaged(run, CHANGED);
   const fields = fieldsIn(text === undefined ? row : `${text}}`);
-  if (fields === undefined) return new RowDamaged(run, "it is no JSON");
-  if (typeof fields !== "object" || fields === null) return decodeRow(fields, run);
-  if ("sum" in fields) return new RowDamaged(run, CHANGED);
+  if (typeof fields !== "object" || fields === null) return new RowDamaged(run, "it is no JSON");
+  if (text === undefined || sum !== sumOf({ row: `${text}}`, journal })) return new RowDamaged(run, CHANGED);
   const { parts: named, ...others } = fields as { readonly parts?: unknown };
   const read = named === undefined ? journal : journalAt({ named, from: parts }, readParts);
   if (read !== null && "why" in read) return new RowDamaged(run, read.why);
-  return decodeRow({ ...UNCOUNTED, ...codeFields(others), journal: read ?? journal }, run);
+  return decodeRow({ ...codeFields(others), journal: read ?? journal }, run);
 }
 
 function journalAt(

@@ -16,9 +16,6 @@ export function supervisorOf(store: Store): ProcessIdentity | null {
   return supervisor !== undefined && isAlive(supervisor) ? { ...supervisor } : null;
 }
 
-/** Kept beside the row, since stores from before cairn recorded it have no such column. */
-const SINCE = "supervised since";
-
 /**
  * Makes this process the supervisor. Throws `StoreSupervised` if a live process, this one included, is the supervisor.
  */
@@ -29,16 +26,13 @@ export function takeSupervision(store: Store, of: { readonly self: ProcessIdenti
     const other = supervisorOf(store);
     if (other !== null) throw new StoreSupervised({ dir, pid: other.pid, since: supervisedSince(store) });
     rows
-      .prepare("INSERT OR REPLACE INTO supervisor (one, pid, startedAt) VALUES (1, ?, ?)")
-      .run(self.pid, self.startedAt);
-    rows.prepare("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)").run(SINCE, String(now));
+      .prepare("INSERT OR REPLACE INTO supervisor (one, pid, startedAt, since) VALUES (1, ?, ?, ?)")
+      .run(self.pid, self.startedAt, now);
   });
 }
 
-function supervisedSince({ rows }: Store): number | null {
-  const found = rows.prepare("SELECT value FROM meta WHERE name = ?").get(SINCE);
-  return found === undefined ? null : Number(found["value"]);
-}
+const supervisedSince = ({ rows }: Store): number =>
+  Number(rows.prepare("SELECT since FROM supervisor").get()?.["since"]);
 
 export function releaseSupervision(store: Store, self: ProcessIdentity): void {
   const remove = "DELETE FROM supervisor WHERE pid = ? AND startedAt = ?";
