@@ -1,7 +1,6 @@
 /** The function of the state Beat: performs one beat of a run. */
 import type { MachineInput } from "../src/adapters/aws/machine/machine-input.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
-import type { Reply } from "../src/protocol/chain.ts";
 import { beat } from "../src/engine/loop/beat.ts";
 import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache } from "../src/history/load.ts";
@@ -28,7 +27,7 @@ interface BeatContext extends LambdaContext {
 }
 
 /** Throws every route that does not lead to the next beat. */
-export async function handler(asked: AskedBeat, context: BeatContext): Promise<MachineInput | Reply> {
+export async function handler(asked: AskedBeat, context: BeatContext): Promise<MachineInput> {
   const task = readBeat(asked);
   const { run } = task.payload;
   const { reply } = await invocation({ world, context, run }, async (own) => {

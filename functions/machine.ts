@@ -12,39 +12,28 @@ export interface AskedBeat extends Beat {
   readonly shared?: boolean;
 }
 
-/** Executions that began before a payload named the agent carry none. */
-export const readBeat = ({ kind, payload, attempt }: AskedBeat): Beat => ({
-  ...{ kind, attempt },
-  payload: { ...payload, agent: payload.agent ?? "" },
-});
+export const readBeat = ({ kind, payload, attempt }: AskedBeat): Beat => ({ kind, payload, attempt });
 
 /**
- * The input of the next beat; `code` is the version of this one. Any other route is thrown. An execution keeps the
- * definition with which it began. One that began before routes were errors reads the route in the reply; its attempts
- * do not name `died`.
+ * The input of the next beat; `code` is the version of this one. Any other route is thrown.
  *
  * The version of the shared function says nothing of the function of the agent, which the next beat calls: its alias is
  * called again, whichever version it is by then.
  */
 export function answerBeat(
-  { attempt, shared = false }: Pick<AskedBeat, "attempt" | "shared">,
+  { shared = false }: Pick<AskedBeat, "shared">,
   { reply, code }: { readonly reply: Reply; readonly code: string },
-): MachineInput | Reply {
-  if ("died" in attempt) return nextInput(reply, shared ? LIVE : code);
-  // An older definition does not know of a run without an execution; to it the execution is over.
-  return reply.route === "asleep" ? { ...reply, route: "done" } : reply;
+): MachineInput {
+  return nextInput(reply, shared ? LIVE : code);
 }
 
 /** A Rescue as the state machine requests it, since a template of its language cannot leave out what is unknown. */
 export interface AskedRescue extends Omit<Rescue, "dead"> {
-  /**
-   * Its retry is null if no process is known to have died. Absent in executions that began before chains reported
-   * deaths.
-   */
-  readonly dead?: Omit<Entry, "retry"> & { readonly retry: number | null };
+  /** Its retry is null if no process is known to have died. */
+  readonly dead: Omit<Entry, "retry"> & { readonly retry: number | null };
 }
 
 export function readRescue({ kind, payload, dead }: AskedRescue): Rescue {
-  const { retry = null, ...entry } = dead ?? { execution: "", epoch: 0 };
+  const { retry, ...entry } = dead;
   return { kind, payload, dead: retry === null ? null : { ...entry, retry } };
 }

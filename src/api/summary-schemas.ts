@@ -27,7 +27,7 @@ const places: z.ZodType<RunPlaces> = z.object({
 export const summaryFields = {
   budget: z.array(meter).openapi({
     description:
-      "What it may spend and has spent, for each meter with a limit, as its last checkpoint knew them; empty if an older version wrote its row.",
+      "What it may spend and has spent, for each meter with a limit, as its last checkpoint knew them.",
   }),
   signals: z.array(z.enum(CRACK_NAMES)).openapi({ description: "The first signals of failures that it gave." }),
   isScheduled: z.boolean().openapi({ description: "The schedule of its agent started it." }),

@@ -79,7 +79,7 @@ export type MessageBody =
   | { readonly kind: "compensate"; readonly next: "cancel" | "restart"; readonly by: string }
   /** A text for the model. */
   | { readonly kind: "user"; readonly text: string; readonly by: string }
-  /** A text for the model, with files. It has a kind of its own, since older code would drop the files. */
+  /** A text for the model, with files. It has a kind of its own, so that a text without files stays as it is. */
   | {
       readonly kind: "userFiles";
       readonly text: string;

@@ -100,7 +100,7 @@ const firstAfter = (status: Place["status"]): Place | null => {
 
 const cursorOf = ({ status, after }: Place): string => `${status}.${after ?? ""}`;
 
-/** A cursor without a status is from an earlier version, or from elsewhere: the list begins anew, and misses no run. */
+/** A cursor without a status is not from this list: the list begins anew, and misses no run. */
 function placeOf(cursor: string | null): Place {
   const [, named, after = ""] = /^([a-z]+)\.(.*)$/s.exec(cursor ?? "") ?? [];
   const status = MAY_WAIT.find((each) => each === named);

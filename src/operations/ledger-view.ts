@@ -1,6 +1,6 @@
 /**
  * The ledger as operators see it: a failed call shows the message of its tool as evidence. The stored ledger has no
- * messages, because exports are checked against the fold of their events, also those of older versions.
+ * messages, because exports are checked against the fold of their events.
  */
 import type { LedgerEntry } from "../codec/archive.ts";
 import { bounded } from "../codec/value.ts";

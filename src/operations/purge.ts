@@ -23,7 +23,6 @@ import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
 import { cleanUp, isStored } from "../history/clean-up.ts";
 import { notifyEnd } from "../engine/loop/terminal-commit.ts";
 import { archivesUnder } from "../history/object-keys.ts";
-import { keepKeyOfEnded } from "../engine/loop/kept-key.ts";
 import { SegmentCache } from "../history/load.ts";
 import { loadVouched } from "../history/vouch.ts";
 
@@ -59,8 +58,6 @@ export async function purge(world: World, run: string, options: PurgeOptions = {
     if (from !== null) return { kind: "tooEarly", from };
   }
   const { born } = row;
-  // Older versions of cairn ended runs without a tombstone.
-  if (!forgetKey) await keepKeyOfEnded(world, row, row.expiresAtSec ?? 0);
   const outcome = await resolveAmbiguousWrite<PurgeOutcome>(
     () => world.table.purge({ run, born, now: world.clock.earliest() }),
     // If the first copy of this write was applied, no row is left that could show it.

@@ -121,8 +121,7 @@ export interface RunTable {
   }): Promise<Page>;
   /**
    * Runs that have not ended, or whose end has not been delivered. With `dueBy` (epoch milliseconds) a world may leave
-   * out those that a sweep has to judge only later (`protocol/due.ts`), and rows that an older version wrote last. A
-   * cursor goes on with the query that it is from.
+   * out those that a sweep has to judge only later (`protocol/due.ts`). A cursor goes on with the query that it is from.
    */
   alive(query: {
     readonly limit: number;

@@ -31,8 +31,8 @@ export interface Reply extends Payload {
 export interface Attempt extends Entry {
   /**
    * The retry of this entry whose process is *known* to have died (an exit, a timeout, an error that no store caused),
-   * or null. A store that did not answer, a throttle and a lost connection are no evidence of a death. Absent in
-   * executions that began before chains reported deaths.
+   * or null. A store that did not answer, a throttle and a lost connection are no evidence of a death.
+   * Absent is null.
    */
   readonly died?: number | null;
   /** How that process ended, as text for humans; absent where the chain did not see it. */

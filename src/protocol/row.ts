@@ -93,7 +93,7 @@ export interface Row extends Incarnation {
   readonly checksum?: string;
   /** The redrive that no invocation has recorded yet; absent without one. */
   readonly redrive?: RedriveNote;
-  /** What lists tell besides; absent if only older versions wrote the row. */
+  /** What lists tell besides; absent if no commit has written it. */
   readonly brief?: RowBrief;
 }
 

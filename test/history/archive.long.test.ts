@@ -73,7 +73,7 @@ describe("an archive", () => {
     const harness = createSupervisedHarness();
     const row = await ended(harness, keeping(WARM, talkative(3, 700_000)));
     const lines = gunzipSync(bytesOf(harness, row)).toString("utf8").trimEnd().split("\n");
-    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ kind: "run", format: 1 });
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ kind: "run", format: 2 });
     for (let missing = 0; missing < lines.length; missing += 1) {
       const rest = gzipSync(`${lines.toSpliced(missing, 1).join("\n")}\n`);
       expect(() => readArchive(rest)).toThrow(expect.objectContaining({ name: "Unreadable" }));
@@ -82,8 +82,8 @@ describe("an archive", () => {
     for (const bytes of [torn, new Uint8Array(), Buffer.from("no archive")]) {
       expect(() => readArchive(bytes)).toThrow(expect.objectContaining({ name: "Unreadable" }));
     }
-    const newer = gzipSync(lines.join("\n").replace('"format":1', '"format":2'));
-    expect(() => readArchive(newer)).toThrow(/format 2, this cairn reads format 1/);
+    const newer = gzipSync(lines.join("\n").replace('"format":2', '"format":3'));
+    expect(() => readArchive(newer)).toThrow(/format 3, this cairn reads format 2/);
   });
 
   test("needs no other object, because it contains large values", async () => {

@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type AskedRescue, answerBeat, readRescue } from "../../functions/machine.ts";
+import { type AskedRescue, readRescue } from "../../functions/machine.ts";
 import { definitionOf } from "../../src/adapters/aws/machine/asl.ts";
 import type { StateName } from "../../src/adapters/aws/machine/asl-states.ts";
 import { RouteError } from "../../src/adapters/aws/machine/machine-input.ts";
@@ -122,14 +122,7 @@ describe("the function version that an execution calls", () => {
 });
 
 describe("the response of a beat", () => {
-  test("gives an execution of the previous definition its reply, whatever the route", () => {
-    const old = { attempt: { execution: "x", epoch: 0, retry: 0 } };
-    for (const route of ROUTES.filter((each) => each !== "asleep"))
-      expect(answerBeat(old, { reply: reply({ route }), code: "7" })).toEqual(reply({ route }));
-  });
-
-  test("leads a rescue of such an execution without a death", () => {
-    expect(readRescue({ kind: "rescue", payload: PAYLOAD })).toEqual({ kind: "rescue", payload: PAYLOAD, dead: null });
+  test("leads to a rescue without a death where none is known", () => {
     const entry = { execution: "x", epoch: 0 };
     expect(readRescue({ kind: "rescue", payload: PAYLOAD, dead: { ...entry, retry: null } }).dead).toBeNull();
     expect(readRescue({ kind: "rescue", payload: PAYLOAD, dead: { ...entry, retry: 0 } }).dead).toEqual({
@@ -269,10 +262,8 @@ describe("the machine compared with the chain of the other worlds", () => {
   }
 });
 
-test("a run without an execution is over for a definition that began before routes were errors", () => {
+test("the execution of a run that falls asleep is over", () => {
   const asleep = reply({ route: "asleep" });
-  const older = { execution: "e", epoch: 0, retry: 0 };
-  expect(answerBeat({ attempt: older }, { reply: asleep, code: "7" })).toEqual({ ...asleep, route: "done" });
   expect(outcomeOf(asleep)).toMatchObject({ error: "CairnEnd" });
   expect(startMachine().end(outcomeOf(asleep))).toMatchObject({ state: "End", task: null });
 });

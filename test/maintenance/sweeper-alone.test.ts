@@ -136,7 +136,7 @@ describe("an unreadable run is left unchanged, with an alarm", () => {
   }
 
   test.each<readonly [string, (row: Row) => Partial<Row>, string]>([
-    ["its row has a newer format", () => ({ format: FORMAT + 1 }), "it has format 2"],
+    ["its row has a newer format", () => ({ format: FORMAT + 1 }), "it has format 3"],
     ["its snapshot is missing", ({ snapshot }) => ({ snapshot: { ...snapshot, key: "gone" } }), "SnapshotMissing"],
     ["its snapshot has other bytes", ({ snapshot }) => ({ snapshot: { ...snapshot, digest: "0" } }), "DigestMismatch"],
     ["its journal is no journal", () => ({ journal: Uint8Array.of(1, 2, 3) }), "cannot be decompressed"],

@@ -6,7 +6,7 @@ import type { RowBrief } from "../../protocol/row-brief.ts";
 
 /**
  * `budget`: that of the agent; null if this invocation has not loaded it, so the limits stay as they are. `before`: what
- * the row has; absent for a new run, and for a row of an older version.
+ * the row has; absent for a new run.
  */
 export function briefOf(
   state: State,

@@ -1,23 +1,24 @@
 /**
- * A user's project whose cairn can be exchanged, as `npm install` does it: two versions, each built and packed from its
+ * A user's project whose cairn can be exchanged, as `npm install` does it: versions that are built and packed from their
  * own sources. The older sources come from the history of the repository, which a shallow clone lacks.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
-import { writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync } from "node:fs";
+import { renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { vi } from "vitest";
 import { LIMITS } from "../../support/gate/limits.ts";
 import { waitForCount } from "../../support/gate/safety.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..", "..");
 
-/** The first commit whose package could be installed. Its runs have level 3 at most, and it makes no backups. */
-const OLD_COMMIT = "17431fe65b1d77c947be60e558397c4ebb02f261";
+/** The last commit that reads and writes the formats from before the first release. */
+const OLD_COMMIT = "778400921337048347077ff8317f6d8ec190c1a0";
 
-type Version = "old" | "new";
+/** `next`: the package of `new` under the next version number. */
+export type Version = "old" | "new" | "next";
 
 /** Each letter is one line with its key, by which the service that gets the letters deduplicates. It may be slow. */
 const AGENTS = `
@@ -60,20 +61,6 @@ export const boss = defineAgent({
 });
 `;
 
-/** An agent for which the older version has no words: its runs have a higher level. */
-const ASKER = `
-import { askHuman } from "cairn-run";
-
-const ask = askHuman({ answer: z.object({ may: z.boolean() }) });
-export const asker = defineAgent({
-  ...common, name: "asker", tools: { send, ask }, done: called(3),
-  model: model((seen) =>
-    seen.calls.length === 0 ? { calls: [{ tool: "ask", args: { question: "May I?" } }] } : sends(3)(seen)),
-});
-`;
-
-const AGENTS_OF: Readonly<Record<Version, string>> = { old: AGENTS, new: AGENTS + ASKER };
-
 interface Printed {
   readonly exit: number | null;
   readonly out: string;
@@ -98,11 +85,28 @@ export class UpgradeProject {
       symlinkSync(join(ROOT, "node_modules", each), join(modules, each));
     writeFileSync(join(this.#dir, "package.json"), JSON.stringify({ private: true, type: "module" }));
     writeFileSync(join(this.#dir, "cairn.config.ts"), 'export const config = { agents: ["./agents.ts"] };\n');
+    writeFileSync(join(this.#dir, "agents.ts"), AGENTS);
     execFileSync("git", ["archive", "--output", archive, OLD_COMMIT], { cwd: ROOT });
     execFileSync("tar", ["-xf", archive, "-C", sources]);
     symlinkSync(join(ROOT, "node_modules"), join(sources, "node_modules"));
     this.#pack("old", { sources, build: join(sources, "build") });
     this.#pack("new", { sources: ROOT, build: join(this.#dir, "build") });
+    this.#renumber("next");
+  }
+
+  /** Copies the package of `new`, with the next version number. */
+  #renumber(version: Version): void {
+    const [from, to] = [this.#unpacked("new"), this.#unpacked(version)];
+    cpSync(from, to, { recursive: true });
+    const manifest = JSON.parse(readFileSync(join(from, "package.json"), "utf8")) as { readonly version: string };
+    const [major, minor, patch] = manifest.version.split(".");
+    const next = { ...manifest, version: `${major}.${minor}.${Number(patch) + 1}` };
+    writeFileSync(join(to, "package.json"), JSON.stringify(next));
+  }
+
+  versionOf(version: Version): string {
+    const folder = this.#version === version ? this.#installed : this.#unpacked(version);
+    return (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly version: string }).version;
   }
 
   #pack(version: Version, { sources, build }: { readonly sources: string; readonly build: string }): void {
@@ -118,18 +122,17 @@ export class UpgradeProject {
     return join(this.#dir, `cairn-run-${version}`);
   }
 
-  /** Installs that version and writes its agents. Only the new version has the agent `asker`. */
+  /** Installs that version. */
   install(version: Version): void {
     if (this.#version === version) return;
     if (this.#version !== null) renameSync(this.#installed, this.#unpacked(this.#version));
     renameSync(this.#unpacked(version), this.#installed);
-    writeFileSync(join(this.#dir, "agents.ts"), AGENTS_OF[version]);
     this.#version = version;
   }
 
   /** Begins without a store and letters. */
   clear(): void {
-    for (const left of [".cairn", "restored", "backup", "letters", "slow"])
+    for (const left of [".cairn", "restored", "backup", "another", "letters", "slow"])
       rmSync(join(this.#dir, left), { recursive: true, force: true });
   }
 
@@ -155,15 +158,6 @@ export class UpgradeProject {
     const { out, err } = this.cairn("start", agent, "--input", '{"to":"Ann"}', "--json");
     if (out === "") throw new Error(err);
     return (JSON.parse(out) as { readonly run: string }).run;
-  }
-
-  /** The runs of the store. */
-  runs(...words: readonly string[]): readonly string[] {
-    const { out } = this.cairn("list", "--json", ...words);
-    return out
-      .trim()
-      .split("\n")
-      .map((line) => (JSON.parse(line) as { readonly run: string }).run);
   }
 
   /** Starts the supervisor. A kill takes its workers along. */
@@ -197,10 +191,16 @@ export class UpgradeProject {
     return existsSync(file) ? new Set(readFileSync(file, "utf8").trim().split("\n")).size : 0;
   }
 
-  /** What the store has of a run: bytes that only a process that may drive the run changes. */
-  stored(run: string): unknown {
-    using database = new DatabaseSync(join(this.#dir, ".cairn", "cairn.sqlite"), { readOnly: true });
-    return database.prepare("SELECT status, row, journal FROM runs WHERE run = ?").get(run);
+  /** The digest of each file of the store. SQLite keeps an index and an empty log beside a store that it only reads. */
+  storeBytes(): Readonly<Record<string, string>> {
+    const folder = join(this.#dir, ".cairn");
+    const read = readdirSync(folder).map((name) => [name, readFileSync(join(folder, name))] as const);
+    const stored = read.filter(
+      ([name, bytes]) => !name.endsWith("-shm") && !(name.endsWith("-wal") && bytes.length === 0),
+    );
+    return Object.fromEntries(
+      stored.map(([name, bytes]) => [name, createHash("sha256").update(bytes).digest("hex")] as const),
+    );
   }
 
   close(): void {

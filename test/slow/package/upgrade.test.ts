@@ -1,9 +1,12 @@
 /**
- * An upgrade of cairn itself, and the way back, with two packed versions on one live store. The steps are those of
+ * An upgrade of cairn itself, and the way back, with packed versions on one live store. The steps are those of
  * docs/upgrades.md. An error here would repeat effects of runs, or leave runs behind that no version drives.
+ *
+ * Until version 0.1.0 there is one version of each format. So `new` and `next` are this code under two version numbers,
+ * and `old` is the last code from before the first release, which reads and writes format 1.
  */
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { UpgradeProject } from "./upgrade-project.ts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { UpgradeProject, type Version } from "./upgrade-project.ts";
 
 let project: UpgradeProject;
 
@@ -13,9 +16,11 @@ beforeAll(() => {
 beforeEach(() => project.clear());
 afterAll(() => project.close());
 
-/** Runs of the old version whose supervisor was killed: one worked, the others waited for a child, a human, an operator. */
-async function killedOldRuns(): Promise<Readonly<Record<"working" | "boss" | "gated" | "paused", string>>> {
-  project.install("old");
+type Runs = Readonly<Record<"working" | "boss" | "gated" | "paused", string>>;
+
+/** Runs of a version whose supervisor was killed: one worked, the others waited for a child, a human, an operator. */
+async function killedRunsOf(version: Version): Promise<Runs> {
+  project.install(version);
   const runs = {
     working: project.start("clerk"),
     gated: project.start("payer"),
@@ -34,11 +39,9 @@ async function killedOldRuns(): Promise<Readonly<Record<"working" | "boss" | "ga
   return runs;
 }
 
-test("a new version continues each run of a killed old one, and the old one continues their backup", async () => {
-  const { working, boss, gated, paused } = await killedOldRuns();
-  project.install("new");
-  expect(project.cairn("backup", "backup")).toMatchObject({ exit: 0 });
-  const upgraded = project.work();
+/** Continues these runs with the installed version to their ends. */
+async function finish({ working, boss, gated, paused }: Runs): Promise<void> {
+  const supervisor = project.work();
   for (const run of [working, boss]) await project.reaches(run, "completed");
   await project.reaches(gated, "waiting");
   await project.reaches(paused, "paused");
@@ -47,11 +50,21 @@ test("a new version continues each run of a killed old one, and the old one cont
   for (const run of [gated, paused]) await project.reaches(run, "completed");
   for (const run of [working, boss, gated, paused]) expect(project.cairn("verify", run).exit).toBe(0);
   expect(project.letters()).toBe(3 + 3 + 1 + 3);
-  await upgraded.end("SIGTERM");
+  await supervisor.end("SIGTERM");
+}
 
+test("a new version continues each run of a killed older one, and the older one continues their backup", async () => {
+  const runs = await killedRunsOf("new");
+  project.install("next");
+  expect(project.cairn("--version").out).toContain(project.versionOf("next"));
+  expect(project.cairn("backup", "backup")).toMatchObject({ exit: 0 });
+  await finish(runs);
+
+  const { working, gated, paused } = runs;
   const store = ["--store", "restored"];
   expect(project.cairn("restore", "backup", ...store)).toMatchObject({ exit: 0 });
-  project.install("old");
+  project.install("new");
+  expect(project.cairn("--version").out).toContain(project.versionOf("new"));
   for (const run of [working, gated, paused]) project.cairn("resume", run, ...store);
   expect(project.cairn("approve", gated, ...store)).toMatchObject({ exit: 0 });
   // A supervisor that begins finds the restored runs at once; one that works already, within a minute.
@@ -63,39 +76,37 @@ test("a new version continues each run of a killed old one, and the old one cont
   await back.end("SIGTERM");
 });
 
-test("an old version leaves runs that need the new one as they are, drives the others, and gives all back", async () => {
-  project.install("new");
-  const [asking, killed, gated] = [project.start("asker"), project.start("asker"), project.start("payer")];
-  project.slow(true);
-  const before = project.work();
-  for (const run of [asking, killed, gated]) await project.reaches(run, "waiting");
-  expect(project.cairn("answer", killed, "c1", "--result", '{"may":true}')).toMatchObject({ exit: 0 });
-  await project.sent(1);
-  await before.end("SIGKILL");
-  project.slow(false);
-
-  project.install("old");
-  const stored = [asking, killed].map((run) => project.stored(run));
-  const rolledBack = project.work();
-  expect(project.cairn("approve", gated)).toMatchObject({ exit: 0 });
-  await project.reaches(gated, "completed");
-  expect(project.cairn("list").out.match(/needs a newer cairn/g)).toHaveLength(2);
-  for (const command of ["show", "verify", "approve"]) {
-    expect(project.cairn(command, killed)).toMatchObject({ exit: 5, err: expect.stringMatching(/^error RowNewer: /) });
-  }
-  expect([asking, killed].map((run) => project.stored(run))).toEqual(stored);
-  // A message belongs to the format. It wakes the old version, which leaves the run to the new one.
-  expect(project.cairn("send", asking, "Hurry!")).toMatchObject({ exit: 0 });
-  expect(project.start("clerk")).toMatch(/^local-/);
-  await project.sent(2 + 3);
-  await rolledBack.end("SIGTERM");
-
-  project.install("new");
-  const again = project.work();
-  expect(project.cairn("answer", asking, "c1", "--result", '{"may":true}')).toMatchObject({ exit: 0 });
-  for (const run of project.runs()) await project.reaches(run, "completed");
-  for (const run of project.runs()) expect(project.cairn("verify", run).exit).toBe(0);
-  expect(project.cairn("timeline", asking).out).toContain("Hurry!");
-  expect(project.letters()).toBe(2 + 2 + 1 + 3);
-  await again.end("SIGTERM");
+describe("a store of the other format", () => {
+  const task = ["--input", '{"to":"Ann"}'];
+  const refusals: readonly (readonly [Version, Version, RegExp])[] = [
+    ["old", "new", /^error BeforeFirstRelease: .*before its first release.*\(commit 77840092\)/s],
+    ["new", "old", /^error StoreTooNew: .*store format 3/s],
+  ];
+  test.each(refusals)(
+    "of the %s version is refused by name by the %s one, and no byte of it changes",
+    async (...of) => {
+      const [writer, reader, named] = of;
+      const runs = await killedRunsOf(writer);
+      expect(project.cairn("backup", "backup")).toMatchObject({ exit: 0 });
+      const before = project.storeBytes();
+      project.install(reader);
+      const { gated, paused } = runs;
+      const commands = [["list"], ["show", gated], ["verify", gated], ["approve", gated], ["cancel", paused], ["work"]];
+      for (const words of [
+        ...commands,
+        ["send", gated, "Hurry!"],
+        ["start", "clerk", ...task],
+        ["backup", "another"],
+      ]) {
+        const { exit, err } = project.cairn(...words);
+        expect([words, exit, err]).toEqual([words, 5, expect.stringMatching(named)]);
+        expect([words, project.storeBytes()]).toEqual([words, before]);
+      }
+      const restored = project.cairn("restore", "backup", "--store", "restored");
+      expect([restored.exit, restored.err]).toEqual([4, expect.stringMatching(/BeforeFirstRelease|BackupInvalid/)]);
+      // The version that wrote it finishes its runs, as if nothing had been asked.
+      project.install(writer);
+      await finish(runs);
+    },
+  );
 });

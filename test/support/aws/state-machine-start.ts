@@ -36,10 +36,7 @@ export const startMachine = (of: { readonly from?: Definition; readonly draw?: (
 export function outcomeOf(answer: Reply, { shared = false }: { readonly shared?: boolean } = {}): Outcome {
   try {
     return {
-      answer: answerBeat(
-        { attempt: { execution: "", epoch: 0, retry: 0, died: null }, shared },
-        { reply: answer, code: "7" },
-      ),
+      answer: answerBeat({ shared }, { reply: answer, code: "7" }),
     };
   } catch (error) {
     const { name, message } = error as Error;

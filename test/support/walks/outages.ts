@@ -7,8 +7,10 @@ import { decided } from "../states/states-and-events.ts";
 /** The model failed and is called again. */
 export function retryOf({ outage }: State, { now }: View, pick: number): readonly Event[] {
   const tries = (outage?.tries ?? 0) + 1;
-  const known = { since: outage?.since ?? now, tries, notBefore: now + 2_000 };
+  const bare = { since: outage?.since ?? now, tries };
+  const known = { ...bare, notBefore: now + 2_000 };
   const ways = [
+    decided({ kind: "retry", at: now + 1_000, outage: bare }),
     decided({ kind: "retry", at: now + 1_000, outage: known }),
     decided({ kind: "retry", at: now, outage: { ...known, model: 1, alarmed: true } }),
   ];

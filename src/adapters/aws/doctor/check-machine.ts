@@ -74,11 +74,8 @@ interface State {
   readonly Choices?: readonly Compared[];
 }
 
-/**
- * The comparison of a choice. An earlier version had no `And`: it did not test first whether the compared value exists.
- */
+/** The comparison of a choice. It tests first whether the compared value exists. */
 interface Compared {
-  readonly NumericGreaterThanEquals?: number;
   readonly And?: readonly { readonly NumericGreaterThanEquals?: number }[];
 }
 
@@ -116,7 +113,7 @@ function secondsIn({ States = {} }: Stored): MachineTimes {
     beatSeconds: taskSeconds("Beat"),
     sweepSeconds: taskSeconds("Rescue"),
     rescueSeconds: States["Backoff"]?.Seconds ?? 0,
-    triesMax: (most?.And?.[1] ?? most)?.NumericGreaterThanEquals ?? 0,
+    triesMax: most?.And?.[1]?.NumericGreaterThanEquals ?? 0,
     backoffSeconds: States["Cap"]?.Result ?? 0,
   };
 }

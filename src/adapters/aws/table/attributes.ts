@@ -66,7 +66,7 @@ export const ATTRIBUTES = {
   spent: "sp",
   /** A shard: the partition key of `alive`, until the run has ended and its end has been delivered. */
   alive: "al",
-  /** `{dueAt}{run}`: the sort key of `due`, beside `alive`. Rows of older versions lack it until their next park. */
+  /** `{dueAt}{run}`: the sort key of `due`, beside `alive`. */
   due: "du",
   expiresAtSec: "expiresAtSec",
   /** id, by, why: of the redrive that no invocation has recorded yet. */

@@ -68,8 +68,7 @@ export async function list(
 }
 
 /**
- * Lists runs that have not ended, shard after shard. It reads whole rows, since the sweeper loads what it finds. Rows of
- * older versions are in the index of all live runs only.
+ * Lists runs that have not ended, shard after shard. It reads whole rows, since the sweeper loads what it finds.
  */
 export async function alive(
   { dynamo, rows }: { readonly dynamo: Dynamo; readonly rows: Rows },

@@ -5,7 +5,7 @@
  * A row names the record of its first part, their number, and a digest that is chained over them. Row and parts are
  * written in one transaction. After a snapshot a row names no part, and the next commit fills the first record again. A
  * record has one of a few sizes, so SQLite writes into its place and takes no page from the list of free ones. The parts
- * of a run go with its end, and a trigger removes them with its row, also if an older process removes it.
+ * of a run go with its end, and a trigger removes them with its row.
  *
  * Schedule 171: a reader reads a row, another process stores a snapshot and its next commit fills the first record
  * again, and the reader reads the parts. So row and parts are read in one transaction.
