@@ -1,6 +1,6 @@
 /** The beats of each agent in a function of their own: what it is called, what it may know, and what happens without it. */
 import { describe, expect, test } from "vitest";
-import { readBeat } from "../../functions/machine.ts";
+
 import { dashboardOf } from "../../infra/dashboard.ts";
 import { environmentOf } from "../../infra/environment.ts";
 import { statementsOf } from "../../infra/grants.ts";
@@ -189,13 +189,6 @@ describe("the machine of isolated agents", () => {
     expect(repeated.state).toBe("Beat");
     await runMachineToEnd(harness, repeated.end(GONE), by);
     expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1, deaths: 0 });
-  });
-
-  test("reads a task of an execution that started before payloads named the agent", () => {
-    const { agent: _, ...payload } = PAYLOAD;
-    const attempt = { execution: "x", epoch: 0, retry: 0 };
-    const old = { kind: "beat", payload, attempt } as unknown as Parameters<typeof readBeat>[0];
-    expect(readBeat(old)).toEqual({ kind: "beat", payload: { ...payload, agent: "" }, attempt });
   });
 
   test("equals the machine without them when agents share a function", () => {

@@ -1,9 +1,6 @@
-/**
- * Two versions of cairn take beats of one run: during a rollout, and after a rollback. The newer one has a second level,
- * which the last test adds to the table of this code and removes again.
- */
+/** Two versions of cairn take beats of one run: during a rollout, and after a rollback. */
 import { expect, test } from "vitest";
-import { type Level, LEVEL, LEVELS } from "../../src/core/levels.ts";
+import { LEVEL } from "../../src/core/levels.ts";
 import {
   scriptedAgent,
   callsThenFinal,
@@ -12,7 +9,7 @@ import {
   rowOf,
   createHarness,
 } from "../support/harness/harness.ts";
-import { attemptBeat, beginRun, drive, runnerOf } from "../support/harness/drive.ts";
+import { beginRun } from "../support/harness/drive.ts";
 import {
   crashAfterCall,
   freezeBeforeCall,
@@ -59,48 +56,4 @@ test("schedule 103: a newer process dies with the run and its retry is too old: 
   harness.world.store.rows.set(run, rewriteRow(newer, { level: LEVEL }));
   await runUntilIdle(harness, agent);
   expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 1, chain: 1 });
-});
-
-/** What a newer version adds: runs whose task is settled by a second call. */
-const SECOND: Level = {
-  level: LEVEL + 1,
-  adds: "second calls",
-  isUsedBy: ({ state }) => state.calls > 1,
-};
-
-/** A process of the newer version makes the commits: its table of levels has one line more. */
-async function withSecondLevel<T>(act: () => Promise<T>): Promise<T> {
-  const levels = LEVELS as unknown as Level[];
-  levels.push(SECOND);
-  try {
-    return await act();
-  } finally {
-    levels.pop();
-  }
-}
-
-test("a commit that uses a feature of a second level raises the row's level; an older process leaves the run as it is", async () => {
-  const harness = createHarness();
-  const agent = scriptedAgent({ reply: callsThenFinal(3) });
-  const payload = await beginRun(harness.world, agent, {});
-  const { run } = payload;
-  const newer = { ...runnerOf(harness.world, agent), level: SECOND.level };
-  const [first, second] = await withSecondLevel(async () => {
-    const next = await beatReply(attemptBeat(newer, payload));
-    const lowest = rowOf(harness, run);
-    return [lowest, await beatReply(attemptBeat(newer, next))];
-  });
-  expect(first).not.toHaveProperty("level");
-  const raised = rowOf(harness, run);
-  expect(raised.level).toBe(SECOND.level);
-  expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), second))).toMatchObject({
-    route: "wait",
-    behind: true,
-    epoch: raised.epoch,
-  });
-  expect(rowOf(harness, run)).toEqual(raised);
-  // The level is not lowered by a process that no longer has it in its table, but knows it.
-  expect(await drive(newer, second)).toMatchObject({ route: "done" });
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", level: SECOND.level });
-  expect(LEVELS.map(({ level }) => level)).toEqual([LEVEL]);
 });

@@ -124,7 +124,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
     packages: /^(zod|@modelcontextprotocol\/client(\/(stdio|validators\/ajv))?|node:(child_process|fs))$/,
   },
   "src/langgraph": {
-    ours: /^src\/(ports|history|client)\//,
+    ours: /^src\/((ports|history|client)\/|protocol\/foreign\.ts$)/,
     packages: /^(zod|@langchain\/(core|langgraph-checkpoint)(\/.+)?|node:(crypto|util))$/,
   },
   "src/index.ts": { ours: /^src\/(sdk|ports|core)\//, packages: /^$/ },
@@ -139,7 +139,7 @@ const ROOMS: Readonly<Record<string, { readonly ours: RegExp; readonly packages:
   functions: { ours: /^src\//, packages: /^(cairn-(agents|console)|hono)$/ },
   "sst.config.ts": { ours: /^infra\//, packages: /^node:.+$/ },
   infra: {
-    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|server\/built-console\.ts$|adapters\/aws\/(function-environment|metrics|machine\/(asl|asl-states|machine-input)|table\/(attributes|keys|schema))\.ts$)/,
+    ours: /^src\/(core\/|protocol\/|sdk\/|ports\/|server\/built-console\.ts$|adapters\/aws\/(function-environment|metrics|machine\/(asl|asl-states|machine-input)|table\/(attributes|keys|schema|store-identity))\.ts$)/,
     packages: /^(esbuild|@pulumi\/.+|sst-auto|sst-components|captured-description|node:.+)$/,
   },
   localstack: { ours: /^(src|infra|functions)\//, packages: /^(@aws-sdk\/.+|zod|node:.+)$/ },
