@@ -2,7 +2,6 @@
  * Jobs of asynchronous models, as types: a request that its provider works on for minutes or hours, such as a batch. The
  * run only keeps the provider's reference, and parks. What changes the state is in `policy/detached-calls.ts`.
  */
-import type { WithFiles } from "./file.ts";
 import type { Spent } from "./policy/budget.ts";
 import type { RequestDigests } from "./request-digests.ts";
 import type { Routed } from "./routed.ts";
@@ -22,18 +21,11 @@ interface Begun {
   readonly routed?: Routed;
 }
 
-/** A user's text that came while the job was out. The model of the job does not know it, so it follows the reply. */
-export interface HeldText extends WithFiles {
-  readonly text: string;
-  readonly by: string;
-}
-
 /** What the state knows about the job that is out. Times are epoch milliseconds. */
 export interface DetachedCall extends Begun {
   readonly at: number;
   /** The provider's name for the job; absent until it is known. */
   readonly reference?: string;
-  readonly held: readonly HeldText[];
 }
 
 /**

@@ -5,6 +5,7 @@ import { isAside, isTerminal } from "./phases.ts";
 import type { State } from "./state.ts";
 import { waitsForChildren } from "./calls/children.ts";
 import { waitsForChild } from "./calls/open-calls.ts";
+import { isModelOut } from "./policy/model-out.ts";
 import { isLacking } from "./policy/upgrades.ts";
 
 /** Throws `InvariantViolated` if the step from `before` to `after` breaks an invariant. */
@@ -32,7 +33,7 @@ export function assertState(before: State, after: State): void {
   ensure(after.phase !== "AwaitingAgent" || isLacking(after), "a run that waits for its agent knows what it waits for");
   ensure(isAside(after.phase) || !isLacking(after), "a run that goes on lacks nothing");
   ensure(after.phase !== "ForceStop" || after.stopsFor !== undefined, "a run that has to stop knows why");
-  ensure(after.detachedCall === undefined || !isTerminal(after.phase), "a run ends while its model job is out");
+  ensure(!isModelOut(after) || !isTerminal(after.phase), "a run ends while a request to its model is out");
   assertChildren(after);
   ensure((after.phase === "Completed") === (after.result !== null), "a result belongs to a completed run");
   ensure((after.phase === "Failed") === (after.failure !== null), "a failure belongs to a failed run");

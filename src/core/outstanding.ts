@@ -5,6 +5,7 @@
 import { waitsForChildren } from "./calls/children.ts";
 import { BUDGET } from "./policy/extension.ts";
 import { type ModelCommand, modelOwed } from "./policy/detached-calls.ts";
+import { isModelOut } from "./policy/model-out.ts";
 import { BOUNDS } from "./limits.ts";
 import { expiresAt, isExpired } from "./policy/deadline.ts";
 import { isTerminal } from "./phases.ts";
@@ -107,7 +108,7 @@ function byDeadline(commands: readonly Command[], state: State, view: View): rea
   const at = expiresAt(state);
   if (at === null || first === undefined || first.kind === "end" || first.kind === "cancel") return commands;
   if (earliestOf(view) >= at && !state.open.some((call) => isReleasedBy(call, view.epoch))) {
-    return [{ kind: state.detachedCall === undefined ? "expire" : "dropDetachedCall" }];
+    return [{ kind: isModelOut(state) ? "dropDetachedCall" : "expire" }];
   }
   const until = view.now < at ? at : view.now + BOUNDS.clockAgainMs;
   if (first.kind === "awaitAnswer") return [{ ...first, until }];
@@ -117,7 +118,7 @@ function byDeadline(commands: readonly Command[], state: State, view: View): rea
 function commandsOwed(state: State, view: View): readonly Command[] {
   // Schedule 197: the provider would go on with a job whose reply nobody will read.
   const isUnwanted = state.ending !== null || view.cancel || view.pause || wantsRestart(state);
-  if (state.detachedCall !== undefined && isUnwanted) return [{ kind: "dropDetachedCall" }];
+  if (isModelOut(state) && isUnwanted) return [{ kind: "dropDetachedCall" }];
   const quiet = view.now < view.effectsSettleAt;
   // Schedule 5: a failed end waits until no fenced invocation can still act.
   const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.effectsSettleAt } : command);

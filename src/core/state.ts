@@ -14,7 +14,7 @@ import type { FailedSummaries } from "./failed-summaries.ts";
 import type { FailedFrom } from "./failed-from.ts";
 import type { RunMemory } from "./memory.ts";
 import type { Message, Value } from "./message.ts";
-import type { DetachedCall } from "./detached-call.ts";
+import type { ModelOut } from "./model-out.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./policy/price.ts";
 import type { Retention } from "./policy/retention.ts";
@@ -161,8 +161,8 @@ export interface State {
   readonly failedSummaries?: FailedSummaries;
   /** The fallback that is called instead of the agent's own model; absent until a fallback answers. */
   readonly fallback?: ActiveFallback;
-  /** The request that an asynchronous model works on; absent while there is none. */
-  readonly detachedCall?: DetachedCall;
+  /** The request to a model that is out; absent while there is none. */
+  readonly modelOut?: ModelOut;
   /** Why the run has to stop; absent before `ForceStop`. The run fails with it, whatever the closing call brings. */
   readonly stopsFor?: Failure;
   /** The reply of a closing call may be lost. The call is not repeated. */

@@ -32,7 +32,8 @@ import {
   updateCall,
 } from "./calls/open-calls.ts";
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
-import { beginDetached, endDetached, noteDetached, takeText, withoutDetached } from "./policy/detached-calls.ts";
+import { beginDetached, endDetached, noteDetached } from "./policy/detached-calls.ts";
+import { takeText, withoutModelOut } from "./policy/model-out.ts";
 import { endOutage, withRetry } from "./policy/outage.ts";
 import { applyLearned, applyRecalled } from "./policy/memory.ts";
 import { mayFollow, mayRedrive } from "./phases.ts";
@@ -97,7 +98,7 @@ const handlers: Handlers = {
       messages: event.parts.length === 0 ? state.messages : [...state.messages, replyMessage(state, event)],
     };
     const phase = open.length > 0 ? "ExecutingTools" : spoken ? "Reflecting" : "AwaitingLLM";
-    return withoutDetached({ ...replied, phase }, event.at);
+    return withoutModelOut({ ...replied, phase }, event.at);
   },
 
   ModelCallLost: (state, { closing }) => (closing === undefined ? state : { ...state, closingCallLost: closing }),

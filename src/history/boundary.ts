@@ -100,7 +100,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   outage: position(),
   failedSummaries: position(),
   fallback: position(),
-  detachedCall: position(STATE),
+  modelOut: position(STATE),
   stopsFor: position(STATE),
   closingCallLost: position(),
   deadline: end(),

@@ -1,5 +1,6 @@
 /** Labels: what a run waits for, as text for humans. */
 import { BOUNDS } from "../core/limits.ts";
+import { detachedOut } from "../core/policy/detached-calls.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
@@ -42,7 +43,7 @@ export interface ModelWaits {
 }
 
 export function modelWaits(row: Row, state: State): ModelWaits {
-  const { detachedCall: out } = state;
+  const out = detachedOut(state);
   if (out === undefined) return { outage: outageIn(state), detachedCall: null };
   const { key, model, reference = null, at: since } = out;
   return { outage: outageIn(state), detachedCall: { key, model, reference, since, nextLookAt: row.wakeAt ?? 0 } };
@@ -53,8 +54,8 @@ export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
-  if (state.detachedCall !== undefined)
-    return `waiting for model job ${state.detachedCall.reference ?? state.detachedCall.key}`;
+  const out = detachedOut(state);
+  if (out !== undefined) return `waiting for model job ${out.reference ?? out.key}`;
   const awaited = awaitedLabel(state);
   if (awaited !== null) return awaited;
   return nextCompensationStep(state) === null ? label : `${label}, to undo its effects`;

@@ -56,9 +56,13 @@ const OTHER: { readonly [F in Field]: unknown } = {
   outage: { since: AT, tries: 3 },
   failedSummaries: { tries: 3 },
   fallback: { model: 1, until: AT },
-  detachedCall: {
-    ...{ at: AT, key: "cairn-9", model: "a:b", epoch: 1, reserved: {}, reference: "forged", held: [] },
-    request: { instructions: "", tools: [], messages: "" },
+  modelOut: {
+    by: "modelJob",
+    detached: {
+      ...{ at: AT, key: "cairn-9", model: "a:b", epoch: 1, reserved: {}, reference: "forged" },
+      request: { instructions: "", tools: [], messages: "" },
+    },
+    held: [],
   },
   stopsFor: failure,
   closingCallLost: true,

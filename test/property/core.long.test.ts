@@ -15,6 +15,7 @@ import type { CommitRecord, Event, EventKind } from "../../src/core/event.ts";
 import { SIZES } from "../../src/codec/limits.ts";
 import { FEW_BYTES } from "../../src/ports/stored-sizes.ts";
 import { expiresAt } from "../../src/core/policy/deadline.ts";
+import { isModelOut } from "../../src/core/policy/model-out.ts";
 import { type Command, type View, nextCommands } from "../../src/core/outstanding.ts";
 import { PHASE_NAMES, isTerminal } from "../../src/core/phases.ts";
 import { redriveOf } from "../support/walks/redrives.ts";
@@ -316,7 +317,7 @@ test("the end is final: only a redrive can follow it, and no action is outstandi
   holds(({ strides }) => {
     for (const { outcome } of strides.slice(-1)) {
       const { state } = outcome;
-      const dropped = state.detachedCall === undefined ? [] : [detachedEnded];
+      const dropped = isModelOut(state) ? [detachedEnded] : [];
       const ended = isTerminal(state.phase) ? state : foldAll(state, [abortedAtOnce, ...dropped, failed]);
       expect(nextCommands(ended, view())).toEqual([]);
       for (const kind of EVENT_KINDS) {

@@ -3,7 +3,7 @@ import * as z from "zod";
 import type { EventOf } from "../../core/event.ts";
 import type { DetachedCall, DetachedCallEvents } from "../../core/detached-call.ts";
 import { debit } from "./budget.ts";
-import { files, request, routed } from "./message.ts";
+import { request, routed } from "./message.ts";
 
 const at = z.int().nonnegative();
 const name = z.string().min(1);
@@ -21,7 +21,6 @@ export const detachedCall: z.ZodType<DetachedCall> = z.looseObject({
   at,
   ...begun,
   reference: name.exactOptional(),
-  held: z.array(z.looseObject({ text: z.string(), by: z.string(), files })),
 });
 
 export const detachedCallEvents: { readonly [K in keyof DetachedCallEvents]: z.ZodType<EventOf<K>> } = {

@@ -36,7 +36,7 @@ import {
 import { child, dispatched } from "./child.ts";
 import { memory } from "./memory.ts";
 import { files, json, message, sha, value } from "./message.ts";
-import { detachedCall } from "./detached-call.ts";
+import { modelOut } from "./model-out.ts";
 import { deadline, forked } from "./run-started.ts";
 import { signal, wait } from "./wait.ts";
 
@@ -162,7 +162,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   outage: outage.exactOptional(),
   failedSummaries: failedSummaries.exactOptional(),
   fallback: fallback.exactOptional(),
-  detachedCall: detachedCall.exactOptional(),
+  modelOut: modelOut.exactOptional(),
   stopsFor: failure.exactOptional(),
   closingCallLost: z.literal(true).exactOptional(),
   ending,

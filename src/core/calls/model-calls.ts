@@ -3,6 +3,7 @@
  * process dies before its next commit, it may have made one model call that is recorded nowhere else.
  */
 import type { Phase } from "../phases.ts";
+import { isModelOut } from "../policy/model-out.ts";
 import { wantsRestart } from "./saga.ts";
 import type { State } from "../state.ts";
 
@@ -17,10 +18,11 @@ export const MODEL_PHASES: ReadonlySet<Phase> = new Set([
 
 /**
  * Whether the next invocation may call the model. It depends on the committed state alone, never on the clock or a
- * cancel request. A run whose model job is out calls no model: the state itself counts the job. A paused or waiting run may call its model in the same invocation that resumes it (schedule 65).
+ * cancel request. A run whose request is out calls no model: the state itself counts that request. A paused or waiting run
+ * may call its model in the same invocation that resumes it (schedule 65).
  */
 export const mayCallModel = (state: State): boolean =>
-  state.detachedCall === undefined &&
+  !isModelOut(state) &&
   MODEL_PHASES.has(state.pausedFrom ?? state.phase) &&
   state.ending === null &&
   !wantsRestart(state);

@@ -7,6 +7,7 @@ import { ensure } from "../ensure.ts";
 import type { EventOf } from "../event.ts";
 import { BOUNDS } from "../limits.ts";
 import { inline } from "../message.ts";
+import { isModelOut } from "../policy/model-out.ts";
 import { PHASES, type Status } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
 import type { AnswerGiven, EventSignalled, Wait } from "../wait.ts";
@@ -68,8 +69,8 @@ export function reasonToIgnore(state: State, body: AnswerGiven | EventSignalled)
   if (state.ending !== null || state.saga !== undefined) return "the run is to end, and waits for nothing any more";
   if (body.kind === "signal") {
     if (callAwaiting(state, body.event) !== undefined || mayKeep(state)) return null;
-    // A provider may report the job by any event: it wakes the run, which then looks at the job.
-    if (state.detachedCall !== undefined) return null;
+    // A provider may report the reply by any event: it wakes the run, which then looks for the reply.
+    if (isModelOut(state)) return null;
     return state.signals === undefined
       ? "no tool of its agent waits for events"
       : `${BOUNDS.signalsMax} events are kept already that no call waits for`;

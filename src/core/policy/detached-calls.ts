@@ -3,12 +3,12 @@
  * each event to its change.
  */
 import { ensure } from "../ensure.ts";
-import { withFiles } from "../file.ts";
 import type { EventOf } from "../event.ts";
 import { BOUNDS } from "../limits.ts";
-import type { HeldText, DetachedCall } from "../detached-call.ts";
+import type { ModelOut } from "../model-out.ts";
+import type { DetachedCall } from "../detached-call.ts";
 import type { State } from "../state.ts";
-import { appendUserMessage } from "../calls/open-calls.ts";
+import { isModelOut, withoutModelOut } from "./model-out.ts";
 
 /** What the run needs of its model now. */
 export type ModelCommand =
@@ -19,47 +19,39 @@ export type ModelCommand =
   | { readonly kind: "dropDetachedCall" }
   | { readonly kind: "wait"; readonly until: number };
 
+/** The model job that is out; undefined if none is. */
+export const detachedOut = ({ modelOut }: Pick<State, "modelOut">): DetachedCall | undefined => modelOut?.detached;
+
 /** A model call, or what the job of an asynchronous model needs now. `hasSeenDetached`: this invocation has looked at it. */
 export function modelOwed(
-  { detachedCall: call }: State,
+  state: State,
   { now, hasSeenDetached = false }: { readonly now: number; readonly hasSeenDetached?: boolean },
 ): ModelCommand {
+  const call = detachedOut(state);
   if (call !== undefined && hasSeenDetached) return { kind: "wait", until: nextModelLook(call, now) };
   // Without a reference its request has to be sent, or its job to be found.
   return { kind: call?.reference === undefined ? "askModel" : "pollModel" };
 }
 
 export function beginDetached(state: State, { kind: _, ...begun }: EventOf<"DetachedCallBegun">): State {
-  ensure(state.detachedCall === undefined, "a run has one model job at a time");
-  return { ...state, phase: "AwaitingLLM", retryAt: null, detachedCall: { ...begun, held: [] } };
+  ensure(!isModelOut(state), "a run has one model job at a time");
+  return { ...state, phase: "AwaitingLLM", retryAt: null, modelOut: { by: "modelJob", detached: begun, held: [] } };
 }
 
 export function noteDetached(state: State, { key, reference }: EventOf<"DetachedCallSubmitted">): State {
-  return { ...state, phase: "AwaitingLLM", retryAt: null, detachedCall: { ...detachedNamed(state, key), reference } };
+  const out = outUnder(state, key);
+  const modelOut = { ...out, detached: { ...out.detached, reference } };
+  return { ...state, phase: "AwaitingLLM", retryAt: null, modelOut };
 }
 
 export function endDetached(state: State, { key, at }: EventOf<"DetachedCallEnded">): State {
-  detachedNamed(state, key);
-  return withoutDetached(state, at);
+  outUnder(state, key);
+  return withoutModelOut(state, at);
 }
 
-function detachedNamed({ detachedCall }: State, key: string): DetachedCall {
-  ensure(detachedCall?.key === key, `model job ${key} is not the one that is out`);
-  return detachedCall;
-}
-
-/** A user's text. While a job is out it is kept: its place in the transcript is after the reply (schedule 196). */
-export function takeText(state: State, { text, by, files }: HeldText, at: number): State {
-  const words = { text, by, ...withFiles(files) };
-  const { detachedCall: call } = state;
-  if (call === undefined) return appendUserMessage(state, { ...words, at });
-  return { ...state, detachedCall: { ...call, held: [...call.held, words] } };
-}
-
-/** The state after the end of its job, if it has one, with the texts that the job held back. */
-export function withoutDetached(state: State, at: number): State {
-  const { detachedCall, ...rest } = state;
-  return (detachedCall?.held ?? []).reduce<State>((next, words) => appendUserMessage(next, { ...words, at }), rest);
+function outUnder({ modelOut }: State, key: string): ModelOut {
+  ensure(modelOut?.detached.key === key, `model job ${key} is not the one that is out`);
+  return modelOut;
 }
 
 /**

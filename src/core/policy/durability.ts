@@ -8,6 +8,7 @@
  */
 import { EFFECTS } from "../calls/effects.ts";
 import type { State } from "../state.ts";
+import { isModelOut } from "./model-out.ts";
 
 /** `now`: durable before the commit returns. `later`: durable with the next commit that is durable at once. */
 export type Durable = "now" | "later";
@@ -24,5 +25,5 @@ export interface Allowed {
 
 export function durableAt(state: State, { modelCalls, isHandedOn, release }: Allowed): Durable {
   const isOut = state.open.some(({ intent }) => intent !== null && EFFECTS[intent.effect].actsOutside);
-  return isOut || modelCalls > 0 || state.detachedCall !== undefined || (release && !isHandedOn) ? "now" : "later";
+  return isOut || modelCalls > 0 || isModelOut(state) || (release && !isHandedOn) ? "now" : "later";
 }

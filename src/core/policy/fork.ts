@@ -4,6 +4,7 @@
  */
 import type { Phase } from "../phases.ts";
 import type { State } from "../state.ts";
+import { isModelOut } from "./model-out.ts";
 
 /** `CallsOpen`: calls or child runs are under way. `Ending`: its end is decided. `Elsewhere`: another step is under way. */
 export type ForkRefusal = "CallsOpen" | "Ending" | "Elsewhere";
@@ -23,6 +24,6 @@ export function forkRefusal(state: Omit<State, "messages">): ForkRefusal | null 
   if (open.length > 0 || children.length > 0) return "CallsOpen";
   const isEnding = ending !== null || saga !== undefined || compensate !== undefined || stopsFor !== undefined;
   if (isEnding || result !== null || failure !== null || phase === "Cancelled") return "Ending";
-  if (state.detachedCall !== undefined) return "Elsewhere";
+  if (isModelOut(state)) return "Elsewhere";
   return BETWEEN.has(pausedFrom ?? phase) ? null : "Elsewhere";
 }

@@ -8,6 +8,7 @@
 import type { Failure, Outage } from "../event.ts";
 import { BOUNDS } from "../limits.ts";
 import type { State } from "../state.ts";
+import { isModelOut } from "./model-out.ts";
 
 /** The terms on which a model may be called again. */
 export interface RetryTerms {
@@ -56,12 +57,12 @@ export const switchModel = (state: State, terms: RetryTerms, now: number): Retry
 /**
  * The agent's own model after a random pause. Its ceiling doubles with each round up to a cap, and `notBefore` of the
  * provider is respected. The last try happens when the outage reaches its maximum duration. The model of an unresolved
- * job stays the one that is asked.
+ * request stays the one that is asked.
  */
 export function retryLater(state: State, terms: RetryTerms, now: number): Retry {
   const failed = failedOnce(state, terms, now);
   const { model: _, ...own } = failed;
-  const outage = hasUnresolvedCall(state) ? failed : own;
+  const outage = isModelOut(state) ? failed : own;
   const rounds = Math.floor(Math.max(0, outage.tries - BOUNDS.modelRetriesMax - 1) / terms.models);
   const ceiling = Math.min(BOUNDS.outagePauseMsMax, BOUNDS.outagePauseMsMin * 2 ** Math.min(rounds, ROUNDS_MAX));
   const pause = Math.max(1_000, Math.floor(terms.chance * ceiling));
@@ -70,14 +71,11 @@ export function retryLater(state: State, terms: RetryTerms, now: number): Retry 
 }
 
 /**
- * A model job whose start got no answer is out. Schedule 198: its request may still arrive, so nothing else is asked
- * before the run has looked for it.
+ * At the end of the outage at the latest. Schedule 198: a request that is out and got no answer may still arrive. So
+ * nothing else is asked before the run has looked for it, and it looks no earlier than it can be there.
  */
-export const hasUnresolvedCall = ({ detachedCall }: State): boolean => detachedCall !== undefined;
-
-/** At the end of the outage at the latest. An unresolved job is looked for no earlier than it can be there. */
 const inOutage = (state: State, { outageMaxMs }: RetryTerms, { at, now }: { at: number; now: number }): number =>
-  hasUnresolvedCall(state) ? at : Math.min(at, endOf(state, outageMaxMs, now));
+  isModelOut(state) ? at : Math.min(at, endOf(state, outageMaxMs, now));
 
 /** Far beyond the cap. It keeps the exponent small. */
 const ROUNDS_MAX = 30;

@@ -12,13 +12,13 @@ import {
   type Retry,
   type RetryTerms,
   switchModel,
-  hasUnresolvedCall,
   outageIsOver,
   nextModel,
   retryLater,
   retrySoon,
   modelUnavailable,
 } from "./outage.ts";
+import { isModelOut } from "./model-out.ts";
 import { mayFollow } from "../phases.ts";
 import type { State } from "../state.ts";
 
@@ -131,7 +131,7 @@ export const RECOVERY: readonly Rule[] = [
   },
   {
     name: "model unavailable, the next one is asked",
-    when: (state, trouble) => !hasUnresolvedCall(state) && onTerms(trouble, (terms) => nextModel(terms) !== 0),
+    when: (state, trouble) => !isModelOut(state) && onTerms(trouble, (terms) => nextModel(terms) !== 0),
     action: (state, trouble, now) => retry(trouble, (terms) => switchModel(state, terms, now)),
   },
   {

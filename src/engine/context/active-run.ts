@@ -7,6 +7,7 @@ import type { Event } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { Value } from "../../core/message.ts";
+import { isModelOut } from "../../core/policy/model-out.ts";
 import { type Command, type View, nextCommands } from "../../core/outstanding.ts";
 import type { Row } from "../../protocol/row.ts";
 import type { State } from "../../core/state.ts";
@@ -137,10 +138,10 @@ export class ActiveRun implements RunParts {
   rewind(why: string): void {
     const dropped = this.pending.drop();
     this.noticed.noteInboxRead(this.row.wakeCountSeen);
-    const isDetachedOut = this.state.detachedCall !== undefined;
-    const replies = isDetachedOut ? 0 : dropped.filter(isReply).length;
+    const isOut = isModelOut(this.state);
+    const replies = isOut ? 0 : dropped.filter(isReply).length;
     if (replies > 0) recordLostCalls(this, { calls: replies, why });
-    for (const cost of dropped.filter(isDetachedOut ? isTime : isCost)) this.record(cost);
+    for (const cost of dropped.filter(isOut ? isTime : isCost)) this.record(cost);
   }
 
   json(value: Value): Promise<Json> {

@@ -12,6 +12,7 @@ import { RowNewer, decodeBody } from "../../codec/row.ts";
 import { bounded } from "../../codec/value.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { MessageBody } from "../../core/event.ts";
+import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
 import type { State } from "../../core/state.ts";
 import type { Message } from "../../ports/inbox.ts";
 import type { World } from "../../ports/world.ts";
@@ -79,13 +80,13 @@ function absorbFound(run: ActiveRun, found: readonly Message[]): number {
   return run.state.absorbed.length - before;
 }
 
-/** While a model job is out, the state holds the texts that follow its reply, and it has a limit. */
-const hasRoomFor = ({ detachedCall }: State, body: MessageBody): boolean =>
-  detachedCall === undefined ||
+/** While a request to the model is out, the state holds the texts that follow its reply, and it has a limit. */
+const hasRoomFor = (state: State, body: MessageBody): boolean =>
+  !isModelOut(state) ||
   !("text" in body) ||
-  Buffer.byteLength(canonical([...detachedCall.held, body]), "utf8") <= SIZES.heldBytesMax;
+  Buffer.byteLength(canonical([...heldTexts(state), body]), "utf8") <= SIZES.heldBytesMax;
 
-/** Reads the inbox after the end of a model job, for the texts that the state had no room for beside it. */
+/** Reads the inbox after the end of a request to the model, for the texts that the state had no room for beside it. */
 export async function absorbLeftTexts(run: ActiveRun): Promise<void> {
   if (run.noticed.noteTextsLeft(run.row)) await absorbInbox(run);
 }

@@ -9,6 +9,7 @@
  */
 import { canonical } from "../../codec/canonical.ts";
 import type { Spent } from "../../core/policy/budget.ts";
+import { isModelOut } from "../../core/policy/model-out.ts";
 import { type Price, microUsdOf } from "../../core/policy/price.ts";
 import type { State } from "../../core/state.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
@@ -23,16 +24,13 @@ export interface UnaccountedCalls {
 }
 
 /**
- * The unaccounted calls after a claim or a hand-over. After a hand-over none belongs to this invocation. While a model
- * job is out, a mark that is left belongs to no call: the state counts the job.
+ * The unaccounted calls after a claim or a hand-over. After a hand-over none belongs to this invocation. While a
+ * request to the model is out, a mark that is left belongs to no call: the state counts the request.
  */
-export function unaccountedIn(
-  { asks, will, owner }: Row,
-  { detachedCall }: Pick<State, "detachedCall">,
-): UnaccountedCalls {
+export function unaccountedIn({ asks, will, owner }: Row, state: Pick<State, "modelOut">): UnaccountedCalls {
   const own = owner === null ? 0 : will;
   const unaccounted = { others: asks - own, own: own === 0 ? "none" : "marked" } as const;
-  return detachedCall === undefined ? unaccounted : { ...unaccounted, others: 0 };
+  return isModelOut(state) ? { ...unaccounted, others: 0 } : unaccounted;
 }
 
 /** Assumed reply length of a lost model call, in tokens. */

@@ -3,6 +3,7 @@
  * the next one could not tell such a job from one whose start was lost: it would look for it, or debit it.
  */
 import type { DetachedCall } from "../../core/detached-call.ts";
+import { detachedOut } from "../../core/policy/detached-calls.ts";
 import type { RunParts } from "./run-parts.ts";
 
 /** Only the invocation that began the job may send its request, and it knows whether it did. */
@@ -11,7 +12,7 @@ export const isUnsent = ({ row, noticed }: RunParts, { key, epoch, reference }: 
 
 /** The run is released before the request of its job left, for example because its process was asked to end. */
 export function endUnsent(run: RunParts): void {
-  const { detachedCall: call } = run.state;
+  const call = detachedOut(run.state);
   if (call === undefined || !isUnsent(run, call)) return;
   const why = "the run was released before its request left";
   run.pending.record({ kind: "DetachedCallEnded", at: run.now, key: call.key, how: "unsent", why });
@@ -23,7 +24,7 @@ export function endUnsent(run: RunParts): void {
  * ends runs whose processes died too often, or whose deadline passed. The job is debited at its estimate.
  */
 export function endWithRun(run: RunParts): void {
-  const { detachedCall: call } = run.state;
+  const call = detachedOut(run.state);
   if (call === undefined) return;
   const why = "the run ended, and its provider could not be asked to cancel it";
   const debit = { debit: call.reserved, for: "a model job without a reply, estimated" };

@@ -4,6 +4,7 @@
  */
 import { ensure } from "../../core/ensure.ts";
 import type { Command } from "../../core/outstanding.ts";
+import { isModelOut } from "../../core/policy/model-out.ts";
 import type { LargeResult } from "../../core/policy/result-summaries.ts";
 import { RowUnreadable } from "../../codec/row.ts";
 import { hasEnded } from "../../protocol/row.ts";
@@ -46,9 +47,9 @@ type Step = Exclude<Command, { kind: "wait" | "awaitAnswer" }>;
 
 /** Carries out one command. Returns whether this invocation continues or releases the run. */
 export async function step(runner: Runner, run: ActiveRun, command: Step): Promise<Next> {
-  const wasOut = run.state.detachedCall !== undefined;
+  const wasOut = isModelOut(run.state);
   const next = await carryOut(runner, run, command);
-  if (wasOut && run.state.detachedCall === undefined) await absorbLeftTexts(run);
+  if (wasOut && !isModelOut(run.state)) await absorbLeftTexts(run);
   return next;
 }
 
@@ -137,7 +138,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
   const { agent, model } = routeModel(run, met);
   run.noticed.noteAgent(agent);
   if (command.kind === "pollModel") return pollDetached(run, met);
-  if (command.kind === "askModel" && run.state.detachedCall !== undefined) return submitDetached(run, met);
+  if (command.kind === "askModel" && isModelOut(run.state)) return submitDetached(run, met);
   if (command.kind === "askModel" || command.kind === "compact") return askInRole(run, met, command);
   switch (command.kind) {
     case "lookAgain":

@@ -7,6 +7,7 @@ import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { NEXT_MESSAGE, withNextMessage } from "../../core/calls/next-message.ts";
 import { type Loop, findLoop } from "../../core/policy/loops.ts";
+import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfSection, visibleMessages } from "../../core/policy/window.ts";
 import { putFiles } from "../../history/files.ts";
@@ -56,7 +57,7 @@ export async function callModel(
  * if it committed. The commit may bring news, such as a cancel, so the caller decides again.
  */
 export async function commitMarkIfNeeded(run: ActiveRun): Promise<boolean> {
-  const isUsable = run.committed.state.detachedCall === undefined;
+  const isUsable = !isModelOut(run.committed.state);
   if (run.pending.modelCalls.own === "marked" && isUsable) return false;
   await run.commitPending();
   return true;
@@ -98,7 +99,7 @@ export async function absorbReply(
   const request = asked.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
   const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded, ...routeOf(run) };
   // A text that a job held back follows the reply, so the model is asked again in any case.
-  const isAnswered = (run.state.detachedCall?.held ?? []).length > 0;
+  const isAnswered = heldTexts(run.state).length > 0;
   run.record({ kind: "ModelCallCompleted", at, ...told });
   debitReply(run, agent, { ...heard, model, isBeat: true });
   if (run.state.phase === "AwaitingLLM" && !isAnswered) {
@@ -160,7 +161,7 @@ async function keptParts(
   try {
     return await Promise.all(heard.parts.map((part) => keepPart(run, agent, part)));
   } catch (error) {
-    if (run.state.detachedCall !== undefined) throw error;
+    if (isModelOut(run.state)) throw error;
     recordLostCalls(run, { calls: 1, why: "its reply could not be stored" });
     debitReply(run, agent, { ...heard, model, isBeat: true });
     throw error;

@@ -14,6 +14,7 @@ import type { Model, ModelRequest } from "../../ports/model.ts";
 import type { DetachedCalls, Found, Polled, SoughtCall } from "../../ports/model.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import type { DetachedCall, DetachedCallEnd } from "../../core/detached-call.ts";
+import { detachedOut } from "../../core/policy/detached-calls.ts";
 import { visibleMessages } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { ActiveRun } from "../context/active-run.ts";
@@ -209,9 +210,10 @@ async function cancelAt(run: ActiveRun, { agent, detached }: Asynchronous, refer
   return isOver ?? false;
 }
 
-function detachedOf({ state: { detachedCall } }: ActiveRun): DetachedCall {
-  ensure(detachedCall !== undefined, "no model job is out");
-  return detachedCall;
+function detachedOf({ state }: ActiveRun): DetachedCall {
+  const call = detachedOut(state);
+  ensure(call !== undefined, "no model job is out");
+  return call;
 }
 
 const isTooOld = (run: ActiveRun, { at }: DetachedCall): boolean => run.now - at > BOUNDS.detachedCallMsMax;

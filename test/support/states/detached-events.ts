@@ -26,5 +26,5 @@ export const detachedEnded: Event = { kind: "DetachedCallEnded", at: AT, key: KE
 /** The same state while a job is out. */
 export const withDetached = (state: State, change: Partial<DetachedCall> = {}): State => ({
   ...state,
-  detachedCall: { at: AT, ...BEGUN, held: [{ text: "Hurry.", by: "ada" }], ...change },
+  modelOut: { by: "modelJob", detached: { at: AT, ...BEGUN, ...change }, held: [{ text: "Hurry.", by: "ada" }] },
 });

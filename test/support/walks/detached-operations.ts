@@ -1,6 +1,7 @@
 /** The moves of an invocation whose model is asynchronous; see `operations.ts`. */
 import type { Event } from "../../../src/core/event.ts";
 import type { Command, View } from "../../../src/core/outstanding.ts";
+import { isModelOut } from "../../../src/core/policy/model-out.ts";
 import type { State } from "../../../src/core/state.ts";
 import { detachedBegun, detachedEnded, detachedSubmitted } from "../states/detached-events.ts";
 import { callPart, replied, textPart } from "../states/states-and-events.ts";
@@ -17,9 +18,9 @@ export const detachedMoves = ({ kind }: DetachedCallCommand): readonly WalkOpera
     : [operation(replied([textPart("done")])), operation(replied([callPart("book")])), operation(detachedEnded)];
 
 /** A job is begun, or the request of one that is begun is sent. */
-export const submissions = ({ detachedCall }: State, { epoch, now }: View): readonly WalkOperation[] =>
-  detachedCall === undefined
-    ? [operation({ ...detachedBegun({ epoch }), at: now })]
-    : [operation(detachedSubmitted), operation(detachedEnded)];
+export const submissions = (state: State, { epoch, now }: View): readonly WalkOperation[] =>
+  isModelOut(state)
+    ? [operation(detachedSubmitted), operation(detachedEnded)]
+    : [operation({ ...detachedBegun({ epoch }), at: now })];
 
 const DEBITED: Event = { kind: "BudgetDebited", at: detachedBegun().at, debit: { tokensIn: 9 }, for: "a model job" };

@@ -2,6 +2,7 @@
 import type { Event, ReplyPart } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../../src/core/outstanding.ts";
+import { isModelOut } from "../../../src/core/policy/model-out.ts";
 import type { State } from "../../../src/core/state.ts";
 import { waitsForEarlierCall } from "../../../src/core/calls/open-calls.ts";
 import { accepts } from "../../../src/core/accepts.ts";
@@ -51,7 +52,7 @@ export function operationsFor(command: Command, state: State, view: View): reado
   if (isOfChildren(command)) return childMoves(command, state, view);
   if (isOfWaits(command)) return waitMoves(command, state);
   if (isOfDetachedCalls(command)) return detachedMoves(command);
-  if (command.kind === "askModel" && state.detachedCall !== undefined) return submissions(state, view);
+  if (command.kind === "askModel" && isModelOut(state)) return submissions(state, view);
   return runnerOperations(command, state, view);
 }
 

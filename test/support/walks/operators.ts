@@ -1,5 +1,6 @@
 /** What operators and deploys may do to a run at any time, for the walks of `random-walks.ts`. */
 import type { Event } from "../../../src/core/event.ts";
+import { heldTexts } from "../../../src/core/policy/model-out.ts";
 import type { View } from "../../../src/core/outstanding.ts";
 import { upgradesOf } from "../../../src/core/policy/upgrades.ts";
 import type { State } from "../../../src/core/state.ts";
@@ -30,7 +31,7 @@ export function operatorOperations(state: State, { pause }: View): readonly Walk
       events: (size, pick) => [
         messageReceived(
           multibyteText(size, pick),
-          `${state.messages.length}-${state.absorbed.length}-${state.detachedCall?.held.length ?? 0}`,
+          `${state.messages.length}-${state.absorbed.length}-${heldTexts(state).length}`,
         ),
       ],
     },
