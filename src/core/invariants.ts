@@ -3,8 +3,7 @@ import type { Spent } from "./policy/budget.ts";
 import { ensure } from "./ensure.ts";
 import { isAside, isTerminal } from "./phases.ts";
 import type { State } from "./state.ts";
-import { waitsForChildren } from "./calls/children.ts";
-import { waitsForChild } from "./calls/open-calls.ts";
+import { waitsForChild, waitsForChildren } from "./calls/children.ts";
 import { isModelOut } from "./policy/model-out.ts";
 import { isLacking } from "./policy/upgrades.ts";
 

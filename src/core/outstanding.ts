@@ -2,16 +2,19 @@
  * What a run must still do. There is no recovery mode: every invocation loads the committed state, calls this function
  * and executes the first command. After a crash the next invocation finds the run in the middle of a beat (seed 2).
  */
-import { waitsForChildren } from "./calls/children.ts";
-import { BUDGET } from "./policy/extension.ts";
+import { type ChildCommand, childrenOwed, deadlinesOf, waitsForChildren } from "./calls/children.ts";
+import { type GateCommand, gatesOwed } from "./calls/gates.ts";
+import { isReleased, isReleasedBy, limitOf } from "./calls/held-calls.ts";
+import { type WaitCommand, waitsOwed } from "./calls/waits.ts";
+import { extensionOf } from "./policy/extension.ts";
 import { type ModelCommand, modelOwed } from "./policy/detached-calls.ts";
 import { isModelOut } from "./policy/model-out.ts";
 import { BOUNDS } from "./limits.ts";
 import { expiresAt, isExpired } from "./policy/deadline.ts";
 import { isTerminal } from "./phases.ts";
-import { isNext, waitsForEarlierCall, waitsOutside } from "./calls/open-calls.ts";
+import { isNext, waitsForEarlierCall } from "./calls/open-calls.ts";
 import { nextCompensationStep, wantsRestart } from "./calls/saga.ts";
-import type { Gate, OpenCall, State } from "./state.ts";
+import type { OpenCall, State } from "./state.ts";
 
 /** Which invocation asks, when, and what operators requested. Times are epoch milliseconds. */
 export interface View {
@@ -54,10 +57,6 @@ export type Command =
   | { readonly kind: "lookAgain" }
   /** Apply a human's reconciliation. */
   | { readonly kind: "reconcile"; readonly call: string }
-  /** Apply a human's decision about a gate. */
-  | { readonly kind: "decide"; readonly call: string }
-  /** The gate expired without a decision: deny it, unless a decision is in the inbox. */
-  | { readonly kind: "expireGate"; readonly call: string }
   /** The time for a reconciliation is over: do what the tool declares for that case. */
   | { readonly kind: "giveUp"; readonly call: string }
   /** Record the intent of a proposed call, or refuse it. */
@@ -68,19 +67,10 @@ export type Command =
   | { readonly kind: "probe"; readonly calls: readonly string[] }
   /** This invocation released these calls: run them. */
   | { readonly kind: "perform"; readonly calls: readonly string[] }
-  /** Judge the answers and events that came, and settle the calls that waited for them. */
-  | { readonly kind: "takeInputs"; readonly calls: readonly string[] }
-  /** The limit of the wait has passed, and nothing came: do what the call declares for that case. */
-  | { readonly kind: "endWait"; readonly call: string }
-  /** Make the children that are dispatched and may not exist yet. */
-  | { readonly kind: "makeChildren"; readonly children: readonly string[] }
-  /** Judge what children reported, and settle their calls. */
-  | { readonly kind: "takeReports"; readonly calls: readonly string[] }
-  /** The child missed its deadline: dispatch another one, or fail its call. */
-  | { readonly kind: "childTooLate"; readonly child: string }
-  /** Ask children to stop whose answers are not wanted any more. */
-  | { readonly kind: "stopChildren"; readonly children: readonly string[] }
   | ModelCommand
+  | GateCommand
+  | WaitCommand
+  | ChildCommand
   /** Make the closing call of a run that has to stop, and end the run. */
   | { readonly kind: "close" }
   /** Check whether the definition of done holds. */
@@ -183,52 +173,15 @@ function stopOrAwait({ children }: State, { cannotAskChild = false }: View): Com
   return unasked.length > 0 && !cannotAskChild ? { kind: "stopChildren", children: unasked } : { kind: "awaitAnswer" };
 }
 
-/** What the children of open calls need now. */
-function childrenOwed({ open, children }: State, view: View): readonly Command[] {
-  const commands: Command[] = [];
-  const reported = open.filter(({ child }) => child?.report !== undefined).map(idOf);
-  if (reported.length > 0) commands.push({ kind: "takeReports", calls: reported });
-  const awaited = children.filter(({ superseded }) => !superseded);
-  const late = awaited.find(({ deadline }) => deadline !== null && earliestOf(view) >= deadline);
-  if (late !== undefined) commands.push({ kind: "childTooLate", child: late.id });
-  const unmade = awaited.filter(({ made }) => made !== true).map(({ id }) => id);
-  if (unmade.length > 0 && view.lacksChild !== true) commands.push({ kind: "makeChildren", children: unmade });
-  return commands;
-}
-
-/** When the next child is too late. Where only one clock says so, the run checks again later (schedule 104). */
-const lateTimes = ({ children }: State, { now }: View): readonly number[] =>
-  children.flatMap(({ deadline, superseded }) =>
-    deadline === null || superseded ? [] : [now < deadline ? deadline : now + BOUNDS.clockAgainMs],
-  );
-
-/** What the calls that wait for an answer, an event or a time need now. */
-function waitsOwed({ open }: State, view: View): readonly Command[] {
-  const waiting = open.filter(waitsOutside);
-  const given = waiting.filter(({ wait }) => wait?.given !== undefined);
-  if (given.length > 0) return [{ kind: "takeInputs", calls: given.map(idOf) }];
-  const late = waiting.find(({ wait }) => wait?.until != null && earliestOf(view) >= wait.until);
-  return late === undefined ? [] : [{ kind: "endWait", call: late.call }];
-}
-
-/** When the limits of waits pass. Where only one clock says so, the run checks again later (schedule 104). */
-const limitsOfWaits = ({ open }: State, { now }: View): readonly number[] =>
-  open.filter(waitsOutside).flatMap(({ wait }) => {
-    const until = wait?.until ?? null;
-    return until === null ? [] : [now < until ? until : now + BOUNDS.clockAgainMs];
-  });
-
 function callsOwed(state: State, view: View, quiet: boolean): readonly Command[] {
   const owed = state.open;
+  const earliest = earliestOf(view);
   const unknown = owed.filter((call) => call.status === "unknown");
   const answered = unknown.filter((call) => call.answer !== null);
   // `succeeded` and `compensate` apply at once. `retry` and `failed` claim that nothing happened, and wait for quiet.
   const due = answered.find((call) => !quiet || ["succeeded", "compensate"].includes(call.answer?.as ?? ""));
-  const gated = gatesOf(state);
-  const decided = gated.find(({ gate }) => gate.decision !== null);
-  const expired = gated.find(({ gate }) => earliestOf(view) >= gate.expiresAt);
-  const asksForMore = gated.some(({ call }) => call === BUDGET);
-  const proposed = asksForMore ? [] : owed.filter((call) => isNext(call) && !waitsForEarlierCall(owed, call));
+  const asked = extensionOf(state).gate;
+  const proposed = asked !== null ? [] : owed.filter((call) => isNext(call) && !waitsForEarlierCall(owed, call));
   const left = unknown.filter((call) => call.answer === null && (call.otherwise ?? "ask") !== "ask");
   const overdue = left.find((call) => !quiet && view.now >= (call.askFrom ?? 0));
   const released = owed.filter(isReleased);
@@ -239,14 +192,12 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const theirs = started.filter((call) => call.releasedBy !== view.epoch);
   const commands: Command[] = [];
   if (due !== undefined) commands.push({ kind: "reconcile", call: due.call });
-  if (decided !== undefined) commands.push({ kind: "decide", call: decided.call });
-  else if (expired !== undefined) commands.push({ kind: "expireGate", call: expired.call });
-  commands.push(...waitsOwed(state, view));
+  commands.push(...gatesOwed(state, earliest), ...waitsOwed(state, earliest));
   if (theirs.length > 0) commands.push({ kind: "recover", calls: theirs.map(idOf) });
   if (probed.length > 0) commands.push({ kind: "probe", calls: probed.map(idOf) });
   if (proposed.length > 0) commands.push({ kind: "intend", calls: proposed.map(idOf) });
   // Children work while the other calls of the reply run.
-  commands.push(...childrenOwed(state, view));
+  commands.push(...childrenOwed(state, { ...view, earliest }));
   if (mine.length > 0) commands.push({ kind: "perform", calls: mine.map(idOf) });
   if (overdue !== undefined) commands.push({ kind: "giveUp", call: overdue.call });
   if (!view.looked && owed.some(lacksTool)) commands.push({ kind: "lookAgain" });
@@ -255,22 +206,15 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const heldUntil = waiting.map((call) => Math.max(view.effectsSettleAt, call.probeAt ?? 0));
   if (answered.length > 0) heldUntil.push(view.effectsSettleAt);
   heldUntil.push(...left.map((call) => Math.max(view.effectsSettleAt, call.askFrom ?? 0)));
-  heldUntil.push(...lateTimes(state, view), ...limitsOfWaits(state, view));
-  heldUntil.push(
-    ...gated.map(({ gate }) => (view.now < gate.expiresAt ? gate.expiresAt : view.now + BOUNDS.clockAgainMs)),
-  );
+  // Where only one clock says that a limit has passed, the run checks again later (schedule 104).
+  const limits = [...state.open.map(limitOf), asked?.expiresAt ?? null, ...deadlinesOf(state)];
+  for (const limit of limits) {
+    if (limit !== null) heldUntil.push(view.now < limit ? limit : view.now + BOUNDS.clockAgainMs);
+  }
   return [heldUntil.length > 0 ? { kind: "wait", until: Math.min(...heldUntil) } : { kind: "awaitAnswer" }];
 }
 
 const earliestOf = ({ now, earliest = now }: View): number => earliest;
-
-/** The open gates: those of calls, and that of the budget. */
-function gatesOf({ open, extension }: State): readonly { readonly call: string; readonly gate: Gate }[] {
-  const gates = open.map(({ call, status, gate }) => ({ call, gate: status === "gated" ? gate : null }));
-  return [...gates, { call: BUDGET, gate: extension?.gate ?? null }].flatMap(({ call, gate }) =>
-    gate === null ? [] : [{ call, gate }],
-  );
-}
 
 /** An unknown call that goes on by itself once the agent has its tool again, unless a human answers first. */
 export const lacksTool = (call: OpenCall): boolean =>
@@ -283,12 +227,5 @@ export const waitsForCode = (state: State): boolean =>
 /** A child is dispatched and not made: its agent cannot be loaded. */
 const lacksChild = ({ children, ending }: State): boolean =>
   ending === null && children.some(({ made, superseded }) => made !== true && !superseded);
-
-/** The call is released, and an invocation runs it: no child run works for it, and it does not wait. */
-const isReleased = ({ status, child, wait }: OpenCall): boolean =>
-  status === "started" && child === undefined && wait === undefined;
-
-const isReleasedBy = (call: OpenCall, epoch: number): boolean =>
-  isReleased(call) && call.releasedBy === epoch && call.probeAt === null;
 
 const idOf = (call: OpenCall): string => call.call;

@@ -2,14 +2,15 @@
  * The state of a run: everything that is expensive to compute again or unsafe to repeat (seed 3: unknown outcomes).
  * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
-import type { Child, Dispatched } from "./child.ts";
+import type { Child } from "./child.ts";
 import type { Deadline } from "./deadline.ts";
 import type { ForkedFrom } from "./forked-from.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
 import type { FileRef } from "./file.ts";
+import type { Gate, HeldBy } from "./held-by.ts";
 import type { Json } from "./json.ts";
 import type { Crack } from "./crack.ts";
-import type { Answer, Decision, EventOf, Failure, OnUnknown, Outage } from "./event.ts";
+import type { Answer, EventOf, Failure, OnUnknown, Outage } from "./event.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { FailedFrom } from "./failed-from.ts";
 import type { RunMemory } from "./memory.ts";
@@ -18,7 +19,7 @@ import type { ModelOut } from "./model-out.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./policy/price.ts";
 import type { Retention } from "./policy/retention.ts";
-import type { Signal, Wait } from "./wait.ts";
+import type { Signal } from "./wait.ts";
 
 /**
  * A decided end that is not yet committed. A completed run needs none, since it ends without a wait. A failed run
@@ -40,17 +41,6 @@ export interface Undoable {
   readonly from: number | null;
 }
 
-/** A waiting point for a human's approval. */
-export interface Gate {
-  /** The ID contains the hash of what is approved, so a decision about anything else names no gate (schedule 29). */
-  readonly gate: string;
-  readonly planHash: string;
-  readonly argsHash: string;
-  readonly reason: string;
-  readonly expiresAt: number;
-  readonly decision: Decision | null;
-}
-
 /** A call without a final outcome. Its arguments are in the transcript; settled calls live in the events. */
 export interface OpenCall {
   /** `c1`, `c2`, ...; the call that undoes `c1` is `undo-c1`. */
@@ -60,8 +50,8 @@ export interface OpenCall {
   readonly status: "proposed" | "gated" | "permitted" | "started" | "unknown";
   /** Null until `ToolIntended` records the intent. */
   readonly intent: Omit<EventOf<"ToolIntended">, "kind" | "at" | "call"> | null;
-  /** The gate, and the decision as soon as it is absorbed; null unless `gated`. */
-  readonly gate: Gate | null;
+  /** What it waits for, a gate before its release or a child run or a wait after it. Absent: nothing holds it. */
+  readonly heldBy?: HeldBy;
   /** The arguments that a human set in place of the model's, or null. */
   readonly edited: Value | null;
   /** The epoch whose commit released it. Only that invocation may start an unsafe call. */
@@ -85,10 +75,6 @@ export interface OpenCall {
   readonly otherwise?: OnUnknown;
   /** What its tool read outside before the release, for its probe. */
   readonly before?: Json;
-  /** A call of a child tool that dispatched a child run. */
-  readonly child?: Dispatched;
-  /** The call waits for an answer, an event or a time, and its tool has nothing to run. */
-  readonly wait?: Wait;
 }
 
 /** The code that a run waits for: its agent cannot be loaded, or version `to` needs acceptance. */

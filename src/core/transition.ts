@@ -17,7 +17,7 @@ import { EFFECTS } from "./calls/effects.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./ensure.ts";
 import { inline, text } from "./message.ts";
-import { BUDGET, openBudgetGate, applyBudgetDecision, gateNamed } from "./policy/extension.ts";
+import { closeGate, openGate } from "./calls/gates.ts";
 import {
   afterCalls,
   applyAnswer,
@@ -28,7 +28,6 @@ import {
   resultIn,
   settleCall,
   waitsForEarlierCall,
-  waitsOutside,
   updateCall,
 } from "./calls/open-calls.ts";
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
@@ -39,7 +38,7 @@ import { applyLearned, applyRecalled } from "./policy/memory.ts";
 import { mayFollow, mayRedrive } from "./phases.ts";
 import { applyRedrive } from "./policy/redrive.ts";
 import { beginCompensation, beginRestart, beginUndo } from "./calls/saga.ts";
-import { beginWait, refuseInput, settleWaits, takeAnswer, takeSignal } from "./calls/waits.ts";
+import { beginWait, refuseInput, settleWaits, takeAnswer, takeSignal, heldWait } from "./calls/waits.ts";
 import type { State } from "./state.ts";
 import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { assertState } from "./invariants.ts";
@@ -118,38 +117,8 @@ const handlers: Handlers = {
       }),
     ),
 
-  ApprovalRequested: (state, event) => {
-    const { gate, call, planHash, argsHash, reason, expiresAt, again } = event;
-    if (call === BUDGET) return openBudgetGate(state, event);
-    return afterCalls(
-      updateCall(state, call, (open) => {
-        const isEdited = open.status === "permitted" && open.edited !== null && again !== undefined;
-        ensure(open.intent !== null && (open.status === "proposed" || isEdited), `call ${call} is not intended`);
-        const asked = { gate, planHash, argsHash, reason, expiresAt, decision: null };
-        // A human who is asked again sees the model's arguments.
-        return { ...open, status: "gated", gate: asked, ...(isEdited ? { edited: null, askedAgain: again } : {}) };
-      }),
-    );
-  },
-
-  HumanApprovalReceived: (state, { gate, call, decision, at }) => {
-    const { as, args, by, note } = decision;
-    ensure(gateNamed(state, call)?.gate === gate, `call ${call} does not wait at gate ${gate}`);
-    if (call === BUDGET) return applyBudgetDecision(state, decision);
-    if (as === "deny") {
-      const said = inline(note === null ? `denied by ${by}` : `denied by ${by}: ${note}`);
-      return settleCall(state, call, { outcome: "failed", value: said, at });
-    }
-    return afterCalls(
-      updateCall(state, call, (open) => ({
-        ...open,
-        status: "permitted",
-        gate: null,
-        edited: as === "edit" ? args : null,
-      })),
-    );
-  },
-
+  ApprovalRequested: openGate,
+  HumanApprovalReceived: closeGate,
   DecisionIgnored: (state, { kind: _, ...ignoredDecision }) => ({ ...state, ignoredDecision }),
 
   ToolInvoked: (state, { call, epoch, before }) =>
@@ -165,7 +134,7 @@ const handlers: Handlers = {
     }),
 
   ToolResultRecorded: (state, { call, outcome, value, files, at }) => {
-    const waits = state.open.some((open) => open.call === call && waitsOutside(open));
+    const waits = state.open.some((open) => open.call === call && heldWait(open) !== undefined);
     ensure(waits || state.phase === "ExecutingTools", `call ${call} gets no result in ${state.phase}`);
     return settleCall(state, call, { outcome, value, files, at });
   },

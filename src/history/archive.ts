@@ -12,7 +12,7 @@
 import { type ArchivedRun, type ArchiveCounts } from "../codec/archive.ts";
 import { callLine, endLine, headLine, messageLine } from "../codec/archive.ts";
 import { packed } from "../codec/archive-bytes.ts";
-import { statusOf } from "../core/calls/waits.ts";
+import { statusOf } from "../core/calls/open-calls.ts";
 import { ensure } from "../core/ensure.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";

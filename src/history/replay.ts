@@ -7,7 +7,7 @@ import type { ArchivedRun } from "../codec/archive.ts";
 import { type StateMark, differences, markOf } from "../codec/mark.ts";
 import type { CommitRecord, Event } from "../core/event.ts";
 import { InvariantViolated } from "../core/ensure.ts";
-import { statusOf } from "../core/calls/waits.ts";
+import { statusOf } from "../core/calls/open-calls.ts";
 import type { State } from "../core/state.ts";
 import { fold } from "../core/transition.ts";
 import { wrongDebits, wrongEnd, wrongFields, wrongOrder } from "./agreement.ts";

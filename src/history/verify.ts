@@ -12,7 +12,7 @@ import { RowNewer, RowUnreadable, assertKnown } from "../codec/row.ts";
 import { type Snapshot, storedForm } from "../codec/snapshot.ts";
 import { metersOf } from "../core/policy/budget.ts";
 import type { CommitRecord } from "../core/event.ts";
-import { statusOf } from "../core/calls/waits.ts";
+import { statusOf } from "../core/calls/open-calls.ts";
 import type { State } from "../core/state.ts";
 import { foldAll } from "../core/transition.ts";
 import type { SnapshotPointer } from "../protocol/row.ts";

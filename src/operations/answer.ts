@@ -7,11 +7,11 @@ import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import { SIZES } from "../codec/limits.ts";
 import { bounded } from "../codec/value.ts";
 import { endBeforeDecision } from "../core/calls/ignored-decisions.ts";
-import { waitsOutside } from "../core/calls/open-calls.ts";
+import { heldWait } from "../core/calls/waits.ts";
 import type { Event } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { OpenCall, State } from "../core/state.ts";
-import type { AnswerGiven } from "../core/wait.ts";
+import type { AnswerGiven, Wait } from "../core/wait.ts";
 import { answerId } from "../protocol/ids.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { Agent } from "../ports/agent.ts";
@@ -85,10 +85,13 @@ async function answerTo(world: World, row: Row, said: Said): Promise<Answered | 
   };
 }
 
-type Question = OpenCall & { readonly wait: NonNullable<OpenCall["wait"]> };
+type Question = OpenCall & { readonly wait: Wait };
 
 const questionsIn = ({ open }: State): readonly Question[] =>
-  open.flatMap((each) => (waitsOutside(each) && each.wait?.for === "answer" ? [{ ...each, wait: each.wait }] : []));
+  open.flatMap((each) => {
+    const wait = heldWait(each);
+    return wait?.for === "answer" ? [{ ...each, wait }] : [];
+  });
 
 async function wrongWith(
   world: World,

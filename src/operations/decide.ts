@@ -1,6 +1,7 @@
 /**
  * Sends a human's decision about a gate. Hashes freeze what is decided (seed 3), and the first decision counts.
  */
+import { gateIn } from "../core/calls/gates.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
 import type { Agent } from "../ports/agent.ts";
 import { bounded } from "../codec/value.ts";
@@ -86,7 +87,7 @@ async function decisionOf(
 
 /** Why the edited arguments do not fit the tool; null if they do, or if the agent's code is not available. */
 function misfitOf({ agent = null, gate, args }: Said, { open }: State): string | null {
-  const call = open.find((each) => each.gate?.gate === gate);
+  const call = open.find((each) => gateIn(each)?.gate === gate);
   const tool = agent === null || call === undefined ? null : toolFor(agent, call);
   return tool === null ? null : misfit(tool, args);
 }

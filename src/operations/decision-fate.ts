@@ -6,7 +6,9 @@
 import { Unreadable } from "../codec/canonical.ts";
 import type { Decision, Event } from "../core/event.ts";
 import { callOf, whyGateClosed, endBeforeDecision, openGatesIn } from "../core/calls/ignored-decisions.ts";
-import type { Gate, State } from "../core/state.ts";
+import { gateIn } from "../core/calls/gates.ts";
+import type { Gate } from "../core/held-by.ts";
+import type { State } from "../core/state.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
 import { loadAfterRedrive } from "../history/after-redrive.ts";
@@ -150,8 +152,9 @@ async function heard(world: World, { row, gate, decision }: Sent): Promise<Decid
 
 /** A beat found that the edited arguments do not fit the tool, and opened the gate again. Null if not. */
 function askedAgain({ open }: State, gate: string): Decided | null {
-  const again = open.find(({ call, gate: asks, askedAgain = 0 }) => call === callOf(gate) && asks && askedAgain > 0);
-  return again?.gate == null ? null : { kind: "argsInvalid", why: again.gate.reason, asks: again.gate.gate };
+  const again = open.find(({ call, askedAgain = 0 }) => call === callOf(gate) && askedAgain > 0);
+  const asks = again === undefined ? null : gateIn(again);
+  return asks === null ? null : { kind: "argsInvalid", why: asks.reason, asks: asks.gate };
 }
 
 /** Every event of the run. Null if the history cannot be read: a run and its gates may go on without it. */

@@ -5,7 +5,7 @@ import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { effectOf } from "../core/calls/ledger.ts";
-import { waitsOutside } from "../core/calls/open-calls.ts";
+import { heldWait } from "../core/calls/waits.ts";
 import type { OpenCall, State, TopologyState } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
@@ -66,8 +66,8 @@ export function labelOf(row: Row, state: State): string {
  * longer take effect. Null for any other run.
  */
 function awaitedLabel({ phase, open }: State): string | null {
-  if (open.length > 0 && open.every(waitsOutside)) {
-    return `waiting: ${open.map(({ call, tool, wait }) => `${tool} (${call}) ${waitWords(wait)}`).join(", ")}`;
+  if (open.length > 0 && open.every((call) => heldWait(call) !== undefined)) {
+    return `waiting: ${open.map((each) => `${each.tool} (${each.call}) ${waitWords(heldWait(each))}`).join(", ")}`;
   }
   const waiting = open.filter(({ probeAt }) => probeAt !== null);
   if (phase !== "ExecutingTools" || open.length === 0 || waiting.length < open.length) return null;
@@ -76,7 +76,7 @@ function awaitedLabel({ phase, open }: State): string | null {
   return `waiting until no earlier request can take effect: then ${calls}`;
 }
 
-const waitWords = (wait: OpenCall["wait"]): string =>
+const waitWords = (wait: ReturnType<typeof heldWait>): string =>
   wait?.for === "answer" ? "asks a human" : wait?.for === "event" ? `waits for event ${wait.event ?? ""}` : "sleeps";
 
 /** The label as far as the row alone determines it. */

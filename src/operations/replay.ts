@@ -6,7 +6,7 @@ import type { Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Phase, Status } from "../core/phases.ts";
 import { usd } from "../core/policy/spending.ts";
-import { statusOf } from "../core/calls/waits.ts";
+import { statusOf } from "../core/calls/open-calls.ts";
 import type { State } from "../core/state.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";

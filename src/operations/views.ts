@@ -6,8 +6,10 @@ import type { CommitRecord, Event, OnUnknown } from "../core/event.ts";
 import { BUDGET, extensionOf } from "../core/policy/extension.ts";
 import { decisionId, executionName, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
+import { gateIn } from "../core/calls/gates.ts";
 import { callOf } from "../core/calls/ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
+import { waitIn } from "../core/calls/waits.ts";
 import type { Message } from "../core/message.ts";
 import { redriveRefusal } from "../core/policy/redrive.ts";
 import type { BudgetGate, State, TopologyState } from "../core/state.ts";
@@ -149,13 +151,19 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
   // A run that has ended takes no answers. Its ledger shows which outcomes it left unknown.
   const open = hasEnded(row) ? [] : state.open;
   const asked = open.filter(({ status }) => status === "unknown");
-  const gated = open.filter(({ gate }) => gate !== null);
+  const gated = open.flatMap((call) => {
+    const gate = gateIn(call);
+    return gate === null ? [] : [{ ...call, gate }];
+  });
   const now = world.clock.now();
   const { lack } = upgradesOf(state);
   const { ignoredDecision: ignored } = state;
   const { gate: asks, granted } = extensionOf(state);
   const isAsked =
-    asked.length + gated.length > 0 || open.some(({ wait }) => wait !== undefined) || lack !== null || asks !== null;
+    asked.length + gated.length > 0 ||
+    open.some((call) => waitIn(call) !== undefined) ||
+    lack !== null ||
+    asks !== null;
   const sent =
     hasEnded(row) || (!isAsked && row.wakeCount === row.wakeCountSeen && !row.pause)
       ? []
@@ -171,11 +179,9 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     })),
   );
   const gates = await Promise.all(
-    gated.flatMap(({ call, tool, gate: frozen }) => {
-      if (frozen === null) return [];
-      const { decision, ...gate } = frozen;
+    gated.map(({ call, tool, gate: { by: _, decision, ...gate } }) => {
       const decided = decision !== null || isSent(decisionId(gate.gate));
-      return [json(argsOf(state, call)).then((args): OpenGate => ({ ...gate, call, tool, args, decided }))];
+      return json(argsOf(state, call)).then((args): OpenGate => ({ ...gate, call, tool, args, decided }));
     }),
   );
   if (asks !== null && !hasEnded(row)) gates.push(budgetGate(state, asks, isSent));

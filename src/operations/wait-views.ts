@@ -1,5 +1,5 @@
 /** The view of the calls of a run that wait for an answer, an event or a time. */
-import { waitsOutside } from "../core/calls/open-calls.ts";
+import { heldWait } from "../core/calls/waits.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import type { Json } from "../core/json.ts";
 import type { Value } from "../core/message.ts";
@@ -34,9 +34,10 @@ export function openWaits(
   state: State,
   of: { readonly json: (value: Value) => Promise<Json>; readonly isSent: (id: string) => boolean },
 ): Promise<readonly OpenWait[]> {
-  const waits = state.open.flatMap(({ wait, ...open }) =>
-    wait === undefined || !waitsOutside({ ...open, wait }) ? [] : [{ ...open, wait }],
-  );
+  const waits = state.open.flatMap((open) => {
+    const wait = heldWait(open);
+    return wait === undefined ? [] : [{ ...open, wait }];
+  });
   return Promise.all(
     waits.map(async ({ call, tool, wait }): Promise<OpenWait> => {
       const { event = null, schema = null, until, atLimit, asked, given, refused = null } = wait;

@@ -1,8 +1,9 @@
 /** The question for more budget, as changes of the state: what waits for it, and what goes on. */
+import { gateNamed } from "../../src/core/calls/gates.ts";
 import { describe, expect, test } from "vitest";
 import type { Grant } from "../../src/core/policy/budget.ts";
 import type { EventOf } from "../../src/core/event.ts";
-import { extensionOf, gateNamed } from "../../src/core/policy/extension.ts";
+import { extensionOf } from "../../src/core/policy/extension.ts";
 import { nextCommands } from "../../src/core/outstanding.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import * as build from "../support/states/states-and-events.ts";

@@ -48,7 +48,8 @@ describe("a gate", () => {
   test("holds its call: no action is outstanding until it expires", () => {
     const state = waiting();
     expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated", releasedBy: null }] });
-    expect(state.open[0]?.gate).toEqual({
+    expect(state.open[0]?.heldBy).toEqual({
+      by: "gate",
       ...{ gate: "gate-c1", planHash: "0".repeat(64), argsHash: "0".repeat(64), reason: "it costs money" },
       ...{ expiresAt: GATE_UNTIL, decision: null },
     });
@@ -139,7 +140,7 @@ describe("a decision", () => {
   test("counts once: a second decision changes nothing", () => {
     const again = { ...decisionTaken("c1", decision("deny")), message: "gate#again" } as Event;
     const state = foldAll(waiting(), [decisionTaken("c1"), again]);
-    expect(state.open[0]?.gate?.decision).toMatchObject({ as: "approve" });
+    expect(state.open[0]?.heldBy).toMatchObject({ by: "gate", decision: { as: "approve" } });
     expect(state.absorbed).toEqual(["gate#gate-c1", "gate#again"]);
   });
 
@@ -156,7 +157,8 @@ describe("a decision", () => {
   test("to approve permits the call unchanged: it is judged once more, then released by that invocation", () => {
     const state = foldAll(waiting(), [approved("c1")]);
     expect(state).toMatchObject({ phase: "ExecutingTools" });
-    expect(state.open).toMatchObject([{ status: "permitted", gate: null, edited: null, releasedBy: null }]);
+    expect(state.open).toMatchObject([{ status: "permitted", edited: null, releasedBy: null }]);
+    expect(state.open[0]?.heldBy).toBeUndefined();
     expect(nextCommands(state, view({ epoch: 7 }))).toEqual([{ kind: "intend", calls: ["c1"] }]);
     const released = foldAll(state, [invoked("c1", 7)]);
     expect(nextCommands(released, view({ epoch: 7 }))).toEqual([{ kind: "perform", calls: ["c1"] }]);
@@ -193,7 +195,8 @@ describe("a decision", () => {
       ...[approved("c1"), intended("c1", "unsafe"), invoked("c1"), outcomeLost("c1")],
       ...[answerTaken("c1"), reconciled("c1")],
     ]);
-    expect(state.open).toMatchObject([{ status: "permitted", gate: null }]);
+    expect(state.open).toMatchObject([{ status: "permitted" }]);
+    expect(state.open[0]?.heldBy).toBeUndefined();
     expect(kinds(nextCommands(state, view()))).toEqual(["intend"]);
     expect(() => foldAll(state, [gateOpened("c1")])).toThrow("call c1 is not intended");
   });

@@ -11,7 +11,6 @@ const CLASSES = ["none", "keyed", "idempotent", "probed", "unsafe"] as const;
 const open = (effect: (typeof CLASSES)[number] | null, tries = 0): OpenCall => ({
   ...{ call: "c1", tool: "book", status: "started", releasedBy: 1, tries, asked: 0, askFrom: null, answer: null },
   probeAt: null,
-  gate: null,
   edited: null,
   intent: effect === null ? null : { effect, key: "k", argsDigest: SHA },
 });

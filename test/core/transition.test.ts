@@ -109,7 +109,6 @@ describe("a reply", () => {
     const proposed = {
       status: "proposed",
       intent: null,
-      gate: null,
       edited: null,
       releasedBy: null,
       tries: 0,

@@ -67,7 +67,9 @@ describe("an approved call", () => {
     void attemptBeat(runnerOf({ ...harness.world, table: { ...harness.world.table, commit } }, agent), payload);
     await expect.poll(async () => (await stateOf(harness.world, run)).open[0]?.status).toBe("started");
     const { epoch } = rowOf(harness, run);
-    expect((await stateOf(harness.world, run)).open).toMatchObject([{ releasedBy: epoch, gate: null }]);
+    const { open } = await stateOf(harness.world, run);
+    expect(open).toMatchObject([{ releasedBy: epoch }]);
+    expect(open[0]?.heldBy).toBeUndefined();
     const blocked = await beatReply(attemptBeat(runner, payload, 1));
     expect(blocked.route).toBe("park");
     expect(ran).toEqual([]);

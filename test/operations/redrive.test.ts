@@ -1,4 +1,5 @@
 /** The one way out of an end: which ends have it, where a redriven run stands, and what the row says of it. */
+import { gateIn } from "../../src/core/calls/gates.ts";
 import { describe, expect, test } from "vitest";
 import type { Event } from "../../src/core/event.ts";
 import { nextCommands } from "../../src/core/outstanding.ts";
@@ -69,7 +70,7 @@ describe("a redriven run", () => {
 
   test("asks again about decisions that were not applied, and about gates that expired", () => {
     const before = IN_PHASE.AwaitingApproval();
-    const [asked] = before.open.flatMap(({ gate }) => (gate === null ? [] : [gate]));
+    const [asked] = before.open.flatMap((open) => gateIn(open) ?? []);
     if (asked === undefined) throw new Error("nothing is asked");
     const approved: Event = {
       ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: "m" },
@@ -77,9 +78,9 @@ describe("a redriven run", () => {
     };
     const late = { ...back, at: asked.expiresAt };
     for (const after of [fold(ended(fold(before, approved)), back), fold(ended(before), late)]) {
-      expect(after.open.find(({ call }) => asked.gate.endsWith(call))).toMatchObject({
-        ...{ status: "proposed", gate: null, askedAgain: 1 },
-      });
+      const open = after.open.find(({ call }) => asked.gate.endsWith(call));
+      expect(open).toMatchObject({ status: "proposed", askedAgain: 1 });
+      expect(open?.heldBy).toBeUndefined();
       expect(after.phase).toBe("ExecutingTools");
     }
     expect(fold(ended(before), back).open).toEqual(before.open);

@@ -3,6 +3,8 @@
  * A failure prints the seed and the path that lead to it. What the runs hold is a claim about any seed; what they reach
  * is one about a seed that reaches it.
  */
+import { waitIn } from "../../src/core/calls/waits.ts";
+import { gateIn } from "../../src/core/calls/gates.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeJournal, encodeJournal } from "../../src/codec/journal.ts";
@@ -162,7 +164,7 @@ describe("what a transition commands", () => {
       for (const { outcome, view: by } of strides) {
         const held = outcome.state.open.map((open) => {
           const leftUntil = (open.otherwise ?? "ask") === "ask" ? null : open.askFrom;
-          return open.probeAt ?? open.gate?.expiresAt ?? leftUntil ?? open.wait?.until ?? 0;
+          return open.probeAt ?? gateIn(open)?.expiresAt ?? leftUntil ?? waitIn(open)?.until ?? 0;
         });
         const undoFrom = outcome.state.undo?.at(-1)?.from ?? 0;
         const tooLate = outcome.state.children.map(({ deadline, superseded }) => (superseded ? 0 : (deadline ?? 0)));
@@ -215,10 +217,10 @@ describe("outside effects", () => {
       for (const { before, committed, event, view: by } of strides) {
         if (event.kind !== "ToolResultRecorded" || event.outcome !== "succeeded") continue;
         // Nothing runs for a call that waits.
-        if (before.open.some(({ call, wait }) => call === event.call && wait !== undefined)) continue;
+        if (before.open.some((each) => each.call === event.call && waitIn(each) !== undefined)) continue;
         const open = committed.open.find(({ call }) => call === event.call);
         // The report of a child settles its call in whichever epoch absorbs it.
-        if (open?.child !== undefined) continue;
+        if (open?.heldBy?.by === "child") continue;
         seen += 1;
         expect(open).toMatchObject({ status: "started", releasedBy: by.epoch, intent: { key: `key-${event.call}` } });
       }

@@ -1,6 +1,7 @@
 /**
  * Messages, wishes and decisions: each is taken in once and none is lost, wherever the run and its senders are.
  */
+import { gateIn } from "../../src/core/calls/gates.ts";
 import { expect, test } from "vitest";
 import type { Answer, Decision } from "../../src/core/event.ts";
 import { gateId } from "../../src/protocol/ids.ts";
@@ -73,7 +74,7 @@ async function gated(harness: Harness) {
   const { run, born } = await beginRun(harness.world, agent, {});
   await runUntilIdle(harness, agent);
   const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
-  const gate = state.open[0]?.gate;
+  const gate = state.open[0] && gateIn(state.open[0]);
   if (!gate) throw new Error("it waits at no gate");
   const decideAs = (as: Decision["as"], id = gate.gate) =>
     decide(harness.world, { run, gate: id, as, args: null, by: "ann", note: null });
@@ -245,7 +246,7 @@ test("schedule 49: an operator reads a gate, it expires, and then the approval i
   const { run } = await beginRun(harness.world, agent, {});
   await runUntilIdle(harness, agent);
   const { state } = await load(harness.world.objects, rowOf(harness, run), new SegmentCache());
-  const gate = state.open[0]?.gate;
+  const gate = state.open[0] && gateIn(state.open[0]);
   const slow = freezeBeforeCall(harness.world, "deliver");
   const said = { run, gate: gate?.gate ?? "", as: "approve", args: null, by: "ann", note: null } as const;
   const late = decide(slow.world, said);

@@ -55,14 +55,17 @@ async function chosen(sim: Sim, of: Deciding & { readonly world: World }): Promi
   const row = await world.table.read(run, world.clock.now());
   if (row === null || hasEnded(row)) return null;
   const { state } = await load(world.objects, row, new SegmentCache());
-  const open = state.open.filter(({ gate }) => gate !== null && gate.decision === null);
+  const open = state.open.flatMap(({ call, heldBy }) =>
+    heldBy?.by === "gate" && heldBy.decision === null ? [{ call, asks: heldBy.gate }] : [],
+  );
   const { people } = sim.chances;
-  const call = open[people.below(open.length)];
-  if (call?.gate == null) return null;
+  const found = open[people.below(open.length)];
+  if (found === undefined) return null;
+  const { call, asks } = found;
   const as = people.pick(["approve", "approve", "deny", "edit"] as const);
-  const asked = (await jsonOf(world.objects, row, argsOf(state, call.call))) as { readonly step: number };
+  const asked = (await jsonOf(world.objects, row, argsOf(state, call))) as { readonly step: number };
   // Somebody has another plan before them; by the time of day, so that no draw of others changes.
-  const gate = mayErr && world.clock.now() % OTHER_PLAN_MS === 0 ? `${call.gate.gate}-of-another-plan` : call.gate.gate;
+  const gate = mayErr && world.clock.now() % OTHER_PLAN_MS === 0 ? `${asks}-of-another-plan` : asks;
   return { gate, as, args: { step: asked.step, index: OTHER_INDEX } };
 }
 

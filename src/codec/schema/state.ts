@@ -22,7 +22,6 @@ import {
   answer,
   assigned,
   compensate,
-  decision,
   failedFrom,
   failure,
   ignored,
@@ -33,32 +32,23 @@ import {
   phase,
   window,
 } from "./event.ts";
-import { child, dispatched } from "./child.ts";
+import { child } from "./child.ts";
+import { gate, heldBy } from "./held-by.ts";
 import { memory } from "./memory.ts";
 import { files, json, message, sha, value } from "./message.ts";
 import { modelOut } from "./model-out.ts";
 import { deadline, forked } from "./run-started.ts";
-import { signal, wait } from "./wait.ts";
+import { signal } from "./wait.ts";
 
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
 const name = z.string().min(1);
-
-const gate = {
-  gate: name,
-  planHash: sha,
-  argsHash: sha,
-  reason: z.string(),
-  expiresAt: at,
-  decision: decision.nullable(),
-};
 
 const openCall: z.ZodType<OpenCall> = z.looseObject({
   call: name,
   tool: z.string(),
   status: z.enum(["proposed", "gated", "permitted", "started", "unknown"]),
   intent: z.looseObject(intentShape).nullable(),
-  gate: z.looseObject(gate).nullable(),
   edited: value.nullable(),
   releasedBy: count.nullable(),
   tries: count,
@@ -71,8 +61,7 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   undoes: name.exactOptional(),
   otherwise: onUnknown.exactOptional(),
   before: json.exactOptional(),
-  child: dispatched.exactOptional(),
-  wait: wait.exactOptional(),
+  heldBy: heldBy.exactOptional(),
 });
 
 const extension: z.ZodType<Extension> = z.looseObject({

@@ -1,7 +1,7 @@
 /** The schema of waits in states, events and messages, as `core/wait.ts` has them; see `state.ts`. */
 import * as z from "zod";
 import type { EventOf } from "../../core/event.ts";
-import type { AnswerGiven, AtLimit, EventSignalled, Signal, Wait, WaitEvents } from "../../core/wait.ts";
+import type { AnswerGiven, AtLimit, EventSignalled, Signal, WaitEvents } from "../../core/wait.ts";
 import { json, value } from "./message.ts";
 
 const at = z.int().nonnegative();
@@ -26,13 +26,13 @@ const given = { value, by: z.string() };
 
 export const signal: z.ZodType<Signal> = z.looseObject({ event: name, ...given });
 
-export const wait: z.ZodType<Wait> = z.looseObject({
+export const wait = {
   ...terms,
   from: at,
   asked: z.int().positive(),
   given: z.looseObject(given).exactOptional(),
   refused: z.string().exactOptional(),
-});
+};
 
 export const answerGiven = z.looseObject({
   kind: z.literal("answer"),

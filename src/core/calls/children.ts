@@ -5,10 +5,50 @@
 import type { Child, ChildReport } from "../child.ts";
 import { ensure } from "../ensure.ts";
 import type { EventOf } from "../event.ts";
+import type { HeldAs } from "../held-by.ts";
 import { inline } from "../message.ts";
 import { type Grant, type Limits, METERS, type Spent, addGrant } from "../policy/budget.ts";
-import type { State } from "../state.ts";
+import type { OpenCall, State } from "../state.ts";
+import { isDue, isHeld } from "./held-calls.ts";
 import { afterCalls, isNext, settleCall, updateCall, waitsForEarlierCall } from "./open-calls.ts";
+
+/** What the children of the run need now. */
+export type ChildCommand =
+  /** Make the children that are dispatched and may not exist yet. */
+  | { readonly kind: "makeChildren"; readonly children: readonly string[] }
+  /** Judge what children reported, and settle their calls. */
+  | { readonly kind: "takeReports"; readonly calls: readonly string[] }
+  /** The child missed its deadline: dispatch another one, or fail its call. */
+  | { readonly kind: "childTooLate"; readonly child: string }
+  /** Ask children to stop whose answers are not wanted any more. */
+  | { readonly kind: "stopChildren"; readonly children: readonly string[] };
+
+/** What the call knows about its newest child; undefined if it dispatched none. */
+export const childIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"child"> | undefined =>
+  heldBy?.by === "child" ? heldBy : undefined;
+
+/** The call waits for a child that has not reported. */
+export const waitsForChild = (call: OpenCall): boolean => childIn(call) !== undefined && isHeld(call);
+
+/** What the children of open calls need now. `earliest`: a time that every clock has reached. */
+export function childrenOwed(
+  { open, children }: State,
+  { earliest, lacksChild = false }: { readonly earliest: number; readonly lacksChild?: boolean },
+): readonly ChildCommand[] {
+  const commands: ChildCommand[] = [];
+  const reported = open.filter((call) => childIn(call) !== undefined && isDue(call)).map(({ call }) => call);
+  if (reported.length > 0) commands.push({ kind: "takeReports", calls: reported });
+  const awaited = children.filter(({ superseded }) => !superseded);
+  const late = awaited.find(({ deadline }) => deadline !== null && earliest >= deadline);
+  if (late !== undefined) commands.push({ kind: "childTooLate", child: late.id });
+  const unmade = awaited.filter(({ made }) => made !== true).map(({ id }) => id);
+  if (unmade.length > 0 && !lacksChild) commands.push({ kind: "makeChildren", children: unmade });
+  return commands;
+}
+
+/** When the children that are waited for are too late. */
+export const deadlinesOf = ({ children }: State): readonly number[] =>
+  children.flatMap(({ deadline, superseded }) => (deadline === null || superseded ? [] : [deadline]));
 
 /** C5: no end and no restart is committed while an entry stands, unless the end is forced (C6). */
 export const waitsForChildren = ({ children, ending }: State): boolean =>
@@ -39,15 +79,16 @@ export function dispatchChild(state: State, event: EventOf<"ChildDispatched">): 
   const entry: Child = { id, call, ...of, superseded: false };
   const released = updateCall(state, call, (open) => {
     ensure(open.intent !== null, `child ${id} is dispatched without an intent`);
-    if (open.child === undefined) {
+    const child = childIn(open);
+    if (child === undefined) {
       ensure(isNext(open) && !waitsForEarlierCall(state.open, open), `call ${call} is ${open.status} already`);
       ensure(of.try === 1, `the first try of call ${call} is number ${of.try}`);
     } else {
-      ensure(open.child.over === true || open.child.report !== undefined, `call ${call} waits for a child already`);
-      ensure(of.try === open.child.try + 1, `try ${of.try} of call ${call} follows try ${open.child.try}`);
+      ensure(child.over === true || child.report !== undefined, `call ${call} waits for a child already`);
+      ensure(of.try === child.try + 1, `try ${of.try} of call ${call} follows try ${child.try}`);
     }
-    const { report: _report, over: _over, ...known } = open.child ?? { try: 1 };
-    return { ...open, status: "started", releasedBy: epoch, child: { ...known, try: of.try } };
+    const { report: _report, over: _over, ...known } = child ?? { by: "child" as const };
+    return { ...open, status: "started", releasedBy: epoch, heldBy: { ...known, try: of.try } };
   });
   return afterCalls({ ...released, children: [...state.children, entry] });
 }
@@ -69,7 +110,10 @@ export function supersede(state: State, { child }: EventOf<"ChildSuperseded">): 
   ensure(found?.superseded === false, `child ${child} is not waited for`);
   const marked = withChild(state, child, (each) => ({ ...each, superseded: true }));
   return afterCalls(
-    updateCall(marked, found.call, (open) => ({ ...open, child: { ...open.child, try: found.try, over: true } })),
+    updateCall(marked, found.call, (open) => ({
+      ...open,
+      heldBy: { ...childIn(open), by: "child", try: found.try, over: true },
+    })),
   );
 }
 
@@ -96,7 +140,7 @@ export function absorbReport(state: State, body: ChildReport, at: number): State
   const { status, value } = body;
   const known = updateCall(without, found.call, (each) => ({
     ...each,
-    child: { ...each.child, try: found.try, report: { status, value } },
+    heldBy: { ...childIn(each), by: "child", try: found.try, report: { status, value } },
   }));
   // No model will judge the answer of a child whose parent is to end.
   return state.ending === null ? resumedBy(afterCalls(known)) : settleReports(known, at);
@@ -104,10 +148,11 @@ export function absorbReport(state: State, body: ChildReport, at: number): State
 
 /** Settles the calls whose children have reported, where the run is to end and judges no answer any more. */
 export function settleReports(state: State, at: number): State {
-  return state.open.reduce((next, { call, child }) => {
-    if (child?.report === undefined) return next;
-    const { status, value } = child.report;
-    return settleCall(next, call, { outcome: status === "completed" ? "succeeded" : "failed", value, at });
+  return state.open.reduce((next, open) => {
+    const report = childIn(open)?.report;
+    if (report === undefined) return next;
+    const { status, value } = report;
+    return settleCall(next, open.call, { outcome: status === "completed" ? "succeeded" : "failed", value, at });
   }, state);
 }
 

@@ -5,12 +5,14 @@
  */
 import type { Decision } from "../event.ts";
 import { BUDGET, extensionOf } from "../policy/extension.ts";
+import { gateIn } from "./gates.ts";
 import { wantsRestart } from "./saga.ts";
-import type { Gate, State } from "../state.ts";
+import type { Gate } from "../held-by.ts";
+import type { State } from "../state.ts";
 
 /** The open gates of the state: those of calls, and that of the budget. */
 export const openGatesIn = (state: State): readonly Gate[] =>
-  [...state.open, extensionOf(state)].flatMap(({ gate }) => (gate === null ? [] : [gate]));
+  [...state.open.map(gateIn), extensionOf(state).gate].filter((gate) => gate !== null);
 
 /** Decisions that the run absorbed and has not applied. */
 export const unappliedDecisions = (state: State): readonly { readonly gate: string; readonly decision: Decision }[] =>

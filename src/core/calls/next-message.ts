@@ -4,6 +4,7 @@
  * to a reply that has none, and the user's message settles it. The model sees neither the call nor its result.
  */
 import type { EventOf, ReplyPart } from "../event.ts";
+import { waitIn } from "./waits.ts";
 import { type Message, type Part, inline, wordsOf } from "../message.ts";
 import type { OpenCall, State } from "../state.ts";
 
@@ -27,7 +28,7 @@ export const isHidden = (part: Part): boolean =>
 
 /** The call with which the run waits for its user; undefined if it does not. */
 export const waitForUser = ({ open }: Pick<State, "open">): OpenCall | undefined =>
-  open.find(({ tool, wait }) => tool === NEXT_MESSAGE && wait !== undefined);
+  open.find((call) => call.tool === NEXT_MESSAGE && waitIn(call) !== undefined);
 
 /**
  * The message that ends the wait: the first one of a user after the reply that the run waits after. It may be older than

@@ -6,9 +6,10 @@ import type { EventOf, MessageBody, ReplyPart } from "../event.ts";
 import { ensure } from "../ensure.ts";
 import { type FileRef, type WithFiles, withFiles } from "../file.ts";
 import { type CallOutcome, type Message, type Part, type Value, text } from "../message.ts";
-import type { Phase } from "../phases.ts";
+import { PHASES, type Phase, type Status } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
 import { acceptUpgradeIn } from "../policy/upgrades.ts";
+import { isHeld, phaseOfHeld } from "./held-calls.ts";
 import { callIdAfter } from "./proposed-calls.ts";
 
 /** The calls that a reply proposes. Their IDs continue the count of the run. */
@@ -22,7 +23,6 @@ export const newCall = (call: string, tool: string): OpenCall => ({
   tool,
   status: "proposed",
   intent: null,
-  gate: null,
   edited: null,
   releasedBy: null,
   tries: 0,
@@ -85,8 +85,9 @@ export function applyAnswer(
     case "decision":
       return withOpen(
         withBudgetDecision(state, body),
-        ({ gate }) => gate?.gate === body.gate && gate.decision === null,
-        (each) => ({ ...each, gate: each.gate && { ...each.gate, decision: body.decision } }),
+        ({ heldBy }) => heldBy?.by === "gate" && heldBy.gate === body.gate && heldBy.decision === null,
+        (each) =>
+          each.heldBy?.by === "gate" ? { ...each, heldBy: { ...each.heldBy, decision: body.decision } } : each,
       );
     case "compensate": {
       const { kind: _, ...compensate } = body;
@@ -198,31 +199,27 @@ export function afterCalls(state: State): State {
   if (state.saga !== undefined) return { ...state, phase: blocked ? "AwaitingReconcile" : "ExecutingTools" };
   const asksForMore = (state.extension?.gate ?? null) !== null;
   if (state.open.length === 0) return { ...state, phase: asksForMore ? "AwaitingApproval" : "AwaitingLLM" };
-  const isHeld = (call: OpenCall): boolean => call.status === "unknown" || call.status === "gated";
   // Calls that are not yet released wait for the budget as well.
   const waits = state.open.every(
     (call) =>
+      call.status === "unknown" ||
       isHeld(call) ||
-      waitsForChild(call) ||
-      waitsOutside(call) ||
       waitsForEarlierCall(state.open, call) ||
       (asksForMore && call.status !== "started"),
   );
   if (!waits) return { ...state, phase: "ExecutingTools" };
   if (blocked) return { ...state, phase: "AwaitingReconcile" };
-  const asksHuman = ({ status, wait }: OpenCall): boolean => status === "gated" || wait?.for === "answer";
-  if (asksForMore || state.open.some(asksHuman)) return { ...state, phase: "AwaitingApproval" };
-  if (state.open.some(waitsForChild)) return { ...state, phase: "AwaitingChildren" };
-  // A wait for an event or a time has no phase of its own (ADR 0056): the call is open, and says what it waits for.
-  return { ...state, phase: state.open.some(waitsOutside) ? "ExecutingTools" : "AwaitingApproval" };
+  return { ...state, phase: asksForMore ? "AwaitingApproval" : phaseOfHeld(state.open) };
 }
 
-/** The call waits for an answer, an event or a time. */
-export const waitsOutside = ({ status, wait }: OpenCall): boolean => status === "started" && wait !== undefined;
-
-/** The call waits for a child that has not reported. */
-export const waitsForChild = ({ status, child }: OpenCall): boolean =>
-  status === "started" && child !== undefined && child.report === undefined && child.over !== true;
+/** The status of the run. The phase decides it, except that a run whose calls are all held is not running. */
+export function statusOf({ phase, open }: Pick<State, "phase" | "open">): Status {
+  const isWaiting =
+    phase === "ExecutingTools" &&
+    open.some(isHeld) &&
+    open.every((call) => isHeld(call) || waitsForEarlierCall(open, call));
+  return isWaiting ? "waiting" : PHASES[phase].status;
+}
 
 /** The call is next to get its intent and its release. */
 export const isNext = ({ status }: OpenCall): boolean => status === "proposed" || status === "permitted";

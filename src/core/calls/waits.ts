@@ -5,20 +5,28 @@
  */
 import { ensure } from "../ensure.ts";
 import type { EventOf } from "../event.ts";
+import type { HeldAs } from "../held-by.ts";
 import { BOUNDS } from "../limits.ts";
 import { inline } from "../message.ts";
 import { isModelOut } from "../policy/model-out.ts";
-import { PHASES, type Status } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
 import type { AnswerGiven, EventSignalled, Wait } from "../wait.ts";
-import { afterCalls, isNext, settleCall, updateCall, waitsForEarlierCall, waitsOutside } from "./open-calls.ts";
+import { isDue, isHeld, limitOf } from "./held-calls.ts";
+import { afterCalls, isNext, settleCall, updateCall, waitsForEarlierCall } from "./open-calls.ts";
+
+/** What the waits of the run need now. */
+export type WaitCommand =
+  /** Judge the answers and events that came, and settle the calls that waited for them. */
+  | { readonly kind: "takeInputs"; readonly calls: readonly string[] }
+  /** The limit of the wait has passed, and nothing came: do what the call declares for that case. */
+  | { readonly kind: "endWait"; readonly call: string };
 
 /** The call waits from here on. It takes an event of its name that came before. */
 export function beginWait(state: State, { call, epoch, wait, at }: EventOf<"WaitBegun">): State {
   const begun = updateCall(state, call, (open) => {
     ensure(open.intent !== null && isNext(open), `call ${call} is ${open.status}, and cannot begin to wait`);
     ensure(!waitsForEarlierCall(state.open, open), `call ${call} waits for an earlier call`);
-    return { ...open, status: "started", releasedBy: epoch, wait: { ...wait, from: at, asked: 1 } };
+    return { ...open, status: "started", releasedBy: epoch, heldBy: { ...wait, by: "wait", from: at, asked: 1 } };
   });
   return afterCalls(wait.for === "event" ? takeKept({ ...begun, signals: begun.signals ?? [] }, call) : begun);
 }
@@ -26,8 +34,9 @@ export function beginWait(state: State, { call, epoch, wait, at }: EventOf<"Wait
 /** Gives the call the oldest kept event that it waits for. */
 function takeKept(state: State, call: string): State {
   const { signals = [] } = state;
-  const waits = state.open.find((open) => open.call === call)?.wait;
-  const found = signals.find(({ event }) => event === waits?.event);
+  const waits = state.open.find((open) => open.call === call);
+  const name = waits && waitIn(waits)?.event;
+  const found = signals.find(({ event }) => event === name);
   if (found === undefined) return state;
   const { event: _, ...given } = found;
   const without = { ...state, signals: signals.filter((each) => each !== found) };
@@ -41,12 +50,12 @@ export function takeAnswer(state: State, body: AnswerGiven): State {
   return updateCall(state, call, (open) => withWait(open, (wait) => ({ ...wait, given })));
 }
 
-const isQuestion = ({ wait }: OpenCall, asked: number): boolean =>
-  wait?.for === "answer" && wait.asked === asked && wait.given === undefined;
+const isQuestion = (wait: Wait, asked: number): boolean =>
+  wait.for === "answer" && wait.asked === asked && wait.given === undefined;
 
 /** The call that has waited longest for the event; undefined if none waits for it. */
 export const callAwaiting = ({ open }: Pick<State, "open">, event: string): OpenCall | undefined =>
-  open.find(({ wait }) => wait?.event === event && wait.given === undefined);
+  open.find((call) => waitIn(call)?.event === event && !isDue(call));
 
 /** The call that has waited longest for the event gets it. Otherwise the event is kept, if there is room. */
 export function takeSignal(state: State, body: EventSignalled): State {
@@ -76,8 +85,9 @@ export function reasonToIgnore(state: State, body: AnswerGiven | EventSignalled)
       : `${BOUNDS.signalsMax} events are kept already that no call waits for`;
   }
   const open = state.open.find(({ call }) => call === body.call);
-  if (open?.wait === undefined) return "its question was closed before the run read the answer";
-  return isQuestion(open, body.asked) ? null : "the question has another answer already, or was asked again";
+  const wait = open && waitIn(open);
+  if (wait === undefined) return "its question was closed before the run read the answer";
+  return isQuestion(wait, body.asked) ? null : "the question has another answer already, or was asked again";
 }
 
 /** What came does not fit: the question is open again under the next number. */
@@ -91,42 +101,34 @@ export function refuseInput(state: State, { call, asked, why }: EventOf<"InputRe
   return takeKept(asksAgain, call);
 }
 
-function withWait(open: OpenCall, change: (wait: Wait) => Wait): OpenCall {
-  ensure(open.wait !== undefined, `call ${open.call} does not wait`);
-  return { ...open, wait: change(open.wait) };
+/** What the call knows about its wait; undefined if it began none. */
+export const waitIn = ({ heldBy }: Pick<OpenCall, "heldBy">): HeldAs<"wait"> | undefined =>
+  heldBy?.by === "wait" ? heldBy : undefined;
+
+/** What holds the call, if it waits now. */
+export const heldWait = (call: OpenCall): HeldAs<"wait"> | undefined => (isHeld(call) ? waitIn(call) : undefined);
+
+function withWait(open: OpenCall, change: (wait: HeldAs<"wait">) => HeldAs<"wait">): OpenCall {
+  const wait = waitIn(open);
+  ensure(wait !== undefined, `call ${open.call} does not wait`);
+  return { ...open, heldBy: change(wait) };
+}
+
+/** What the calls that wait for an answer, an event or a time need now. */
+export function waitsOwed({ open }: State, earliest: number): readonly WaitCommand[] {
+  const waiting = open.filter((call) => heldWait(call) !== undefined);
+  const given = waiting.filter(isDue).map(({ call }) => call);
+  if (given.length > 0) return [{ kind: "takeInputs", calls: given }];
+  const late = waiting.find((call) => earliest >= (limitOf(call) ?? Infinity));
+  return late === undefined ? [] : [{ kind: "endWait", call: late.call }];
 }
 
 /** Settles the calls that wait, where the run goes on without what they wait for. */
 export function settleWaits(state: State, at: number): State {
-  return state.open.filter(waitsOutside).reduce((next, { call }) => {
-    return settleCall(next, call, { outcome: "failed", value: inline(STOPPED_WAITING), at });
+  return state.open.reduce((next, open) => {
+    if (heldWait(open) === undefined) return next;
+    return settleCall(next, open.call, { outcome: "failed", value: inline(STOPPED_WAITING), at });
   }, state);
 }
 
 const STOPPED_WAITING = "StoppedWaiting: the run has to stop, so it waits no longer";
-
-/**
- * The wait of a redriven run. What came before the end was reported as ignored, so it is asked for again. A limit that
- * passed while the run had ended begins anew.
- */
-export function waitAgain(open: OpenCall, at: number): OpenCall {
-  const { wait } = open;
-  if (wait === undefined || wait.for === "time") return open;
-  const { given, ...rest } = wait;
-  const again = given === undefined ? wait : { ...rest, asked: wait.asked + 1 };
-  const { from, until } = again;
-  return { ...open, wait: until === null || until > at ? again : { ...again, from: at, until: at + (until - from) } };
-}
-
-/** Something outside the run can end one of its waits at any moment, so it has to be woken for it. */
-export const waitsForInput = ({ open }: State): boolean =>
-  open.some((call) => waitsOutside(call) && call.wait?.for !== "time");
-
-/** The status of the run. The phase decides it, except that a run whose calls all wait is not running. */
-export function statusOf({ phase, open }: Pick<State, "phase" | "open">): Status {
-  const isWaiting =
-    phase === "ExecutingTools" &&
-    open.some(waitsOutside) &&
-    open.every((call) => waitsOutside(call) || waitsForEarlierCall(open, call));
-  return isWaiting ? "waiting" : PHASES[phase].status;
-}

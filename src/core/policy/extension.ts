@@ -8,7 +8,7 @@ import { withGrants } from "./spending.ts";
 import type { Decision, EventOf } from "../event.ts";
 import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
-import type { Extension, Gate, State } from "../state.ts";
+import type { Extension, State } from "../state.ts";
 
 /** The name of the budget's gate. It cannot collide with a call, since those are named `c1`, `c2`, ... */
 export const BUDGET = "budget";
@@ -23,10 +23,6 @@ export const extensionOf = ({ extension }: Pick<State, "extension">): Extension 
  */
 export const limitsInAll = (state: Pick<State, "grant" | "extension">, budget: Limits): Limits =>
   withGrants(atMost(budget, state.grant), extensionOf(state));
-
-/** The gate of this call, or of the budget; null if there is none. */
-export const gateNamed = (state: State, call: string): Gate | null =>
-  call === BUDGET ? extensionOf(state).gate : (state.open.find((open) => open.call === call)?.gate ?? null);
 
 /** Opens the gate of the budget. At most one is open at a time. */
 export function openBudgetGate(state: State, event: EventOf<"ApprovalRequested">): State {

@@ -7,8 +7,8 @@ import type { FailedFrom } from "../failed-from.ts";
 import { isInfrastructureFailure } from "./infrastructure.ts";
 import { ensure } from "../ensure.ts";
 import { afterCalls } from "../calls/open-calls.ts";
-import { waitAgain } from "../calls/waits.ts";
-import type { Gate, OpenCall, State } from "../state.ts";
+import { heldAgain, isGateClosed } from "../calls/held-calls.ts";
+import type { OpenCall, State } from "../state.ts";
 
 /** What the event of the end records for a redrive; null if the run may not be redriven. */
 export function failedFrom(state: State): FailedFrom | null {
@@ -30,23 +30,17 @@ export function redriveRefusal({ failure, saga, children, failedFrom: from }: St
 
 /**
  * The redriven state keeps calls, idempotency keys and budget. The effect table decides about calls that a process may
- * have started, as after any death.
- *
- * Gates are asked anew in two cases. In the first, the end reported a decision as ignored. In the second, the gate
- * expired while the run had ended, so no human could decide in time.
+ * have started, as after any death. What holds a call is asked for anew where that is needed (`calls/held-calls.ts`).
  */
 export function applyRedrive(state: State, { id, at }: EventOf<"RunRedriven">): State {
   const { failedFrom: from, outage: _, failedSummaries: _summaries, ...rest } = state;
   ensure(from !== undefined && redriveRefusal(state) === null, "this end has no way out");
-  const isClosed = (gate: Gate | null): boolean => gate !== null && (gate.decision !== null || gate.expiresAt <= at);
   const again = (call: OpenCall): OpenCall => {
-    if (isClosed(call.gate)) {
-      return { ...call, status: "proposed", gate: null, askedAgain: (call.askedAgain ?? 0) + 1 };
-    }
     const mayHaveBegun = from.started.includes(call.call) && call.status === "unknown";
-    return mayHaveBegun ? { ...call, status: "started", askFrom: null } : waitAgain(call, at);
+    return mayHaveBegun ? { ...call, status: "started", askFrom: null } : heldAgain(call, at);
   };
   const { extension } = rest;
+  const asks = extension?.gate ?? null;
   const times = (state.redriven?.times ?? 0) + 1;
   const back: State = {
     ...rest,
@@ -55,7 +49,9 @@ export function applyRedrive(state: State, { id, at }: EventOf<"RunRedriven">): 
     modelRetries: 0,
     redriven: { ...state.redriven, times, id },
     open: state.open.map(again),
-    ...(extension !== undefined && isClosed(extension.gate) ? { extension: { ...extension, gate: null } } : {}),
+    ...(extension !== undefined && asks !== null && isGateClosed(asks, at)
+      ? { extension: { ...extension, gate: null } }
+      : {}),
   };
   return back.open.length === 0 && from.phase !== "AwaitingApproval" ? back : afterCalls(back);
 }

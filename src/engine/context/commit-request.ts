@@ -1,7 +1,7 @@
 /** The request of a commit to the table: all of its fields except the objects that it names. */
 import type { EventKind } from "../../core/event.ts";
 import { mayCallModel } from "../../core/calls/model-calls.ts";
-import { statusOf } from "../../core/calls/waits.ts";
+import { statusOf } from "../../core/calls/open-calls.ts";
 import { isTerminal } from "../../core/phases.ts";
 import { durableAt } from "../../core/policy/durability.ts";
 import type { Commit, StoreOutage } from "../../protocol/row.ts";

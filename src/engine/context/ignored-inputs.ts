@@ -1,5 +1,5 @@
 /** Records answers and events that have no effect, so that their senders can learn it. */
-import { reasonToIgnore } from "../../core/calls/waits.ts";
+import { reasonToIgnore, waitIn } from "../../core/calls/waits.ts";
 import type { MessageBody } from "../../core/event.ts";
 import type { State } from "../../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
@@ -17,9 +17,10 @@ export function recordIgnoredInput(run: ActiveRun, body: MessageBody, why: strin
 
 /** The run is to end, and calls that wait have an answer or event that no beat has judged. */
 export function ignoreUnjudgedInputs(run: ActiveRun): void {
-  for (const { call, wait } of run.state.open) {
+  for (const open of run.state.open) {
+    const wait = waitIn(open);
     if (wait?.given === undefined || wait.for === "time") continue;
-    const name = wait.for === "event" ? (wait.event ?? "") : call;
+    const name = wait.for === "event" ? (wait.event ?? "") : open.call;
     const why = "the run was to end before a beat judged it";
     run.record({ kind: "InputIgnored", at: run.now, for: wait.for, name, by: wait.given.by, why });
   }

@@ -12,9 +12,9 @@ import { LEVEL } from "../../core/levels.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import { PHASES } from "../../core/phases.ts";
 import { decideRecovery, forceEnd, tooManyDeaths } from "../../core/policy/recovery.ts";
-import { waitsForChildren } from "../../core/calls/children.ts";
-import { waitsForChild } from "../../core/calls/open-calls.ts";
-import { statusOf, waitsForInput } from "../../core/calls/waits.ts";
+import { waitsForChild, waitsForChildren } from "../../core/calls/children.ts";
+import { wakesFromOutside } from "../../core/calls/held-calls.ts";
+import { statusOf } from "../../core/calls/open-calls.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
 import type { ClaimOutcome } from "../../protocol/row-claim.ts";
 import type { Invocation } from "../../ports/tasks.ts";
@@ -235,7 +235,7 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   if (how.kind === "beat" || outcome === "continue") return mayEnd(run, answer(payload, "beat"));
   const seconds = Math.max(1, Math.ceil((until - run.now) / 1_000));
   // A chain that waits cannot be woken. A run that waits for code, children, answers or events has to be, so it parks.
-  const mustPark = looks || waitsForChildren(run.state) || waitsForInput(run.state);
+  const mustPark = looks || waitsForChildren(run.state) || wakesFromOutside(run.state);
   const route = how.kind === "wait" && !mustPark && seconds <= TIMES.waitSecondsMax ? "wait" : "park";
   const isLong = route === "park" && until - run.now >= run.world.limits.openParkMs;
   if (isLong) return mayEnd(run, answer(payload, await endExecution(run.world, run.row)));

@@ -1,6 +1,7 @@
 /** Carries out requests of operators. The beat that sees a request carries it out before it starts anything new. */
 import type { ActiveRun } from "../context/active-run.ts";
 import { recordResult } from "../tools/record-result.ts";
+import { isReleasedBy } from "../../core/calls/held-calls.ts";
 import { inline } from "../../core/message.ts";
 import { ignoreUnjudgedInputs } from "../context/ignored-inputs.ts";
 import type { Next } from "../context/next.ts";
@@ -11,15 +12,9 @@ import type { Next } from "../context/next.ts";
  */
 export function cancel(run: ActiveRun): Next {
   const { epoch } = run.row;
-  for (const { call, status, releasedBy, probeAt, tries, undoes, child, wait } of run.state.open) {
-    const isMine =
-      undoes === undefined &&
-      child === undefined &&
-      wait === undefined &&
-      status === "started" &&
-      releasedBy === epoch &&
-      probeAt === null;
-    if (!isMine || tries > 0 || run.noticed.isUnanswered(call)) continue;
+  for (const open of run.state.open) {
+    const { call, tries, undoes } = open;
+    if (undoes !== undefined || !isReleasedBy(open, epoch) || tries > 0 || run.noticed.isUnanswered(call)) continue;
     const value = inline("NotStarted: the run was cancelled before it began; it did not happen");
     recordResult(run, call, { outcome: "failed", value, evidence: "it was never started" });
   }

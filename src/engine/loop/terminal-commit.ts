@@ -1,4 +1,5 @@
 /** How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated. */
+import { mayHaveActed } from "../../core/calls/held-calls.ts";
 import type { WithFiles } from "../../core/file.ts";
 import { Unreadable } from "../../codec/canonical.ts";
 import { newerBy } from "../../codec/row.ts";
@@ -50,8 +51,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   const from = failedFrom(run.state);
   // Open calls become unknown outcomes only here. A request to compensate must still see them as begun, and no operator
   // may be asked about them too early.
-  for (const { call, status, wait } of run.state.open) {
-    if (status !== "started" || wait !== undefined) continue;
+  for (const { call } of run.state.open.filter(mayHaveActed)) {
     const why = "the run ended before its outcome was known";
     run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
   }

@@ -11,7 +11,7 @@ import { digestOf } from "../../codec/canonical.ts";
 import { bounded } from "../../codec/value.ts";
 import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
-import { waitsForChild } from "../../core/calls/open-calls.ts";
+import { childIn, waitsForChild } from "../../core/calls/children.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfRestart, messagesOfSection, sectionStart } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
@@ -183,7 +183,7 @@ export async function refusalOfChild(
   for (const { call, tool } of asked) {
     if (agent.tools[tool]?.child === undefined || call === of.call) continue;
     const result = results.find((each) => each.call === call);
-    const isOut = state.open.some((open) => open.call === call && open.child !== undefined);
+    const isOut = state.open.some((open) => open.call === call && childIn(open) !== undefined);
     if (!isOut && (result === undefined || isRefusal(result.value))) continue;
     const args = await run.json(argsOf(state, call));
     const status = isOut ? "out" : result?.outcome === "succeeded" ? "succeeded" : "failed";

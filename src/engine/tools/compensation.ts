@@ -10,6 +10,7 @@ import type { Failure } from "../../core/event.ts";
 import { isExpired } from "../../core/policy/deadline.ts";
 import { isInfrastructureFailure } from "../../core/policy/infrastructure.ts";
 import { ensure } from "../../core/ensure.ts";
+import { mayHaveActed } from "../../core/calls/held-calls.ts";
 import { wantsRestart } from "../../core/calls/saga.ts";
 import { type CallFacts, effectsThatStand } from "../../core/calls/standing.ts";
 import type { State } from "../../core/state.ts";
@@ -38,7 +39,7 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
     return "continue";
   }
   for (const each of open) {
-    if (each.status !== "started" || each.undoes !== undefined || each.wait !== undefined) continue;
+    if (!mayHaveActed(each) || each.undoes !== undefined) continue;
     const why = "the run has to stop before its outcome was known";
     const askFrom = reconcileFromOf(run, toolFor(agent, each));
     run.record({ kind: "ToolOutcomeUnknown", at, call: each.call, why, askFrom });

@@ -3,9 +3,10 @@
  * approvals). The first decision counts. A gate that expires is a denial.
  */
 import type { Decision } from "../../core/event.ts";
-import { BUDGET, gateNamed } from "../../core/policy/extension.ts";
+import { gateNamed } from "../../core/calls/gates.ts";
+import { BUDGET } from "../../core/policy/extension.ts";
 import { ensure } from "../../core/ensure.ts";
-import type { Gate } from "../../core/state.ts";
+import type { Gate } from "../../core/held-by.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { endOverBudget } from "../context/budget-gate.ts";
 import { absorbInbox } from "../context/inbox.ts";

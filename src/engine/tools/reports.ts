@@ -5,6 +5,7 @@
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
+import { childIn } from "../../core/calls/children.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { isEcho } from "../../core/topologies/echo.ts";
 import type { Json } from "../../core/json.ts";
@@ -29,7 +30,7 @@ export async function takeReports(run: ActiveRun, agent: Agent, calls: readonly 
 }
 
 async function takeReport(run: ActiveRun, agent: Agent, open: OpenCall): Promise<void> {
-  const report = open.child?.report;
+  const report = childIn(open)?.report;
   if (report === undefined) return;
   const tool = toolFor(agent, open);
   const evidence = `child run ${report.status}`;
@@ -68,7 +69,7 @@ function handOffFailed(
   },
 ): void {
   const { open, tool, code } = of;
-  const number = open.child?.try ?? 1;
+  const number = childIn(open)?.try ?? 1;
   const why = bounded(`${open.tool} (${open.call}), try ${number}: ${of.why}`);
   signalCrack(run, "lostHandoff", why);
   const child = tool?.child;

@@ -7,6 +7,7 @@ import * as z from "zod";
 import { SIZES } from "../../codec/limits.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { NEXT_MESSAGE, lastAnswer, messageFor, waitForUser } from "../../core/calls/next-message.ts";
+import { waitIn } from "../../core/calls/waits.ts";
 import { isEventName } from "../../core/ids.ts";
 import { type Value, inline } from "../../core/message.ts";
 import type { Json } from "../../core/json.ts";
@@ -78,7 +79,7 @@ function schemaOf({ accepts }: WaitRule): Pick<WaitTerms, "schema"> {
 export async function takeInputs(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
   for (const call of calls) {
     const open = openCall(run, call);
-    const { wait } = open;
+    const wait = waitIn(open);
     if (wait?.given !== undefined) await takeInput(run, { open, wait, given: wait.given, tool: toolFor(agent, open) });
   }
   // The result has to be durable before the model sees it.
@@ -121,13 +122,14 @@ export function readInput(
  */
 export async function endWait(run: ActiveRun, call: string): Promise<Next> {
   const isAll = await absorbInbox(run);
-  const { wait, tool } = run.state.open.find((open) => open.call === call) ?? {};
+  const open = run.state.open.find((each) => each.call === call);
+  const wait = open && waitIn(open);
   if (wait === undefined || wait.given !== undefined || !isAll) return "continue";
   // Schedule 187: the limit of a conversation passes while its next message is acknowledged. The message wins.
   if (takeMessage(run)) return "continue";
   const before = run.mark();
   recordLimit(run, call, wait);
-  if (tool === NEXT_MESSAGE) run.record(lastAnswer(run.state, run.now));
+  if (open?.tool === NEXT_MESSAGE) run.record(lastAnswer(run.state, run.now));
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);
   return "continue";

@@ -2,7 +2,7 @@
  * Asks the log of a run what a noted commit really holds. The log is the authority: the process that noted it may have
  * died before its commit, or may have been fenced.
  */
-import { statusOf } from "../../core/calls/waits.ts";
+import { statusOf } from "../../core/calls/open-calls.ts";
 import { type RunNotification, notificationsIn } from "../../core/notifications.ts";
 import { foldAll } from "../../core/transition.ts";
 import type { EntryIn } from "../../history/outbox.ts";

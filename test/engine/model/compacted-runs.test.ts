@@ -107,7 +107,7 @@ test("a gate that opens after a compaction is decided, and the model sees the ca
   expect(await goOn()).toBe("park");
   const waiting = await stateOf(harness.world, run);
   expect(waiting).toMatchObject({ phase: "AwaitingApproval", window: { from: expect.any(Number) } });
-  expect(waiting.open).toMatchObject([{ call: "c5", status: "gated", gate: { decision: null } }]);
+  expect(waiting.open).toMatchObject([{ call: "c5", status: "gated", heldBy: { by: "gate", decision: null } }]);
   await send(harness.world, { run, text: "nothing above 90 euros", by: "ada", id: "w1" });
   expect(await goOn()).toBe("park");
   expect((await stateOf(harness.world, run)).open).toEqual(waiting.open);
@@ -161,7 +161,7 @@ test("a question that is asked after a compaction is answered, and an event from
   expect(await goOn()).toBe("park");
   const waiting = await stateOf(harness.world, run);
   expect(waiting).toMatchObject({ phase: "AwaitingApproval", window: { from: expect.any(Number) } });
-  expect(waiting.open).toMatchObject([{ call: "c5", wait: { for: "answer" } }]);
+  expect(waiting.open).toMatchObject([{ call: "c5", heldBy: { by: "wait", for: "answer" } }]);
   expect(await answerCall(harness.world, run, { call: "c5", result: { yes: true }, agent })).toMatchObject({
     kind: "accepted",
   });

@@ -1,4 +1,5 @@
 /** Calls of one reply run side by side, unless a tool says that its calls run alone: then one after another, in order. */
+import { gateIn } from "../../../src/core/calls/gates.ts";
 import { describe, expect, test } from "vitest";
 import { OutcomeUnknown } from "../../../src/index.ts";
 import { decide } from "../../../src/operations/decide.ts";
@@ -160,7 +161,7 @@ test("all gates open at once, and calls wait for a lone call before them", async
   const { run, reply, trace, runner } = await ran(harness, calls, { pay: { approval } });
   expect([reply.route, trace]).toEqual(["park", []]);
   expect(rowOf(harness, run)).toMatchObject({ status: "waiting", phase: "AwaitingApproval" });
-  const gates = (await stateOf(harness.world, run)).open.flatMap(({ gate }) => (gate === null ? [] : [gate.gate]));
+  const gates = (await stateOf(harness.world, run)).open.flatMap((open) => gateIn(open)?.gate ?? []);
   expect(gates).toHaveLength(2);
   const say = (gate: string | undefined) =>
     decide(harness.world, { run, gate: gate ?? "", as: "approve", args: null, by: "ann", note: null });

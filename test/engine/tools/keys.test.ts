@@ -1,4 +1,5 @@
 /** Business keys: an agent's own names for its deeds. One key is one deed, whoever asks for it and however often. */
+import { gateIn } from "../../../src/core/calls/gates.ts";
 import { describe, expect, test } from "vitest";
 import type { Tool } from "../../../src/ports/agent.ts";
 import { SIZES } from "../../../src/codec/limits.ts";
@@ -200,7 +201,8 @@ describe("at a gate", () => {
     const approval = ({ usd }: PaymentOrder): string | false => (usd > 10 ? "it is much" : false);
     const of = sideEffectAgent({ reply, pay: { key, approval } });
     const { run, reply: parked } = await played(harness, of);
-    const gate = (await stateOf(harness.world, run)).open[0]?.gate?.gate ?? "";
+    const [call] = (await stateOf(harness.world, run)).open;
+    const gate = (call && gateIn(call)?.gate) ?? "";
     expect(await decide(harness.world, { run, gate, as, args: { ...args }, by: "ann", note: null })).toMatchObject({
       kind: "accepted",
     });

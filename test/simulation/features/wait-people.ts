@@ -2,6 +2,7 @@
  * Who ends the waits of a history: people who answer questions, and services that signal events. Each sends the same
  * input until it is acknowledged. Some send what does not fit, some come too late, and some signal too early.
  */
+import { waitIn } from "../../../src/core/calls/waits.ts";
 import { hasEnded } from "../../../src/protocol/row.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
@@ -81,10 +82,13 @@ async function chosen(sim: Sim, world: World, run: string): Promise<Draft | null
   const row = await world.table.read(run, world.clock.now());
   if (row === null || hasEnded(row)) return null;
   const { state } = await load(world.objects, row, new SegmentCache());
-  const open = state.open.filter(({ wait }) => wait !== undefined && wait.for !== "time" && wait.given === undefined);
+  const open = state.open.flatMap((each) => {
+    const wait = waitIn(each);
+    return wait === undefined || wait.for === "time" || wait.given !== undefined ? [] : [{ call: each.call, wait }];
+  });
   if (open.length === 0) return null;
   const { call, wait } = sim.chances.features.pick(open);
-  return wait?.for === "answer" ? drafted(sim, "answer", call) : drafted(sim, "event", wait?.event ?? "");
+  return wait.for === "answer" ? drafted(sim, "answer", call) : drafted(sim, "event", wait.event ?? "");
 }
 
 async function sendInput(world: World, run: string, { kind, about, by, n }: Draft): Promise<string> {

@@ -1,4 +1,5 @@
 /** Plays a plan: the processes of a history and what happens to them. */
+import { gateIn } from "../../../src/core/calls/gates.ts";
 import { CommitCache } from "../../../src/history/commits.ts";
 import type { VirtualClock } from "../../../src/adapters/memory/clock.ts";
 import type { MemoryWorld } from "../../../src/adapters/memory/world.ts";
@@ -259,7 +260,7 @@ export class CrashHarness {
     const { lack, asked } = upgradesOf(state);
     if (lack?.kind === "upgrade" && !this.#said.has(`upgrade ${asked}`)) return this.#accept(run, asked);
     if (await giveInput({ run, state, said: this.#said, act: (work) => this.#outsider(work) })) return true;
-    const gate = state.open.find((call) => call.gate !== null && call.gate.decision === null)?.gate?.gate;
+    const gate = state.open.map(gateIn).find((each) => each?.decision === null)?.gate;
     if (gate !== undefined && !this.#said.has(gate)) return this.#approve(run, gate);
     const asks = extensionOf(state).gate;
     if (asks !== null && asks.decision === null && !this.#said.has(asks.gate)) {

@@ -2,6 +2,7 @@
  * The scenario of waits: one reply waits for a human's answer, an event, a time and an event that never comes, beside a
  * call that works; the next one waits for an event that came before. A person answers and signals as soon as they can.
  */
+import { waitIn } from "../../../src/core/calls/waits.ts";
 import { z } from "zod";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { State } from "../../../src/core/state.ts";
@@ -86,7 +87,9 @@ export async function giveInput(of: {
 }): Promise<boolean> {
   const { run, state, said, act } = of;
   const by = { run, by: "person", agent: null };
-  for (const { call, wait } of state.open) {
+  for (const open of state.open) {
+    const { call } = open;
+    const wait = waitIn(open);
     if (wait === undefined || wait.given !== undefined || said.has(`wait ${call}`)) continue;
     if (wait.for === "time" || wait.event === "gone") continue;
     said.add(`wait ${call}`);

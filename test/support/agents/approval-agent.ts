@@ -1,8 +1,10 @@
 /** An agent whose calls need approval, and what an operator sees and decides at their gates. */
+import { gateIn } from "../../../src/core/calls/gates.ts";
 import { z } from "zod";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
 import type { Json } from "../../../src/core/json.ts";
-import type { Gate, OpenCall, State } from "../../../src/core/state.ts";
+import type { Gate } from "../../../src/core/held-by.ts";
+import type { State } from "../../../src/core/state.ts";
 import { type Conversation, type ScriptedReply, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
 import type { World } from "../../../src/ports/world.ts";
 import { decide } from "../../../src/operations/decide.ts";
@@ -77,7 +79,7 @@ export async function stateOf(world: World, run: string): Promise<State> {
 }
 
 export const gatesOf = async (world: World, run: string): Promise<readonly Gate[]> =>
-  (await stateOf(world, run)).open.flatMap(({ gate }: OpenCall) => (gate === null ? [] : [gate]));
+  (await stateOf(world, run)).open.flatMap((call) => gateIn(call) ?? []);
 
 /** An operator decides about the first open gate, or about the given one. */
 export async function decideGate(

@@ -38,7 +38,7 @@ export function withChildren(state: State): State {
     status: "started",
     intent: { effect: "keyed", key: "ask-c9", argsDigest: SHA },
     releasedBy: 1,
-    child: { try: 1 },
+    heldBy: { by: "child", try: 1 },
   };
   const hasCalls = state.open.length > 0;
   return {

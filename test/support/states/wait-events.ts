@@ -54,7 +54,7 @@ export function withWait(state: State): State {
     status: "started",
     intent: { effect: "none", key: "ask-c8", argsDigest: SHA },
     releasedBy: 1,
-    wait,
+    heldBy: { ...wait, by: "wait" },
   };
   return { ...state, open: [...state.open, waiting] };
 }

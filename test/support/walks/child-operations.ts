@@ -1,4 +1,5 @@
 /** The moves of an invocation that dispatches children, and of the children; see `moves.ts`. */
+import { type ChildCommand, childIn } from "../../../src/core/calls/children.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { NOTHING_SPENT } from "../../../src/core/policy/budget.ts";
 import type { Command, View } from "../../../src/core/outstanding.ts";
@@ -6,11 +7,6 @@ import { inline } from "../../../src/core/message.ts";
 import type { State } from "../../../src/core/state.ts";
 import { AT, resulted } from "../states/states-and-events.ts";
 import type { WalkOperation } from "./operation.ts";
-
-export type ChildCommand = Extract<
-  Command,
-  { readonly kind: "makeChildren" | "takeReports" | "childTooLate" | "stopChildren" }
->;
 
 export const isOfChildren = (command: Command): command is ChildCommand =>
   ["makeChildren", "takeReports", "childTooLate", "stopChildren"].includes(command.kind);
@@ -26,7 +22,8 @@ const started = (child: string): Event => ({ kind: "ChildStarted", at: AT, child
 
 /** Either another child is dispatched, or the call fails. */
 function nextOf(call: string, state: State, view: View): readonly (readonly Event[])[] {
-  const number = state.open.find((open) => open.call === call)?.child?.try ?? 0;
+  const open = state.open.find((each) => each.call === call);
+  const number = (open && childIn(open)?.try) ?? 0;
   const failed = { ...resulted(call, "gone"), outcome: "failed" } as Event;
   return number < 3 ? [[dispatchOf(call, number + 1, state, view)], [failed]] : [[failed]];
 }

@@ -1,4 +1,7 @@
 /** The next operations of an invocation, for the walks of `random-walks.ts`. */
+import { gateIn } from "../../../src/core/calls/gates.ts";
+import { type WaitCommand } from "../../../src/core/calls/waits.ts";
+import { type ChildCommand } from "../../../src/core/calls/children.ts";
 import type { Event, ReplyPart } from "../../../src/core/event.ts";
 import { inline } from "../../../src/core/message.ts";
 import { type Command, type View, lacksTool } from "../../../src/core/outstanding.ts";
@@ -38,8 +41,8 @@ import { retryOf } from "./outages.ts";
 import { failedEnd, failureIn } from "./redrives.ts";
 import { finished, sections } from "./topology-operations.ts";
 import { multibyteText } from "../values/multibyte-text.ts";
-import { type ChildCommand, childMoves, dispatchOf, isOfChildren } from "./child-operations.ts";
-import { type WaitCommand, isOfWaits, waitMoves, waitOf } from "./wait-operations.ts";
+import { childMoves, dispatchOf, isOfChildren } from "./child-operations.ts";
+import { isOfWaits, waitMoves, waitOf } from "./wait-operations.ts";
 import { type DetachedCallCommand, isOfDetachedCalls, detachedMoves, submissions } from "./detached-operations.ts";
 import { type SagaCommand, isOfSaga, undoOutcomes, undoEvents } from "./compensations.ts";
 
@@ -165,8 +168,8 @@ function decisionsOn(
     const next = open?.otherwise === "fail" ? ({ next: "end" } as const) : {};
     return [operation(decided({ kind: "abort", failure: FAILURE, ...next }))];
   }
-  const gate = open?.gate;
-  if (!gate) return [];
+  const gate = open === undefined ? null : gateIn(open);
+  if (gate === null) return [];
   const expired = { as: "deny", args: null, by: "expiry", note: null } as const;
   const decision = kind === "decide" ? gate.decision : expired;
   return decision === null
@@ -193,10 +196,9 @@ function found(state: State): readonly WalkOperation[] {
 const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
   state.open
     .filter(
-      ({ status, releasedBy, probeAt, tries, undoes, child, wait }) =>
+      ({ status, releasedBy, probeAt, tries, undoes, heldBy }) =>
         undoes === undefined &&
-        child === undefined &&
-        wait === undefined &&
+        heldBy === undefined &&
         status === "started" &&
         releasedBy === epoch &&
         !probeAt &&

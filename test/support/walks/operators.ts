@@ -1,4 +1,5 @@
 /** What operators and deploys may do to a run at any time, for the walks of `random-walks.ts`. */
+import { gateIn } from "../../../src/core/calls/gates.ts";
 import type { Event } from "../../../src/core/event.ts";
 import { heldTexts } from "../../../src/core/policy/model-out.ts";
 import type { View } from "../../../src/core/outstanding.ts";
@@ -17,7 +18,7 @@ import { acceptUpgradeOperations } from "./upgrades.ts";
 /** The operations that are possible whatever is outstanding. */
 export function operatorOperations(state: State, { pause }: View): readonly WalkOperation[] {
   const unanswered = state.open.filter((open) => open.status === "unknown" && open.answer === null);
-  const undecided = state.open.flatMap(({ gate }) => (gate !== null && gate.decision === null ? [gate.gate] : []));
+  const undecided = state.open.map(gateIn).flatMap((gate) => (gate?.decision === null ? [gate.gate] : []));
   return [
     operation({ kind: "AgentChanged", at: AT, from: state.agentVersion, to: `${state.agentVersion}.1` }),
     operation(decided({ kind: "takeover", from: "somebody", takeovers: 1 })),

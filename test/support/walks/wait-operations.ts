@@ -1,14 +1,12 @@
 /** The moves of an invocation whose calls wait, and what comes from outside; see `operations.ts`. */
 import type { Event } from "../../../src/core/event.ts";
-import { reasonToIgnore } from "../../../src/core/calls/waits.ts";
+import { type WaitCommand, reasonToIgnore, waitIn } from "../../../src/core/calls/waits.ts";
 import { inline } from "../../../src/core/message.ts";
 import type { Command, View } from "../../../src/core/outstanding.ts";
 import type { State } from "../../../src/core/state.ts";
-import type { AtLimit, WaitTerms } from "../../../src/core/wait.ts";
+import type { AtLimit, Wait, WaitTerms } from "../../../src/core/wait.ts";
 import { AT, FAILURE, decided, resulted } from "../states/states-and-events.ts";
 import { type WalkOperation, operation } from "./operation.ts";
-
-export type WaitCommand = Extract<Command, { readonly kind: "takeInputs" | "endWait" }>;
 
 export const isOfWaits = (command: Command): command is WaitCommand =>
   command.kind === "takeInputs" || command.kind === "endWait";
@@ -30,7 +28,7 @@ const TERMS = (now: number): readonly WaitTerms[] => [
 export function waitMoves(command: WaitCommand, state: State): readonly WalkOperation[] {
   if (command.kind === "endWait") return [{ performs: true, events: () => limitOf(command.call, state) }];
   return command.calls.flatMap((call): WalkOperation[] => {
-    const wait = state.open.find((open) => open.call === call)?.wait;
+    const wait = waitAt(call, state);
     if (wait?.given === undefined) return [];
     const { asked, given } = wait;
     return [
@@ -40,8 +38,13 @@ export function waitMoves(command: WaitCommand, state: State): readonly WalkOper
   });
 }
 
+function waitAt(call: string, { open }: State): Wait | undefined {
+  const found = open.find((each) => each.call === call);
+  return found && waitIn(found);
+}
+
 function limitOf(call: string, state: State): readonly Event[] {
-  const atLimit: AtLimit["kind"] = state.open.find((open) => open.call === call)?.wait?.atLimit.kind ?? "tell";
+  const atLimit: AtLimit["kind"] = waitAt(call, state)?.atLimit.kind ?? "tell";
   const failed = { ...resulted(call, "nothing came"), outcome: "failed" } as Event;
   if (atLimit === "fail") return [failed, decided({ kind: "abort", failure: FAILURE })];
   return [atLimit === "take" ? resulted(call, "no") : failed];
@@ -49,7 +52,9 @@ function limitOf(call: string, state: State): readonly Event[] {
 
 /** Answers and events come in any order, at any time, also late ones and those that nothing waits for. */
 export function inputAsides(state: State): readonly WalkOperation[] {
-  const asked = state.open.flatMap(({ call, wait }) => (wait?.for === "answer" ? [{ call, asked: wait.asked }] : []));
+  const asked = state.open.flatMap(({ call, heldBy }) =>
+    heldBy?.by === "wait" && heldBy.for === "answer" ? [{ call, asked: heldBy.asked }] : [],
+  );
   const late = state.messages.length % 7 === 2 ? [{ call: "c1", asked: 1 }] : [];
   return [
     ...[...asked, ...asked, ...late].map((each): WalkOperation => ({
