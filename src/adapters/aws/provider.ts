@@ -13,6 +13,8 @@ import type {
   OpenedWorld,
   WorldProvider,
 } from "../../ports/world-provider.ts";
+import { StoreForeign } from "../../ports/store-errors.ts";
+import type { World } from "../../ports/world.ts";
 import { deploymentOf } from "./table/keys.ts";
 
 interface Names {
@@ -95,6 +97,18 @@ function deployment(names: Names): ConfiguredWorld {
  */
 const SILENT = { record: (): void => {} };
 
+/**
+ * Throws `StoreForeign` for a table of another cairn. (The functions refuse each of its rows, by the fingerprint in the
+ * checksum.) A table that cannot be read fails the operation that needs it.
+ */
+async function refuseForeign({ table }: World): Promise<void> {
+  try {
+    await table.storeId();
+  } catch (error) {
+    if (error instanceof StoreForeign) throw error;
+  }
+}
+
 async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOptions): Promise<OpenedWorld> {
   const { awsWorld } = await import("./world.ts");
   const { placesIn } = await import("./places.ts");
@@ -103,8 +117,7 @@ async function openedDeployment(names: Names, { limits, sealKeys }: OpenWorldOpt
   const secrets = parameterSecrets({ deployment: deploymentOf(names.machine), names: null });
   const ports = { limits, telemetry: SILENT, secrets, sealKeys };
   const world = awsWorld({ ...names, ...ports, statusShards: null, places: placesIn });
-  // Throws for a table of another cairn. The functions refuse each of its rows, by the fingerprint in the checksum.
-  const [operator] = await Promise.all([callerArn(), world.table.storeId()]);
+  const [operator] = await Promise.all([callerArn(), refuseForeign(world)]);
   return {
     world,
     operator,

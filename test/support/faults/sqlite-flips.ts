@@ -71,7 +71,7 @@ export async function createFlipScenario(): Promise<FlipScenario> {
 
 /** The codes of errors that report damage. */
 const NAMED =
-  /^(?:StoreDamaged|StoreInvalid|StoreTooNew|RowDamaged|MessageDamaged|Unreadable|UnknownFormat|DigestMismatch|\w+Missing)$/;
+  /^(?:StoreDamaged|StoreInvalid|StoreTooNew|BeforeFirstRelease|OtherSchemas|RowDamaged|MessageDamaged|Unreadable|UnknownFormat|DigestMismatch|\w+Missing)$/;
 
 const codeOf = (error: unknown): string => String((error as { readonly code?: unknown }).code);
 
