@@ -4,6 +4,8 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import { TABLE } from "../../src/adapters/aws/table/schema.ts";
 import { STORE } from "../../src/adapters/aws/table/keys.ts";
+import { identityText } from "../../src/adapters/aws/table/store-identity.ts";
+import { FINGERPRINT } from "../../src/protocol/fingerprint.ts";
 import { ARCHIVES, ARCHIVE_TIERS } from "../../src/core/policy/retention.ts";
 import { type PolicyStatement, policyOf } from "../support/aws/iam-policies.ts";
 import { type Inputs, STAGES, deployed } from "./deployed.ts";
@@ -158,12 +160,14 @@ describe.each(STAGES)("in %s", (stage) => {
     expect(rules).toEqual(expect.arrayContaining([moves("STANDARD_IA"), moves("GLACIER_IR")]));
   });
 
-  test("table and bucket contain the same store ID", () => {
+  test("table and bucket contain the same store ID and fingerprint", () => {
     const { store } = deployment.names;
     const { item } = deployment.one("dynamodb/tableItem:TableItem") as { readonly item: string };
-    expect(Object.values(JSON.parse(item) as object)).toContainEqual({ S: store });
+    expect(Object.values(JSON.parse(item) as object)).toEqual(
+      expect.arrayContaining([{ S: store }, { S: FINGERPRINT }]),
+    );
     expect(deployment.one("s3/bucketObjectv2:BucketObjectv2", { key: STORE.key })).toMatchObject({
-      ...{ bucket: deployment.names.bucket, content: store },
+      ...{ bucket: deployment.names.bucket, content: identityText(store) },
     });
   });
 });

@@ -4,6 +4,7 @@ import type { AwsSeen } from "../../../src/adapters/aws/doctor/inspection.ts";
 import { awsChecks } from "../../../src/adapters/aws/doctor/checks.ts";
 import { type Judged, type Status, judgeAll } from "../../../src/ports/diagnosis.ts";
 import * as at from "../../support/aws/healthy-deployment.ts";
+import { BEFORE_RELEASE, OTHER_SCHEMAS } from "../../../src/protocol/foreign.ts";
 
 const { HEALTHY, withChanges, withFunctionChange, inspected } = at;
 const CHECKS = awsChecks({ production: true });
@@ -110,6 +111,8 @@ const SAMPLES: readonly Sample[] = [
   ["bucket", "warn", /us-east-1/, withChanges("bucket", { region: "us-east-1" })],
   ["bucket", "unknown", /some:Action/, { bucket: DENIED }],
   ["stores", "fail", /table belongs to store two/, withChanges("tableStore", { id: "two" })],
+  ["stores", "fail", /the table was written by a cairn before/, withChanges("tableStore", { foreign: BEFORE_RELEASE })],
+  ["stores", "fail", /the bucket was .* other stored forms/, withChanges("bucketStore", { foreign: OTHER_SCHEMAS })],
   ["stores", "fail", /names no store/, withChanges("tableStore", { id: null })],
   ["stores", "unknown", /some:Action/, { bucketStore: DENIED }],
   ["bucket-private", "warn", /BlockPublicAcls/, withChanges("publicAccess", { open: ["BlockPublicAcls"] })],
