@@ -96,7 +96,14 @@ function releaseOf(row: Row, now: number): Commit {
   const { run, born, epoch, version, agentVersion, journal, snapshot, spent, phase, wakeCount, deadline } = row;
   return {
     ...{ run, born, epoch, version, agentVersion, journal, snapshot, spent, phase, deadline, now },
-    ...{ commitId: `commit ${version}`, status: "running", wakeCountSeen: wakeCount, wakeAt: null, asks: 0, will: 1 },
+    ...{
+      commitId: `commit ${version}`,
+      status: "running",
+      wakeCountSeen: wakeCount,
+      wakeAt: null,
+      unaccountedModelCalls: 0,
+      marksAtClaim: 1,
+    },
     ...{ isProgress: true, storeOutage: null, lastCheckpointAt: now, release: true, raiseEffectsSettleAt: false },
     ...{ nextChain: false, expiresAtSec: null, unlessWoken: false },
   };

@@ -95,14 +95,14 @@ export const messageDocument = z
   .openapi("Delivered");
 
 const unknownCall: z.ZodType<UnknownCall> = z.object({
-  ...{ call: z.string(), tool: z.string(), key: z.string(), args: json, askFrom: at, answered: z.boolean() },
+  ...{ call: z.string(), tool: z.string(), key: z.string(), args: json, reconcilableFrom: at, answered: z.boolean() },
   business: z.boolean().openapi({ description: "The key is the agent's own." }),
   toolGone: z.boolean().openapi({
     description: "Its agent has no such tool any more. The call continues by itself once the tool is deployed again.",
   }),
   otherwise: z
     .enum(["ask", "tell", "fail", "compensate"])
-    .openapi({ description: "What follows at askFrom without a reconciliation; `ask` keeps waiting." }),
+    .openapi({ description: "What follows at reconcilableFrom without a reconciliation; `ask` keeps waiting." }),
   undo: z.boolean().openapi({ description: "Its tool can undo it." }),
 });
 

@@ -26,8 +26,7 @@ const places: z.ZodType<RunPlaces> = z.object({
 /** Fields of every summary of a run. */
 export const summaryFields = {
   budget: z.array(meter).openapi({
-    description:
-      "What it may spend and has spent, for each meter with a limit, as its last checkpoint knew them.",
+    description: "What it may spend and has spent, for each meter with a limit, as its last checkpoint knew them.",
   }),
   signals: z.array(z.enum(CRACK_NAMES)).openapi({ description: "The first signals of failures that it gave." }),
   isScheduled: z.boolean().openapi({ description: "The schedule of its agent started it." }),

@@ -49,7 +49,7 @@ const fieldsOf = (row: Covered): readonly unknown[] => [
   ...[row.run, row.born, row.parent?.run ?? null, row.parent?.born ?? null, row.tenant, row.agent, row.agentVersion],
   ...[row.createdAt, row.inputDigest, row.format, levelIn(row), row.version, row.commitId],
   ...[row.snapshot.version, row.snapshot.key, row.snapshot.digest, metersOf(row.spent), row.phase],
-  ...[row.wakeCountSeen, row.lastCheckpointAt, row.will, row.wakeAt],
+  ...[row.wakeCountSeen, row.lastCheckpointAt, row.marksAtClaim, row.wakeAt],
   ...[row.storeOutage?.store ?? null, row.storeOutage?.since ?? null],
 ];
 

@@ -118,7 +118,7 @@ export const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ chain: count, entry: entry.nullable(), chainClaims: count, version: count, commitId: text },
   snapshot: z.looseObject({ version: count, key: text, digest: text }),
   journal: z.custom<Uint8Array | null>((value) => value === null || value instanceof Uint8Array),
-  ...{ deaths: count, asks: count, will: z.literal([0, 1]) },
+  ...{ deaths: count, unaccountedModelCalls: count, marksAtClaim: z.literal([0, 1]) },
   storeOutage: z.looseObject({ store: text, since: time }).nullable(),
   ...{
     claims: count,

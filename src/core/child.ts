@@ -23,7 +23,7 @@ export interface Child {
   /** Its row exists, and its execution was started. */
   readonly made?: true;
   /** It was asked to stop. */
-  readonly asked?: true;
+  readonly askedToStop?: true;
   /** It works without a parent: nothing waits for it, and its grant was spent when it was dispatched. */
   readonly left?: true;
 }

@@ -68,13 +68,13 @@ export type MessageBody =
       readonly kind: "reconcile";
       readonly call: string;
       /** The number of the question that it answers: a call can become unknown more than once. */
-      readonly asked: number;
+      readonly question: number;
       readonly answer: Answer;
     }
-  /** An operator accepts version `to` for a pinned run. `asked`: the number of the question that it answers. */
-  | { readonly kind: "upgrade"; readonly asked: number; readonly to: string; readonly by: string }
-  /** The operator who is responsible for the run. `asked`: the number of this assignment; the highest counts. */
-  | { readonly kind: "assign"; readonly asked: number; readonly to: string; readonly by: string }
+  /** An operator accepts version `to` for a pinned run. `question`: the number of the question that it answers. */
+  | { readonly kind: "upgrade"; readonly question: number; readonly to: string; readonly by: string }
+  /** The operator who is responsible for the run. `number`: the number of this assignment; the highest counts. */
+  | { readonly kind: "assign"; readonly number: number; readonly to: string; readonly by: string }
   /** Compensate what the run did, before it is cancelled or before it restarts. */
   | { readonly kind: "compensate"; readonly next: "cancel" | "restart"; readonly by: string }
   /** A text for the model. */
@@ -114,7 +114,7 @@ interface Bodies
     /** Absent: it is the agent's own model. */
     readonly routed?: Routed;
     /** The request was nearly as long as the agent allows. */
-    readonly crowded?: true;
+    readonly nearLimit?: true;
     /** Absent where no model was called: a conversation that ends repeats its last answer. */
     readonly request?: RequestDigests;
   };
@@ -164,7 +164,7 @@ interface Bodies
     /** Epoch milliseconds. Without a decision by then the gate is denied. */
     readonly expiresAt: number;
     /** How often the gate of this call was opened again, since the edited arguments did not fit its tool. */
-    readonly again?: number;
+    readonly timesReopened?: number;
     /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
     readonly budget?: { readonly limits: Limits; readonly calls: number };
   };
@@ -189,15 +189,15 @@ interface Bodies
   };
   /** An undo succeeded; `call` is the call of the undo. An undo that fails is a `ToolResultRecorded`. */
   ToolCompensated: { readonly call: string; readonly value: Value; readonly evidence: string };
-  /** `askFrom`: the earliest time at which a human can know that the call did not happen. Null: the model is told. */
+  /** `reconcilableFrom`: the earliest time at which a human can know that the call did not happen. Null: the model is told. */
   ToolOutcomeUnknown: {
     readonly call: string;
     readonly why: string;
-    readonly askFrom: number | null;
+    readonly reconcilableFrom: number | null;
     /** The agent has no tool for this call any more. A later version may have it again. */
     readonly toolGone?: boolean;
-    /** What follows at `askFrom` without a human's answer. Absent: `ask`, so only a human can settle it. */
-    readonly otherwise?: OnUnknown;
+    /** What follows at `reconcilableFrom` without a human's answer. Absent: `ask`, so only a human can settle it. */
+    readonly onUnknown?: OnUnknown;
   };
   /** `evidence`: what the external service reported on its own initiative, for example by a webhook. */
   ToolResultReconciled: {
@@ -249,9 +249,9 @@ export type Action =
   /** Summarise the older messages, then call the model. `at`: not before then. `failed`: the model of summaries failed. */
   | { readonly kind: "compact"; readonly at?: number; readonly failed?: FailedSummaries }
   /** Add a message for the model and go on. */
-  | { readonly kind: "nudge"; readonly say: string }
+  | { readonly kind: "nudge"; readonly text: string }
   /** Make the closing call, then end the run. */
-  | { readonly kind: "stop"; readonly failure: Failure; readonly say: string }
+  | { readonly kind: "stop"; readonly failure: Failure; readonly text: string }
   /** End the run. It compensates first, and may restart. `next`: `end` forbids the restart, `leave` both of them. */
   | {
       readonly kind: "abort";
@@ -267,7 +267,7 @@ export type Action =
   /** Undo the effect of this call, the newest effect that stands. */
   | { readonly kind: "undo"; readonly call: string }
   /** Restart from the task, under new idempotency keys. */
-  | { readonly kind: "restart"; readonly say: string }
+  | { readonly kind: "restart"; readonly text: string }
   /** Run the call again with its idempotency key. */
   | { readonly kind: "again"; readonly call: string }
   /** Probe the external service for the call, not before `at`. `tried`: an attempt ended with an unknown outcome. */
@@ -288,7 +288,7 @@ export interface Outage {
   /** When its first call failed, in epoch milliseconds. */
   readonly since: number;
   /** How many calls have failed since then. */
-  readonly tries: number;
+  readonly attempts: number;
   /** The provider asked for no call before this time (`retry-after`), in epoch milliseconds. */
   readonly notBefore?: number;
   /** Which model is called next: 1 is the agent's first fallback. Absent: the agent's own model. */

@@ -15,7 +15,7 @@ export function assertState(before: State, after: State): void {
     meters.every((meter) => (after.spent[meter] ?? 0) >= (before.spent[meter] ?? 0)),
     "spent fell",
   );
-  ensure(after.attempt >= before.attempt, "an attempt is begun again");
+  ensure(after.restart >= before.restart, "an attempt is begun again");
   ensure(new Set(after.open.map((call) => call.call)).size === after.open.length, "two open calls share an id");
   ensure(
     !isTerminal(after.phase) || isTerminal(before.phase) || !waitsForChildren(before),

@@ -60,7 +60,7 @@ export interface Message {
   /** Tokens that the model reported for it; 0 if it reported none. */
   readonly tokens: number;
   /** The reply to a request that was nearly as long as the agent allows. */
-  readonly crowded?: true;
+  readonly nearLimit?: true;
 }
 
 export const text = (content: string): Part => ({ kind: "text", text: content });

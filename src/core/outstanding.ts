@@ -130,7 +130,7 @@ function commandsOwed(state: State, view: View): readonly Command[] {
   if (undo === "undo") return [undoNext(state, view)];
   if (undo === null && wantsRestart(state)) return [{ kind: "startOver" }];
   // C7: a child is asked to stop only after the commit that supersedes it.
-  const late = state.children.filter(({ superseded, asked }) => superseded && asked !== true);
+  const late = state.children.filter(({ superseded, askedToStop }) => superseded && askedToStop !== true);
   if (late.length > 0 && view.cannotAskChild !== true)
     return [{ kind: "stopChildren", children: late.map(({ id }) => id) }];
   switch (state.phase) {
@@ -169,7 +169,7 @@ function undoNext({ undo = [] }: State, { now, effectsSettleAt }: View): Command
 
 /** C5: ask each child to stop, then wait until all have reported. */
 function stopOrAwait({ children }: State, { cannotAskChild = false }: View): Command {
-  const unasked = children.filter(({ asked }) => asked !== true).map(({ id }) => id);
+  const unasked = children.filter(({ askedToStop }) => askedToStop !== true).map(({ id }) => id);
   return unasked.length > 0 && !cannotAskChild ? { kind: "stopChildren", children: unasked } : { kind: "awaitAnswer" };
 }
 
@@ -182,8 +182,8 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   const due = answered.find((call) => !quiet || ["succeeded", "compensate"].includes(call.answer?.as ?? ""));
   const asked = extensionOf(state).gate;
   const proposed = asked !== null ? [] : owed.filter((call) => isNext(call) && !waitsForEarlierCall(owed, call));
-  const left = unknown.filter((call) => call.answer === null && (call.otherwise ?? "ask") !== "ask");
-  const overdue = left.find((call) => !quiet && view.now >= (call.askFrom ?? 0));
+  const left = unknown.filter((call) => call.answer === null && (call.onUnknown ?? "ask") !== "ask");
+  const overdue = left.find((call) => !quiet && view.now >= (call.reconcilableFrom ?? 0));
   const released = owed.filter(isReleased);
   const waiting = released.filter((call) => call.probeAt !== null);
   const probed = waiting.filter((call) => !quiet && view.now >= (call.probeAt ?? 0));
@@ -205,7 +205,7 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   // Answers wait for `effectsSettleAt`, probes also for requests on their way, and gates for a human or their expiry.
   const heldUntil = waiting.map((call) => Math.max(view.effectsSettleAt, call.probeAt ?? 0));
   if (answered.length > 0) heldUntil.push(view.effectsSettleAt);
-  heldUntil.push(...left.map((call) => Math.max(view.effectsSettleAt, call.askFrom ?? 0)));
+  heldUntil.push(...left.map((call) => Math.max(view.effectsSettleAt, call.reconcilableFrom ?? 0)));
   // Where only one clock says that a limit has passed, the run checks again later (schedule 104).
   const limits = [...state.open.map(limitOf), asked?.expiresAt ?? null, ...deadlinesOf(state)];
   for (const limit of limits) {

@@ -57,10 +57,10 @@ export interface OpenCall {
   /** The epoch whose commit released it. Only that invocation may start an unsafe call. */
   readonly releasedBy: number | null;
   /** Attempts that ended with an unknown outcome, or with an error after which the tool wants another attempt. */
-  readonly tries: number;
+  readonly attempts: number;
   /** How often it became unknown, and the earliest time at which a human can know that it did not happen. */
-  readonly asked: number;
-  readonly askFrom: number | null;
+  readonly timesUnknown: number;
+  readonly reconcilableFrom: number | null;
   /** When the probe may run: older invocations are dead by then, and their requests settled. Null: no probe is due. */
   readonly probeAt: number | null;
   /** An absorbed reconciliation. It is applied when `effectsSettleAt` has passed (schedule 42). */
@@ -68,11 +68,11 @@ export interface OpenCall {
   /** It is unknown because the agent has no tool for it. A later version may have the tool again. */
   readonly toolGone?: boolean;
   /** How often its gate was opened again: the edited arguments did not fit its tool, or the run was redriven. */
-  readonly askedAgain?: number;
+  readonly timesReopened?: number;
   /** The call that this one undoes. Its arguments come from there, and its tool is the undo of that tool. */
   readonly undoes?: string;
-  /** What follows at `askFrom` without an answer. Absent: only a human's answer can settle it. */
-  readonly otherwise?: OnUnknown;
+  /** What follows at `reconcilableFrom` without an answer. Absent: only a human's answer can settle it. */
+  readonly onUnknown?: OnUnknown;
   /** What its tool read outside before the release, for its probe. */
   readonly before?: Json;
 }
@@ -88,14 +88,14 @@ export interface Upgrades {
   /** As the agent declared it when the run was created: a later version cannot unpin the run. */
   readonly policy: UpgradePolicy;
   /** How often the run began to wait. It numbers the question that an operator answers. */
-  readonly asked: number;
+  readonly questions: number;
   readonly lack: Lack | null;
   /** The version that an operator accepted, until the run adopts it. */
   readonly accepted: { readonly to: string; readonly by: string } | null;
 }
 
 /** The initial value for a run that follows every version. */
-export const FOLLOWS: Upgrades = { policy: "follow", asked: 0, lack: null, accepted: null };
+export const FOLLOWS: Upgrades = { policy: "follow", questions: 0, lack: null, accepted: null };
 
 /** A gate that asks for more budget: the limits so far, and how many calls wait for release. */
 export interface BudgetGate extends Gate {
@@ -105,7 +105,7 @@ export interface BudgetGate extends Gate {
 
 /** How often the run asked for more budget, what it was granted beyond the agent's budget, and the open gate. */
 export interface Extension {
-  readonly asked: number;
+  readonly questions: number;
   readonly granted: Grant;
   readonly gate: BudgetGate | null;
 }
@@ -125,7 +125,7 @@ export interface State {
   /** It is here since the beat that ends the run may have no agent. Absent: the world's default, and no archive. */
   readonly retention?: Retention;
   /** The restart number. Every derived idempotency key contains it. */
-  readonly attempt: number;
+  readonly restart: number;
   /** Calls ever proposed, over all restarts. */
   readonly calls: number;
   readonly open: readonly OpenCall[];
@@ -183,13 +183,13 @@ export interface State {
   /** Effects that can be undone, oldest first. */
   readonly undo?: readonly Undoable[];
   /** Present while the run compensates. `left`: calls whose effects a human decided to leave in place. */
-  readonly saga?: { readonly left: readonly string[] };
+  readonly saga?: { readonly leftInPlace: readonly string[] };
   /** A request to compensate, before a cancelled run ends or before the run restarts. */
   readonly compensate?: { readonly next: "cancel" | "restart"; readonly by: string };
   /** The index of the first message after the last restart; absent before the first restart. */
-  readonly attemptFrom?: number;
+  readonly restartedFrom?: number;
   /** The operator who is responsible for the run; absent until the first assignment. */
-  readonly assigned?: { readonly asked: number; readonly to: string; readonly by: string };
+  readonly assigned?: { readonly number: number; readonly to: string; readonly by: string };
   /** The newest decision that had no effect; absent if there was none. */
   readonly ignoredDecision?: Omit<EventOf<"DecisionIgnored">, "kind">;
   /** What the model sees besides the first message; absent while it sees all messages. */

@@ -141,17 +141,17 @@ const handlers: Handlers = {
 
   ToolCompensated: (state, { call, value, at }) => settleCall(state, call, { outcome: "succeeded", value, at }),
 
-  ToolOutcomeUnknown: (state, { call, why, askFrom, toolGone = false, otherwise = "ask", at }) => {
-    if (askFrom === null) return settleCall(state, call, { outcome: "unknown", value: inline(why), at });
+  ToolOutcomeUnknown: (state, { call, why, reconcilableFrom, toolGone = false, onUnknown = "ask", at }) => {
+    if (reconcilableFrom === null) return settleCall(state, call, { outcome: "unknown", value: inline(why), at });
     return afterCalls(
       updateCall(state, call, (open) => ({
         ...open,
         status: "unknown",
-        asked: open.asked + 1,
-        askFrom,
+        timesUnknown: open.timesUnknown + 1,
+        reconcilableFrom,
         probeAt: null,
         ...(toolGone || open.toolGone === true ? { toolGone } : {}),
-        ...(otherwise !== "ask" || open.otherwise !== undefined ? { otherwise } : {}),
+        ...(onUnknown !== "ask" || open.onUnknown !== undefined ? { onUnknown } : {}),
       })),
     );
   },
@@ -167,7 +167,7 @@ const handlers: Handlers = {
       return settleCall(state, call, { outcome: answer.as, value: answer.value ?? said, files: answer.files, at });
     }
     // The answer permits one more release: the commit of the next ToolInvoked performs it.
-    const again = { status: "permitted", releasedBy: null, answer: null, askFrom: null } as const;
+    const again = { status: "permitted", releasedBy: null, answer: null, reconcilableFrom: null } as const;
     return afterCalls(updateCall(state, call, (open) => ({ ...open, ...again })));
   },
 
@@ -216,7 +216,7 @@ const handlers: Handlers = {
           ...endOutage(state, at),
           phase: "AwaitingLLM",
           nudges: state.nudges + 1,
-          messages: [...state.messages, message(state, at, "cairn", "user", [text(action.say)])],
+          messages: [...state.messages, message(state, at, "cairn", "user", [text(action.text)])],
         };
       case "stop":
         return beginStopping(state, { ...action, at });
@@ -232,15 +232,15 @@ const handlers: Handlers = {
       case "undo":
         return beginUndo(state, action.call);
       case "restart":
-        return beginRestart(state, { say: action.say, at });
+        return beginRestart(state, { say: action.text, at });
       case "probe":
         return updateCall(state, action.call, (open) => ({
           ...open,
-          tries: open.tries + (action.tried ? 1 : 0),
+          attempts: open.attempts + (action.tried ? 1 : 0),
           probeAt: action.at,
         }));
       case "again":
-        return updateCall(state, action.call, (open) => ({ ...open, tries: open.tries + 1 }));
+        return updateCall(state, action.call, (open) => ({ ...open, attempts: open.attempts + 1 }));
       case "tell": {
         const { status } = state.open.find(({ call }) => call === action.call) ?? {};
         ensure(status === "unknown", `call ${action.call} is not unknown`);
@@ -252,7 +252,7 @@ const handlers: Handlers = {
         return afterCalls(
           updateCall(state, action.call, (open) => {
             ensure(lacksTool(open), `call ${action.call} waits for no tool`);
-            return { ...open, status: "started", toolGone: false, askFrom: null };
+            return { ...open, status: "started", toolGone: false, reconcilableFrom: null };
           }),
         );
       case "takeover":

@@ -41,17 +41,17 @@ export interface WaitTerms {
 export interface Wait extends WaitTerms {
   readonly from: number;
   /** The number of the question, from 1: it is asked again where what came does not fit. */
-  readonly asked: number;
+  readonly question: number;
   readonly given?: Given;
   /** Why what came last did not fit. */
   readonly refused?: string;
 }
 
-/** A human's answer to the question number `asked` of a call. */
+/** A human's answer to the question number `question` of a call. */
 export interface AnswerGiven extends Given {
   readonly kind: "answer";
   readonly call: string;
-  readonly asked: number;
+  readonly question: number;
 }
 
 /** An event that something outside signals. */
@@ -64,7 +64,7 @@ export interface WaitEvents {
   /** The call waits from the commit of this event on. `epoch`: the invocation that began it. */
   WaitBegun: { readonly call: string; readonly epoch: number; readonly wait: WaitTerms };
   /** What came does not fit the schema of the call's tool, and the call waits on. */
-  InputRefused: { readonly call: string; readonly asked: number; readonly by: string; readonly why: string };
+  InputRefused: { readonly call: string; readonly question: number; readonly by: string; readonly why: string };
   /** An answer or event came and has no effect. `name`: the call that the answer names, or the event. */
   InputIgnored: {
     readonly for: "answer" | "event";

@@ -104,11 +104,11 @@ export function factsOf(row: Row, state: State): ArchivedRun {
   const { run, born, parent, tenant, createdAt, takeovers, version, epoch, statusSince } = row;
   // A redrive that no invocation has recorded yet is not in the events.
   const status = row.redrive === undefined ? row.status : statusOf(state);
-  const { agent, agentVersion, task, result, failure, attempt, startedAt, spent, retention = null } = state;
+  const { agent, agentVersion, task, result, failure, restart, startedAt, spent, retention = null } = state;
   const endedAt = hasEnded(row) ? statusSince : null;
   return {
     ...{ run, born, parent, tenant, agent, agentVersion, createdAt, startedAt, endedAt, status, task },
-    ...{ result, failure, attempt, takeovers, version, epoch, spent, retention },
+    ...{ result, failure, attempt: restart, takeovers, version, epoch, spent, retention },
     ...(state.startedBy === undefined ? {} : { startedBy: state.startedBy }),
   };
 }

@@ -112,7 +112,7 @@ function beginsWait(event: Event): boolean {
     case "ChildStarted":
       return true;
     case "ToolOutcomeUnknown":
-      return event.askFrom !== null;
+      return event.reconcilableFrom !== null;
     case "RecoveryDecided":
       return event.action.kind === "hold";
     default:

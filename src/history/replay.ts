@@ -124,8 +124,19 @@ function wrongAtEnd(
   { state, version, epoch, folded }: Replayed & { readonly folded: readonly CommitRecord[] },
 ): string | null {
   const isQueued = run.version === 0 && run.status === "queued";
-  const { run: id, born, agent, agentVersion, task, result: outcome, failure, attempt, startedAt, spent } = state;
-  const come = { run: id, born, agent, agentVersion, task, result: outcome, failure, attempt, startedAt, spent };
+  const { run: id, born, agent, agentVersion, task, result: outcome, failure, restart, startedAt, spent } = state;
+  const come = {
+    run: id,
+    born,
+    agent,
+    agentVersion,
+    task,
+    result: outcome,
+    failure,
+    attempt: restart,
+    startedAt,
+    spent,
+  };
   const status = isQueued ? "queued" : statusOf(state);
   const phase = run.phase === undefined ? {} : { phase: state.phase };
   const fields = Object.entries({ status, ...phase, ...come }).map(

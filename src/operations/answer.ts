@@ -64,7 +64,7 @@ async function answerTo(world: World, row: Row, said: Said): Promise<Answered | 
     if (hasEnded(row)) return { kind: "late" };
     return { kind: "stale", calls: questionsIn(state).map(({ call }) => call), why: endBeforeDecision(state, row) };
   }
-  const { given, asked } = open.wait;
+  const { given, question } = open.wait;
   if (given !== undefined) return { kind: "duplicate", answer: await told(world, row, given) };
   if (hasEnded(row)) return { kind: "late" };
   const why = endBeforeDecision(state, row);
@@ -75,11 +75,11 @@ async function answerTo(world: World, row: Row, said: Said): Promise<Answered | 
   const by = senderOf(said.by);
   return {
     kind: "send",
-    id: answerId(said.call, asked),
-    body: { kind: "answer", call: said.call, asked, value, by },
-    onDelivered: () => fateOf(world, { ...about, asked, by }),
+    id: answerId(said.call, question),
+    body: { kind: "answer", call: said.call, question, value, by },
+    onDelivered: () => fateOf(world, { ...about, asked: question, by }),
     onDuplicate: async () => {
-      const first = (await givenTo(world, about)) ?? (await sentTo(world, { ...about, asked }));
+      const first = (await givenTo(world, about)) ?? (await sentTo(world, { ...about, asked: question }));
       return { kind: "duplicate", answer: first === null ? null : await told(world, row, first) };
     },
   };
@@ -129,7 +129,7 @@ async function sentTo(
 ): Promise<AnswerGiven | null> {
   const { run, born } = row;
   const sent = await world.inbox.unread({ run, born, now: world.clock.now(), limit: SENT_MAX });
-  for (const { body } of sent) if (body.kind === "answer" && body.call === call && body.asked === asked) return body;
+  for (const { body } of sent) if (body.kind === "answer" && body.call === call && body.question === asked) return body;
   return null;
 }
 
@@ -147,13 +147,15 @@ async function fateOf(
   // If the run did not move, the question is open. A later commit that closes it sees the raised `wakeCount`.
   if (after.version === row.version && !after.cancel) return { kind: "accepted", stage: "waits" };
   const open = questionsIn(await loadAfterRedrive(world, after)).find((each) => each.call === call);
-  if (open?.wait.asked === asked) return { kind: "accepted", stage: "waits" };
+  if (open?.wait.question === asked) return { kind: "accepted", stage: "waits" };
   const events = (await timeline(world, { run: row.run, after: row.version })) ?? [];
   const ignored = events.find((event) => event.kind === "InputIgnored" && event.name === call && event.by === by);
   if (ignored?.kind === "InputIgnored") return { kind: "noEffect", why: ignored.why };
-  const refused = events.find((event) => event.kind === "InputRefused" && event.call === call && event.asked === asked);
+  const refused = events.find(
+    (event) => event.kind === "InputRefused" && event.call === call && event.question === asked,
+  );
   if (refused?.kind === "InputRefused") return { kind: "answerInvalid", why: refused.why };
-  const isTaken = events.map(answerIn).some((taken) => taken?.call === call && taken.asked === asked);
+  const isTaken = events.map(answerIn).some((taken) => taken?.call === call && taken.question === asked);
   if (isTaken) return { kind: "accepted", stage: "applied" };
   return { kind: "noEffect", why: "its question was closed before the run read the answer" };
 }

@@ -36,11 +36,11 @@ export function assign(
     const before = await assignmentOf(world, row);
     // Also for a sender that crashed before it learned of its success.
     if (before?.to === to) return { kind: "same", to };
-    const asked = (before?.asked ?? 0) + 1;
+    const asked = (before?.number ?? 0) + 1;
     return {
       kind: "send",
       id: assignId(asked),
-      body: { kind: "assign", asked, to, by },
+      body: { kind: "assign", number: asked, to, by },
       onDelivered: () => ({ kind: "accepted", to }),
       onDuplicate: async () => {
         const now = await world.table.read(of.run, world.clock.now());
@@ -65,7 +65,7 @@ const SENT_MAX = 100;
 function newest({ assigned }: State, sent: readonly Message[]): Assignment | null {
   const told = sent.flatMap(({ body }) => (body.kind === "assign" ? [body] : []));
   return [...(assigned === undefined ? [] : [assigned]), ...told].reduce<Assignment | null>(
-    (last, each) => (last === null || each.asked > last.asked ? each : last),
+    (last, each) => (last === null || each.number > last.number ? each : last),
     null,
   );
 }

@@ -20,6 +20,6 @@ export interface ShownChild {
 }
 
 export const shownChildren = ({ children }: State): readonly ShownChild[] =>
-  children.map(({ id: run, agent, call, grant, deadline, superseded, asked = false, ...each }) => ({
-    ...{ run, agent, call, try: each.try, grant, deadline, superseded, asked },
+  children.map(({ id: run, agent, call, grant, deadline, superseded, askedToStop = false, ...each }) => ({
+    ...{ run, agent, call, try: each.try, grant, deadline, superseded, asked: askedToStop },
   }));

@@ -14,10 +14,15 @@ export type WaitsFor =
   | { readonly kind: "tools"; readonly tools: readonly string[] };
 
 export function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFor | null {
-  const { lack, accepted, asked } = upgradesOf(state);
+  const { lack, accepted, questions } = upgradesOf(state);
   if (lack?.kind === "upgrade") {
     const { to } = lack;
-    return { kind: "upgrade", from: state.agentVersion, to, accepted: accepted?.to === to || isSent(upgradeId(asked)) };
+    return {
+      kind: "upgrade",
+      from: state.agentVersion,
+      to,
+      accepted: accepted?.to === to || isSent(upgradeId(questions)),
+    };
   }
   if (lack !== null) return lack;
   const tools = state.open.filter(lacksTool).map(({ tool }) => tool);

@@ -48,7 +48,7 @@ export async function requestCompensation(
   // An operator has cancelled the run. A restart does not override that.
   if (next === "restart" && state.compensate?.next === "cancel") return "late";
   const body = { kind: "compensate", next, by: senderOf(of.by) } as const;
-  const message = { id: compensateId(next, state.attempt), sentAt: world.clock.now(), body };
+  const message = { id: compensateId(next, state.restart), sentAt: world.clock.now(), body };
   const delivered = await deliver(world, { run: row.run, born: row.born, message });
   if (delivered === "late" || delivered === "missing" || delivered === "unreadable") return delivered;
   if (next === "cancel") {

@@ -147,12 +147,12 @@ async function heard(world: World, { row, gate, decision }: Sent): Promise<Decid
   if (fate.kind === "ignored") return noEffect(after, { state, why: fate.why });
   const isOther = fate.decision.as !== decision.as || fate.decision.by !== decision.by;
   if (isOther) return { kind: "duplicate", decision: fate.decision };
-  return askedAgain(state, gate) ?? { kind: "accepted", stage: "applied" };
+  return timesReopened(state, gate) ?? { kind: "accepted", stage: "applied" };
 }
 
 /** A beat found that the edited arguments do not fit the tool, and opened the gate again. Null if not. */
-function askedAgain({ open }: State, gate: string): Decided | null {
-  const again = open.find(({ call, askedAgain = 0 }) => call === callOf(gate) && askedAgain > 0);
+function timesReopened({ open }: State, gate: string): Decided | null {
+  const again = open.find(({ call, timesReopened = 0 }) => call === callOf(gate) && timesReopened > 0);
   const asks = again === undefined ? null : gateIn(again);
   return asks === null ? null : { kind: "argsInvalid", why: asks.reason, asks: asks.gate };
 }

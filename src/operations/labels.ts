@@ -19,8 +19,8 @@ export interface ModelOutage {
 
 /** Null also during the quick retries: they are over in seconds and do not count as an outage. */
 function outageIn({ phase, outage, retryAt }: State): ModelOutage | null {
-  if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
-  return { since: outage.since, tries: outage.tries, nextTryAt: retryAt ?? 0 };
+  if (phase !== "RetryingLLM" || outage === undefined || outage.attempts <= BOUNDS.modelRetriesMax) return null;
+  return { since: outage.since, tries: outage.attempts, nextTryAt: retryAt ?? 0 };
 }
 
 /** The job that an asynchronous model works on. Times are epoch milliseconds. */

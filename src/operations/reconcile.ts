@@ -24,7 +24,7 @@ export type Reconciled =
   | { readonly kind: "noUndo"; readonly tool: string }
   /** The run has no such open question. `unknown`: the calls that it does ask about. */
   | { readonly kind: "stale"; readonly unknown: readonly string[] }
-  | { readonly kind: "tooEarly"; readonly askFrom: number }
+  | { readonly kind: "tooEarly"; readonly reconcilableFrom: number }
   /** The result cannot be stored. */
   | { readonly kind: "refused"; readonly why: string }
   | Gone;
@@ -33,7 +33,7 @@ interface Answered {
   readonly run: string;
   readonly call: string;
   /**
-   * The number of the question that the sender saw (`OpenCall.asked`). Without it the answer is for the open question,
+   * The number of the question that the sender saw (`OpenCall.timesUnknown`). Without it the answer is for the open question,
    * which suits humans who have just looked. A client that resends its answer after a crash must give the number. Its
    * first copy may have permitted an attempt, and the second copy would permit one more (schedule 18).
    */
@@ -53,26 +53,26 @@ async function answerTo(world: World, row: Row, of: Answered): Promise<Reconcile
   const state = await loadAfterRedrive(world, row);
   const unknown = state.open.filter((open) => open.status === "unknown");
   const open = unknown.find((each) => each.call === of.call);
-  const isOther = of.asked !== undefined && open?.asked !== of.asked;
+  const isOther = of.asked !== undefined && open?.timesUnknown !== of.asked;
   if (open === undefined || isOther) return { kind: "stale", unknown: unknown.map(({ call }) => call) };
   if (open.answer !== null) return { kind: "duplicate", answer: open.answer };
   // Also for a run that is redriven before the answer arrives: it asks its own questions then.
   if (hasEnded(row)) return { kind: "late" };
   if (of.as === "compensate" && open.intent?.undo !== true) return { kind: "noUndo", tool: open.tool };
-  const askFrom = open.askFrom ?? 0;
-  if (of.as !== "succeeded" && of.as !== "compensate" && world.clock.now() < askFrom)
-    return { kind: "tooEarly", askFrom };
+  const reconcilableFrom = open.reconcilableFrom ?? 0;
+  if (of.as !== "succeeded" && of.as !== "compensate" && world.clock.now() < reconcilableFrom)
+    return { kind: "tooEarly", reconcilableFrom };
   const result = of.as === "succeeded" ? of.result : null;
   if (isTooDeep(result)) return { kind: "refused", why: TOO_DEEP };
   const inlineMax = SIZES.stateValueBytesMax;
   const value = result === null ? null : await keepValue(world, row, { json: result, inlineMax });
   const note = of.note === null ? null : bounded(of.note);
   const answer: Answer = { as: of.as, value, by: bounded(of.by), note };
-  const { call, asked } = open;
+  const { call, timesUnknown } = open;
   return {
     kind: "send",
-    id: reconcileId(call, asked),
-    body: { kind: "reconcile", call, asked, answer },
+    id: reconcileId(call, timesUnknown),
+    body: { kind: "reconcile", call, question: timesUnknown, answer },
     onDelivered: async () =>
       (await wentOn(world, { row, call, as: of.as })) ? { kind: "stale", unknown: [] } : { kind: "accepted" },
     onDuplicate: () => ({ kind: "duplicate", answer: null }),

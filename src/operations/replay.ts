@@ -109,7 +109,7 @@ async function shownOf(of: {
   return {
     ...{ run, agent: state.agent, agentVersion: state.agentVersion, phase: state.phase },
     status: commits === 0 && status === "queued" ? status : statusOf(state),
-    ...{ version: replayed.version, of: version, at, epoch, attempt: state.attempt },
+    ...{ version: replayed.version, of: version, at, epoch, attempt: state.restart },
     ...{ beats: state.spent.beats, spent: spentOf(state), calls: state.calls, messages: state.messages.length },
     ...{ task: await json(state.task), result: await json(state.result), failure: state.failure },
     replayed: { commits, events, snapshots },

@@ -28,18 +28,19 @@ export function acceptUpgrade(world: World, of: { readonly run: string; readonly
   return checkThenDeliver<Upgraded>(world, of.run, async (seen) => {
     const { row, state } = await loadVouched(world, seen, new SegmentCache());
     if (hasEnded(row)) return { kind: "late" };
-    const { lack, asked, accepted } = upgradesOf(state);
+    const { lack, questions, accepted } = upgradesOf(state);
     if (lack?.kind !== "upgrade") return { kind: "stale", version: state.agentVersion };
     const { to } = lack;
     if (accepted?.to === to) return goOn(world, { row, told: { kind: "duplicate", to } });
     return {
       kind: "send",
-      id: upgradeId(asked),
-      body: { kind: "upgrade", asked, to, by: senderOf(of.by) },
+      id: upgradeId(questions),
+      body: { kind: "upgrade", question: questions, to, by: senderOf(of.by) },
       onDelivered: async () => {
         // If the question was closed in between, no beat applied this answer. The sender learns that.
         const after = await look(world, of.run);
-        const isHeard = after === null || after.row.version === row.version || counts(after.state, { asked, to });
+        const isHeard =
+          after === null || after.row.version === row.version || counts(after.state, { asked: questions, to });
         if (!isHeard) return { kind: "stale", version: after.state.agentVersion };
         return goOn(world, { row, told: { kind: "accepted", from: state.agentVersion, to } });
       },
@@ -55,8 +56,8 @@ async function goOn(world: World, of: { readonly row: Row; readonly told: Upgrad
 }
 
 function counts(state: State, of: { readonly asked: number; readonly to: string }): boolean {
-  const { lack, asked, accepted } = upgradesOf(state);
-  const isOpen = lack?.kind === "upgrade" && asked === of.asked;
+  const { lack, questions, accepted } = upgradesOf(state);
+  const isOpen = lack?.kind === "upgrade" && questions === of.asked;
   return isOpen || accepted?.to === of.to || state.agentVersion === of.to;
 }
 

@@ -44,12 +44,12 @@ export interface UnknownCall {
   readonly business: boolean;
   readonly args: Json;
   /** The earliest time for the answers `retry` and `failed`, in epoch milliseconds. */
-  readonly askFrom: number;
+  readonly reconcilableFrom: number;
   /** Also true if the answer is still in the inbox, so that no operator is asked twice. */
   readonly answered: boolean;
   /** It goes on by itself once the agent has its tool again. */
   readonly toolGone: boolean;
-  /** What follows at `askFrom` without an answer. `ask`: it keeps waiting. */
+  /** What follows at `reconcilableFrom` without an answer. `ask`: it keeps waiting. */
   readonly otherwise: OnUnknown;
   /** The effects of the run can be undone, including this call. */
   readonly undo: boolean;
@@ -170,8 +170,14 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
       : await world.inbox.unread({ run: row.run, born: row.born, now, limit: SENT_SHOWN_MAX });
   const isSent = (id: string): boolean => sent.some((message) => message.id === id);
   const unknown = await Promise.all(
-    asked.map(async ({ call, tool, intent, askFrom, answer, asked: question, ...marks }) => ({
-      ...{ call, tool, toolGone: marks.toolGone ?? false, otherwise: marks.otherwise ?? "ask", askFrom: askFrom ?? 0 },
+    asked.map(async ({ call, tool, intent, reconcilableFrom, answer, timesUnknown: question, ...marks }) => ({
+      ...{
+        call,
+        tool,
+        toolGone: marks.toolGone ?? false,
+        otherwise: marks.onUnknown ?? "ask",
+        reconcilableFrom: reconcilableFrom ?? 0,
+      },
       undo: intent?.undo === true,
       ...{ key: intent?.key ?? "", business: intent?.business === true },
       answered: answer !== null || isSent(reconcileId(call, question)),
@@ -190,7 +196,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     label: labelOf(row, state),
     execution: executionName(row.run, row.born, row.chain),
     aws: world.placesOf?.(row) ?? null,
-    attempt: state.attempt,
+    attempt: state.restart,
     task: await json(state.task),
     startedAt: state.startedAt,
     ...{ startedBy: state.startedBy ?? null, deadline: state.deadline ?? null },

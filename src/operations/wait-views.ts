@@ -40,10 +40,22 @@ export function openWaits(
   });
   return Promise.all(
     waits.map(async ({ call, tool, wait }): Promise<OpenWait> => {
-      const { event = null, schema = null, until, atLimit, asked, given, refused = null } = wait;
-      const answered = given !== undefined || (wait.for === "answer" && of.isSent(answerId(call, asked)));
+      const { event = null, schema = null, until, atLimit, question, given, refused = null } = wait;
+      const answered = given !== undefined || (wait.for === "answer" && of.isSent(answerId(call, question)));
       const args = await of.json(argsOf(state, call));
-      return { call, tool, for: wait.for, event, args, schema, until, atLimit: atLimit.kind, asked, refused, answered };
+      return {
+        call,
+        tool,
+        for: wait.for,
+        event,
+        args,
+        schema,
+        until,
+        atLimit: atLimit.kind,
+        asked: question,
+        refused,
+        answered,
+      };
     }),
   );
 }

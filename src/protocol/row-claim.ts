@@ -55,7 +55,7 @@ export function decideClaim(row: Row, claim: Claim): ClaimOutcome {
       leaseUntil: claim.leaseUntil,
       entry,
       claims: row.claims + 1,
-      asks: row.asks + row.will,
+      unaccountedModelCalls: row.unaccountedModelCalls + row.marksAtClaim,
       ...(row.status === "queued" ? { status: "running", statusSince: claim.now } : {}),
       chainClaims: row.chainClaims + 1,
       claimedAt: claim.now,

@@ -65,9 +65,9 @@ export interface Row extends Incarnation {
    * Model calls that may have left and are in no debit, and marks under which a call may leave. A model call leaves
    * only under a mark of its own epoch. A commit lowers this only by calls that it debits itself or knows never left.
    */
-  readonly asks: number;
+  readonly unaccountedModelCalls: number;
   /** 1 if the next invocation to claim the run may call its model before it commits. Its claim is then its mark. */
-  readonly will: 0 | 1;
+  readonly marksAtClaim: 0 | 1;
   /** The store that did not answer when the run was last released, and since when; null after the next commit. */
   readonly storeOutage: StoreOutage | null;
   /** The wake-up counter: every message and request raises it. `wakeCountSeen` is its value at the last commit. */
@@ -153,8 +153,8 @@ export function newRow(creation: Creation): Row {
     claims: 0,
     takeovers: 0,
     deaths: 0,
-    asks: 0,
-    will: 1,
+    unaccountedModelCalls: 0,
+    marksAtClaim: 1,
     storeOutage: null,
     wakeCount: 0,
     wakeCountSeen: 0,
@@ -201,9 +201,9 @@ export interface Commit extends RunRef {
   readonly wakeCountSeen: number;
   readonly wakeAt: number | null;
   readonly deadline: number;
-  /** The next `Row.asks`: this epoch's mark for its next call, and calls that this commit could not debit. */
-  readonly asks: number;
-  readonly will: 0 | 1;
+  /** The next `Row.unaccountedModelCalls`: this epoch's mark for its next call, and calls that this commit could not debit. */
+  readonly unaccountedModelCalls: number;
+  readonly marksAtClaim: 0 | 1;
   /** True if the commit holds a reply, a settled call or a compensation, and the run is not in a crash loop. */
   readonly isProgress: boolean;
   readonly storeOutage: StoreOutage | null;
@@ -237,7 +237,7 @@ export function decideCommit(row: Row, commit: Commit): CommitOutcome {
   if (commit.unlessWoken && row.wakeCount !== commit.wakeCountSeen) return { kind: "woken", row };
   const { now, agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, wakeAt, deadline, commitId } =
     commit;
-  const { asks, will, storeOutage, lastCheckpointAt } = commit;
+  const { unaccountedModelCalls, marksAtClaim, storeOutage, lastCheckpointAt } = commit;
   const { redrive, checksum: _, ...rest } = row;
   return {
     kind: "committed",
@@ -245,7 +245,7 @@ export function decideCommit(row: Row, commit: Commit): CommitOutcome {
       ...rest,
       ...(redrive === undefined || recordsRedrive(commit) ? {} : { redrive }),
       ...{ agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, wakeAt, deadline, commitId },
-      ...{ asks, will, storeOutage, lastCheckpointAt },
+      ...{ unaccountedModelCalls, marksAtClaim, storeOutage, lastCheckpointAt },
       ...(commit.checksum === undefined ? {} : { checksum: commit.checksum }),
       ...(commit.brief === undefined ? {} : { brief: commit.brief }),
       ...(levelIn(commit) > LOWEST_LEVEL ? { level: levelIn(commit) } : {}),

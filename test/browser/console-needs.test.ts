@@ -28,9 +28,17 @@ async function waitingRun(): Promise<{ readonly run: string; readonly url: strin
 test("asks again when an outcome is unknown again after it was run again", async () => {
   const { run, url } = await waitingRun();
   const { page } = await openPage();
-  let [askFrom, posts] = [1_000, 0];
+  let [reconcilableFrom, posts] = [1_000, 0];
   const unknown = () => ({
-    ...{ call: "c1", tool: "mail", key: "mail-c1", business: false, args: { step: 1 }, askFrom, answered: false },
+    ...{
+      call: "c1",
+      tool: "mail",
+      key: "mail-c1",
+      business: false,
+      args: { step: 1 },
+      reconcilableFrom,
+      answered: false,
+    },
     ...{ toolGone: false, otherwise: "ask" as const, undo: false },
   });
   await changing<Listed>(page, /\/runs\?limit=/, (list) => ({
@@ -48,7 +56,7 @@ test("asks again when an outcome is unknown again after it was run again", async
   await card.getByLabel(/Run it again/).check();
   await card.getByRole("button", { name: "Reconcile: run it again" }).click();
   await expect.poll(() => card.innerText()).toContain("Accepted, waiting for the run to take it");
-  askFrom = 2_000;
+  reconcilableFrom = 2_000;
   await card.getByRole("button", { name: "Reconcile: it happened" }).waitFor();
   expect([await card.count(), await card.innerText()]).toEqual([1, expect.not.stringContaining("Accepted")]);
   expect(posts).toBe(1);

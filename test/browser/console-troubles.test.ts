@@ -28,7 +28,15 @@ async function failing(page: Page, path: RegExp, times: number): Promise<void> {
 
 /** A run whose outcome is unknown, in answers that are made up. */
 async function blockedRun(page: Page): Promise<void> {
-  const call = { call: "c1", tool: "mail", key: "mail-c1", business: false, args: null, askFrom: 0, answered: false };
+  const call = {
+    call: "c1",
+    tool: "mail",
+    key: "mail-c1",
+    business: false,
+    args: null,
+    reconcilableFrom: 0,
+    answered: false,
+  };
   const unknown = [{ ...call, toolGone: false, otherwise: "ask", undo: false }];
   const shown = { run: "local-a", agent: "clerk", status: "blocked", inProgress: true, gates: [], waits: [], unknown };
   await page.route(/\/runs\?status=blocked/, (route) =>

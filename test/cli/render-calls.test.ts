@@ -12,7 +12,7 @@ const NOW = 1_790_000_000_000;
 const PAGE = { now: NOW, paint: (_: unknown, text: string) => text, width: 100 };
 
 const call: UnknownCall = {
-  ...{ call: "c6", tool: "pay", key: "trip_42", args: { usd: 266 }, askFrom: NOW + 12_000 },
+  ...{ call: "c6", tool: "pay", key: "trip_42", args: { usd: 266 }, reconcilableFrom: NOW + 12_000 },
   ...{ answered: false, toolGone: false, business: true, otherwise: "ask", undo: false },
 };
 
@@ -87,7 +87,7 @@ test("the timeline shows what the external service reports by itself, and what f
   const events = [
     { kind: "ModelCallCompleted", parts },
     { kind: "RecoveryDecided", ...failed },
-    { kind: "ToolOutcomeUnknown", call: "c1", why: "no answer", askFrom: NOW + 12_000, otherwise: "tell" },
+    { kind: "ToolOutcomeUnknown", call: "c1", why: "no answer", reconcilableFrom: NOW + 12_000, onUnknown: "tell" },
     { kind: "RecoveryDecided", rule: "R", why: "nobody said", action: { kind: "tell", call: "c1" } },
     { kind: "ToolResultReconciled", call: "c1", answer, evidence: "409", externalId: "R7" },
   ];

@@ -91,7 +91,7 @@ accepted  the next beat applies it`,
 });
 
 test("the timeline shows what a run waits for, who lets it continue, and which call continues", () => {
-  const body = { kind: "upgrade", asked: 1, to: "2", by: "ada" } as const;
+  const body = { kind: "upgrade", question: 1, to: "2", by: "ada" } as const;
   const call = { kind: "call", tool: "book", args: inline({}), provider: null } as const;
   const events = [
     replied([call]),

@@ -40,7 +40,9 @@ const blocked: Shown = {
   spent: { usd: 0.17, tokensIn: 17_000, tokensOut: 120 },
   label: "waiting for an operator: the outcome of a call is unknown",
   task: { to: "Lisbon" },
-  unknown: [{ call: "c6", tool: "chargeCard", key: "K6", args: { usd: 266 }, askFrom: NOW + 12_000, ...KNOWN }],
+  unknown: [
+    { call: "c6", tool: "chargeCard", key: "K6", args: { usd: 266 }, reconcilableFrom: NOW + 12_000, ...KNOWN },
+  ],
   ...{ agentVersion: "1", waitsFor: null, gates: [], result: null, failure: null, keptUntil: null, archive: null },
   ...{
     ignoredDecision: null,
@@ -206,7 +208,7 @@ describe("the timeline", () => {
         debited,
         { kind: "RecoveryDecided", rule: "call", why: "timeout", action: { kind: "again", call: "c1" } },
         { kind: "RecoveryDecided", rule: "R", why: "busy", action: { kind: "retry", at: NOW + 18_000 } },
-        { kind: "RecoveryDecided", rule: "R", why: "empty", action: { kind: "nudge", say: "x" } },
+        { kind: "RecoveryDecided", rule: "R", why: "empty", action: { kind: "nudge", text: "x" } },
         { kind: "RecoveryDecided", rule: "R", why: "no money", action: { kind: "abort", failure: {} } },
         { kind: "RunEnded", status: "failed", failure: { code: "BudgetExhausted", message: "no money" } },
       ),
@@ -225,13 +227,13 @@ describe("the timeline", () => {
 
   it("shows questions, answers and further facts for an operator", () => {
     const answer = { as: "failed", value: null, by: "ada", note: "not in the outbox" };
-    const body = { kind: "reconcile", call: "c1", asked: 1, answer };
+    const body = { kind: "reconcile", call: "c1", question: 1, answer };
     expect(
       linesOf(
         { kind: "AgentChanged", from: "1", to: "2" },
         asks,
-        { kind: "ToolOutcomeUnknown", call: "c1", why: "it died", askFrom: NOW + 9_000 },
-        { kind: "ToolOutcomeUnknown", call: "c1", why: "no answer", askFrom: null },
+        { kind: "ToolOutcomeUnknown", call: "c1", why: "it died", reconcilableFrom: NOW + 9_000 },
+        { kind: "ToolOutcomeUnknown", call: "c1", why: "no answer", reconcilableFrom: null },
         { kind: "MessageAbsorbed", stage: "taken", message: "m", body },
         { kind: "MessageAbsorbed", stage: "cleared", message: "m" },
         { kind: "ToolResultReconciled", call: "c1", answer },

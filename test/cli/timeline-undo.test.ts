@@ -28,7 +28,7 @@ test("an error shows the remedy even if the page ends before it", () => {
 
 test("names the compensated call, not its undo", () => {
   const undo = { kind: "undo", call: "c1" };
-  const restart = { kind: "restart", say: "Begin again." };
+  const restart = { kind: "restart", text: "Begin again." };
   expect(
     linesOf(
       asks,

@@ -45,14 +45,14 @@ const claimed = {
 const snapshot = { version: 6, key: `runs/local/${row().run}/${row().born}/snapshots/6-5-1`, digest: "a".repeat(64) };
 
 const ROWS: Readonly<Record<string, Row>> = {
-  "that was just made": rewriteRow(row(), { asks: 0, will: 1 }),
+  "that was just made": rewriteRow(row(), { unaccountedModelCalls: 0, marksAtClaim: 1 }),
   "with a call under way": rewriteRow(row(), {
     ...{ ...claimed, snapshot, journal, status: "running", phase: "ExecutingTools" },
     ...{
       owner: "0011223344556677",
       leaseUntil: AT + 60_000,
       claims: 1,
-      asks: 1,
+      unaccountedModelCalls: 1,
       claimedAt: AT - 60_000,
       effectsSettleAt: AT - 9_000,
     },
@@ -171,7 +171,7 @@ const UNCOVERED: ReadonlySet<string> = new Set(
         "claims",
         "takeovers",
         "deaths",
-        "asks",
+        "unaccountedModelCalls",
       ],
       ...["entryExecution", "entryEpoch", "entryRetry", "parkToken", "parkExecution", "parkEpoch", "parkRetry"],
       ...["wakeCount", "deadline", "since", "expiresAtSec", "redrive", "brief"],

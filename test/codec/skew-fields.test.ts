@@ -114,15 +114,15 @@ test("the fixture writes an unknown field into every object", () => {
 
 test("the next model call in an outage keeps unknown fields", () => {
   const [outage, terms] = [
-    withUnknownFields({ since: 1, tries: 2 }),
+    withUnknownFields({ since: 1, attempts: 2 }),
     { afterMs: null, chance: 0.5, outageMaxMs: 9e9, models: 2, asked: 0 },
   ];
   const state = { ...IN_PHASE.RetryingLLM(), outage };
   const tries = [retrySoon(state, terms, 9), switchModel(state, terms, 9), retryLater(state, terms, 9)];
   expect(tries.map((each) => each.outage)).toEqual([
-    { ...outage, tries: 3 },
-    { ...outage, tries: 3, model: 1 },
-    { ...outage, tries: 3 },
+    { ...outage, attempts: 3 },
+    { ...outage, attempts: 3, model: 1 },
+    { ...outage, attempts: 3 },
   ]);
 });
 

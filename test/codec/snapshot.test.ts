@@ -146,8 +146,8 @@ describe("a state that is too large", () => {
 describe("a journal", () => {
   const events: readonly Event[] = [
     ...EVENT_KINDS.map((kind) => eventOf(kind, "ExecutingTools")),
-    decided({ kind: "retry", at: 5, outage: { since: 1, tries: 1 } }),
-    decided({ kind: "nudge", say: "" }),
+    decided({ kind: "retry", at: 5, outage: { since: 1, attempts: 1 } }),
+    decided({ kind: "nudge", text: "" }),
     decided({ kind: "again", call: "c1" }),
     decided({ kind: "takeover", from: "A", takeovers: 1 }),
     { kind: "MessageAbsorbed", at: 1, stage: "cleared", message: "m" },
@@ -158,7 +158,7 @@ describe("a journal", () => {
       result: { kind: "blob", sha256: SHA, bytes: 9, head: "a", tail: "b" },
     },
     replied([{ kind: "reasoning", text: "hm", provider: { signature: "x" } }]),
-    { kind: "ToolOutcomeUnknown", at: 1, call: "c1", why: "", askFrom: null },
+    { kind: "ToolOutcomeUnknown", at: 1, call: "c1", why: "", reconcilableFrom: null },
   ];
 
   test.each(events.map((event) => [event.kind, event] as const))("returns %s unchanged", (_, event) => {

@@ -12,7 +12,15 @@ import type { WaitingGate, WaitingQuestion } from "../../src/operations/approval
 import type { Shown, UnknownCall } from "../../src/operations/views.ts";
 
 const call = (of: Partial<UnknownCall> = {}): UnknownCall => ({
-  ...{ call: "c1", tool: "mail", key: "mail-c1", business: false, args: null, askFrom: 1_000, answered: false },
+  ...{
+    call: "c1",
+    tool: "mail",
+    key: "mail-c1",
+    business: false,
+    args: null,
+    reconcilableFrom: 1_000,
+    answered: false,
+  },
   ...{ toolGone: false, otherwise: "ask", undo: false },
   ...of,
 });
@@ -26,7 +34,7 @@ const needsIn = (blocked: Shown) =>
 
 describe("a question that a run asks again", () => {
   test("about an outcome that is unknown again is another one, and the decided one is over", () => {
-    const [first, again] = [shown({ unknown: [call()] }), shown({ unknown: [call({ askFrom: 2_000 })] })];
+    const [first, again] = [shown({ unknown: [call()] }), shown({ unknown: [call({ reconcilableFrom: 2_000 })] })];
     expect(idsOf(first)).toEqual(idsOf(shown({ unknown: [call({ args: {} })] })));
     expect(idsOf(first)).not.toEqual(idsOf(again));
     expect(needsIn(first).map((need) => [isOpenIn(need, first), isOpenIn(need, again)])).toEqual([[true, false]]);

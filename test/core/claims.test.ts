@@ -34,7 +34,7 @@ function stateOf(beats: readonly (Call | string)[]) {
         at: AT,
         rule: "r",
         why: "w",
-        action: { kind: "nudge", say: beat },
+        action: { kind: "nudge", text: beat },
       } as const;
       state = foldAll(state, [beat.startsWith(CONFLICT_NOTICE) ? nudge : messageReceived(beat, String(index))]);
       continue;

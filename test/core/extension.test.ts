@@ -63,12 +63,12 @@ describe("a decision about a budget", () => {
     const once = stateAfter(startedEvent, budgetRequested(), answered("approve", { beats: 2, tokens: 5 }));
     expect([once.phase, extensionOf(once)]).toEqual([
       "AwaitingLLM",
-      { asked: 1, granted: { beats: 2, tokens: 5 }, gate: null },
+      { questions: 1, granted: { beats: 2, tokens: 5 }, gate: null },
     ]);
     const twice = foldAll(once, [budgetRequested(), answered("approve", { beats: 1 })]);
-    expect(extensionOf(twice)).toEqual({ asked: 2, granted: { beats: 3, tokens: 5 }, gate: null });
+    expect(extensionOf(twice)).toEqual({ questions: 2, granted: { beats: 3, tokens: 5 }, gate: null });
     const denied = foldAll(once, [budgetRequested(), answered("deny", { beats: 1 })]);
-    expect(extensionOf(denied)).toEqual({ asked: 2, granted: { beats: 2, tokens: 5 }, gate: null });
+    expect(extensionOf(denied)).toEqual({ questions: 2, granted: { beats: 2, tokens: 5 }, gate: null });
   });
 
   test("about another gate changes nothing", () => {
@@ -79,7 +79,7 @@ describe("a decision about a budget", () => {
   test("returns a run that was about to retry its model to that retry", () => {
     const retrying = stateAfter(
       startedEvent,
-      decided({ kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } }),
+      decided({ kind: "retry", at: AT + 1_000, outage: { since: AT, attempts: 1 } }),
       budgetRequested(),
     );
     expect([retrying.phase, retrying.retryAt]).toEqual(["AwaitingApproval", null]);

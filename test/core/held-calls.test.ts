@@ -29,7 +29,7 @@ const wait: HeldBy = {
   until: AT + 1,
   atLimit: { kind: "tell" },
   from: AT,
-  asked: 1,
+  question: 1,
 };
 
 const held = (by: HeldBy): OpenCall => ({ ...newCall("c1", "book"), status: HELD[by.by].status, heldBy: by });

@@ -26,7 +26,7 @@ test("a state beyond its size limit ends its run with that code at once, without
   const payload = await beginRun(harness.world, agent, {});
   const { run } = payload;
   const out = startAttempt(harness);
-  const going = await claimAndLoad(harness, { payload, retry: 0, attempt: 1 });
+  const going = await claimAndLoad(harness, { payload, retry: 0, restart: 1 });
   going.record({ kind: "RunStarted", at: harness.clock.now(), agentVersion: "1" });
   // It fits into the journal, which is compressed, and not into the state that is stored next.
   const why = "a".repeat(SIZES.stateBytesMax);

@@ -4,7 +4,7 @@ import { isOfEnd, notificationsIn } from "../../src/core/notifications.ts";
 import { type Event } from "../../src/core/event.ts";
 
 const AT = 1_000;
-const lost: Event = { kind: "ToolOutcomeUnknown", at: AT, call: "c1", why: "it died", askFrom: AT };
+const lost: Event = { kind: "ToolOutcomeUnknown", at: AT, call: "c1", why: "it died", reconcilableFrom: AT };
 
 test("tells that a run is blocked once, when it becomes so", () => {
   expect(notificationsIn({ events: [lost], from: "running", to: "blocked" })).toEqual([

@@ -105,7 +105,7 @@ describe("an outage ends", () => {
   test.each<readonly [string, Event]>([
     ["a reply", replied([textPart("here")])],
     ["a call", replied([callPart("book")])],
-    ["a reply that is reported to the model", decided({ kind: "nudge", say: "try again" })],
+    ["a reply that is reported to the model", decided({ kind: "nudge", text: "try again" })],
   ])("with %s: the next failure starts another outage", (_, event) => {
     const waiting = outage(9).at(-1)?.state as State;
     const over = fold(waiting, event);
@@ -113,7 +113,7 @@ describe("an outage ends", () => {
     const later = AT + 30 * HOUR;
     expect(failing({ ...over, phase: "AwaitingLLM", open: [] }, later).state.outage).toEqual({
       since: later,
-      tries: 1,
+      attempts: 1,
     });
   });
 
@@ -133,7 +133,7 @@ test.each([
   [2 * HOUR, "2 hours"],
   [5 * HOUR, "5 hours"],
 ])("an outage of %d ms is described as %s", (ms, words) => {
-  const state = { ...IN_PHASE.AwaitingLLM(), outage: { since: AT, tries: 2 } };
+  const state = { ...IN_PHASE.AwaitingLLM(), outage: { since: AT, attempts: 2 } };
   expect(modelUnavailable(state, FAILURE, AT + ms).message).toBe(
     `no model answered for ${words}, in 3 calls; the last error was Broken: it broke`,
   );
@@ -146,7 +146,7 @@ test("a failure without an earlier outage has lasted no time and taken one call"
 });
 
 test("a provider without retry-after sets no earliest time for the next call", () => {
-  expect(failing(IN_PHASE.AwaitingLLM(), AT, { afterMs: 0 }).state.outage).toEqual({ since: AT, tries: 1 });
+  expect(failing(IN_PHASE.AwaitingLLM(), AT, { afterMs: 0 }).state.outage).toEqual({ since: AT, attempts: 1 });
 });
 
 describe("the operator gets the alarm of an outage", () => {
@@ -182,7 +182,7 @@ describe("a wake-up of a run that waits for its model", () => {
     const state = waiting();
     expect(earlierTryAt(state, (state.retryAt ?? 0) - 1)).toBe((state.retryAt ?? 0) - 1);
     expect(earlierTryAt(state, state.retryAt ?? 0)).toBeNull();
-    const tries = (count: number): State => ({ ...state, outage: { since: AT, tries: count } });
+    const tries = (count: number): State => ({ ...state, outage: { since: AT, attempts: count } });
     expect(earlierTryAt(tries(BOUNDS.modelRetriesMax), AT)).toBeNull();
     expect(earlierTryAt(tries(BOUNDS.modelRetriesMax + 1), AT)).toBe(AT);
     const { outage: _, ...none } = state;
@@ -226,7 +226,7 @@ describe("fallbacks", () => {
 
   test("are not called first when the own model failed once and then replied", () => {
     const fallback = { model: 1, until: AT + HOUR };
-    const state: State = { ...IN_PHASE.AwaitingLLM(), fallback, outage: { since: AT, tries: 1 } };
+    const state: State = { ...IN_PHASE.AwaitingLLM(), fallback, outage: { since: AT, attempts: 1 } };
     expect(endOutage(state, AT)).not.toHaveProperty("fallback");
     const { fallback: _, ...without } = state;
     expect(endOutage(without, AT)).not.toHaveProperty("fallback");
@@ -236,7 +236,7 @@ describe("fallbacks", () => {
     const now = AT + HOUR - 1_000;
     for (const modelRetries of [0, BOUNDS.modelRetriesMax]) {
       for (const model of [0, 1]) {
-        const outage = { since: AT, tries: modelRetries, ...(model > 0 && { model }) };
+        const outage = { since: AT, attempts: modelRetries, ...(model > 0 && { model }) };
         const state = withDetached({ ...IN_PHASE.AwaitingLLM(), modelRetries, outage });
         const next = failing(state, now, { models: 3, afterMs: MINUTE, outageMaxMs: HOUR });
         expect(next.action).toMatchObject({ kind: "retry", at: expect.toSatisfy((at: number) => at >= now + MINUTE) });
@@ -249,7 +249,7 @@ describe("fallbacks", () => {
     const { state, at } = outage(4, { models: 2 }).at(-1) as Failed & { at: number };
     const endOutage = { ...fold(state, replied([callPart("book")], at)), phase: "AwaitingLLM", open: [] } as const;
     const next = failing(endOutage, at + MINUTE, { models: 2 });
-    expect(next.action).toMatchObject({ at: at + MINUTE + 1_000, outage: { model: 1, tries: 1 } });
+    expect(next.action).toMatchObject({ at: at + MINUTE + 1_000, outage: { model: 1, attempts: 1 } });
   });
 });
 

@@ -155,7 +155,7 @@ describe("calls", () => {
   });
 
   test("that are unknown without an answer in time are given up after effectsSettleAt", () => {
-    const unknown = { ...outcomeLost("c1", AT + 9), otherwise: "tell" } as Event;
+    const unknown = { ...outcomeLost("c1", AT + 9), onUnknown: "tell" } as Event;
     const state = stateAfter(startedEvent, replied([callPart("a")]), intended("c1", "unsafe"), invoked("c1"), unknown);
     const owed = (now: number, effectsSettleAt = 0) => nextCommands(state, view({ now, effectsSettleAt }));
     expect(owed(AT + 8)).toEqual([{ kind: "wait", until: AT + 9 }]);

@@ -22,7 +22,7 @@ const model = (change: object = {}): Trouble => ({
   ...change,
 });
 const away = (change: object = {}): State =>
-  state({ modelRetries: 3, outage: { since: AT - 7_000, tries: 3 }, ...change });
+  state({ modelRetries: 3, outage: { since: AT - 7_000, attempts: 3 }, ...change });
 const TOO_LONG = { code: "ContextTooLong", message: "8,192 tokens" };
 const budget: Trouble = { kind: "budget", failure: FAILURE };
 const deaths: Trouble = { kind: "deaths", failure: FAILURE };
@@ -89,7 +89,7 @@ describe("a model that failed", () => {
     const at = [0, 1, 2, 3].map((modelRetries) => decideRecovery(state({ modelRetries }), model(), AT).action);
     expect(BOUNDS.modelRetriesMax).toBe(3);
     expect(at).toMatchObject([
-      { kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } },
+      { kind: "retry", at: AT + 1_000, outage: { since: AT, attempts: 1 } },
       { kind: "retry", at: AT + 2_000 },
       { kind: "retry", at: AT + 4_000 },
       { kind: "retry", at: AT + 4_000 },
@@ -111,28 +111,28 @@ describe("a model that failed", () => {
 });
 
 describe("a model of summaries that failed", () => {
-  const after = (tries: number, afterMs: number | null = null): Action => {
-    const compacting = { ...IN_PHASE.Compacting(), ...(tries === 0 ? {} : { failedSummaries: { tries } }) };
+  const after = (attempts: number, afterMs: number | null = null): Action => {
+    const compacting = { ...IN_PHASE.Compacting(), ...(attempts === 0 ? {} : { failedSummaries: { attempts } }) };
     return decideRecovery(compacting, summary({ afterMs }), AT).action;
   };
 
   test("is called again after one, two and four seconds, then the working model summarises", () => {
     expect([0, 1, 2, 3].map((tries) => after(tries))).toEqual([
-      { kind: "compact", at: AT + 1_000, failed: { tries: 1 } },
-      { kind: "compact", at: AT + 2_000, failed: { tries: 2 } },
-      { kind: "compact", at: AT + 4_000, failed: { tries: 3 } },
-      { kind: "compact", failed: { tries: 4, isLeft: true } },
+      { kind: "compact", at: AT + 1_000, failed: { attempts: 1 } },
+      { kind: "compact", at: AT + 2_000, failed: { attempts: 2 } },
+      { kind: "compact", at: AT + 4_000, failed: { attempts: 3 } },
+      { kind: "compact", failed: { attempts: 4, isLeft: true } },
     ]);
   });
 
   test("is waited for as long as the shortest pause in an outage, and no longer", () => {
     const { outagePauseMsMin } = BOUNDS;
-    expect(after(0, outagePauseMsMin)).toEqual({ kind: "compact", at: AT + outagePauseMsMin, failed: { tries: 1 } });
-    expect(after(0, outagePauseMsMin + 1)).toEqual({ kind: "compact", failed: { tries: 1, isLeft: true } });
+    expect(after(0, outagePauseMsMin)).toEqual({ kind: "compact", at: AT + outagePauseMsMin, failed: { attempts: 1 } });
+    expect(after(0, outagePauseMsMin + 1)).toEqual({ kind: "compact", failed: { attempts: 1, isLeft: true } });
   });
 
   test("does not touch the outage of the working model, and is forgotten with the next reply", () => {
-    const outage = { since: AT - 7_000, tries: 2 };
+    const outage = { since: AT - 7_000, attempts: 2 };
     const before = { ...IN_PHASE.Compacting(), outage, modelRetries: 2 };
     const decision = decideRecovery(before, summary({ afterMs: null }), AT);
     const waits = fold(before, decision);
@@ -150,7 +150,7 @@ describe("a reply that cannot be used", () => {
   test("is reported to the model three times, then the run ends", () => {
     const actions = [0, 1, 2, 3].map((nudges) => decideRecovery(state({ nudges }), reply, AT).action.kind);
     expect(actions).toEqual(["nudge", "nudge", "nudge", "abort"]);
-    expect(decideRecovery(state(), reply, AT).action).toEqual({ kind: "nudge", say: "Call a tool." });
+    expect(decideRecovery(state(), reply, AT).action).toEqual({ kind: "nudge", text: "Call a tool." });
   });
 
   test("has its own count: retries of the model do not use it up", () => {
@@ -178,7 +178,7 @@ describe("a run that has to stop", () => {
   ])("for %s is never retried, whatever the counts: it makes a closing call that names the reason", (_, trouble) => {
     const { action } = decideRecovery(state(), trouble, AT);
     expect(action).toMatchObject({ kind: "stop", failure: FAILURE });
-    expect(action.kind === "stop" ? action.say : "").toMatch(/it broke.*what is done.*still open/s);
+    expect(action.kind === "stop" ? action.text : "").toMatch(/it broke.*what is done.*still open/s);
   });
 
   test("ends with its reason even if the closing call is lost", () => {

@@ -13,7 +13,7 @@ test("refuses to reverse an end of another kind, after compensation, or recorded
   const ended = foldAll(IN_PHASE.AwaitingLLM(), modelUnavailable("AwaitingLLM"));
   const { failedFrom: _, ...older } = ended;
   const own = { ...ended, failure: FAILURE };
-  for (const state of [own, { ...ended, saga: { left: [] } }, older]) {
+  for (const state of [own, { ...ended, saga: { leftInPlace: [] } }, older]) {
     expect(() => applyRedrive(state as never, event)).toThrow(/no way out/);
   }
 });

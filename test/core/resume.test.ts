@@ -9,7 +9,16 @@ import { SHA } from "../support/states/states-and-events.ts";
 const CLASSES = ["none", "keyed", "idempotent", "probed", "unsafe"] as const;
 
 const open = (effect: (typeof CLASSES)[number] | null, tries = 0): OpenCall => ({
-  ...{ call: "c1", tool: "book", status: "started", releasedBy: 1, tries, asked: 0, askFrom: null, answer: null },
+  ...{
+    call: "c1",
+    tool: "book",
+    status: "started",
+    releasedBy: 1,
+    attempts: tries,
+    timesUnknown: 0,
+    reconcilableFrom: null,
+    answer: null,
+  },
   probeAt: null,
   edited: null,
   intent: effect === null ? null : { effect, key: "k", argsDigest: SHA },

@@ -58,7 +58,7 @@ describe("an effect stands", () => {
     const begun = foldAll(done, [
       abortDecided,
       decided({ kind: "compensate" }),
-      decided({ kind: "restart", say: "once more" }),
+      decided({ kind: "restart", text: "once more" }),
       replied([callPart("book")]),
       intended("c3"),
       invoked("c3"),

@@ -29,7 +29,7 @@ describe("before the closing call", () => {
   });
 
   test("no call may be open", () => {
-    expect(() => beginStopping(withCalls(), { failure: FAILURE, say: "Stop.", at: AT })).toThrow(/between its calls/);
+    expect(() => beginStopping(withCalls(), { failure: FAILURE, text: "Stop.", at: AT })).toThrow(/between its calls/);
   });
 });
 

@@ -105,7 +105,7 @@ describe("a call", () => {
 
   test("counts its tries that timed out", () => {
     const again = decided({ kind: "again", call: "c3" });
-    expect(foldAll(withCalls(), [again, again]).open[2]).toMatchObject({ call: "c3", tries: 2, status: "started" });
+    expect(foldAll(withCalls(), [again, again]).open[2]).toMatchObject({ call: "c3", attempts: 2, status: "started" });
   });
 
   test("that needs no answer is reported to the model as unknown", () => {
@@ -121,7 +121,12 @@ describe("an unknown call", () => {
   const blocked = IN_PHASE.AwaitingReconcile();
 
   test("counts the question and stores from when it can be answered", () => {
-    expect(blocked.open[0]).toMatchObject({ status: "unknown", asked: 1, askFrom: AT + 9, answer: null });
+    expect(blocked.open[0]).toMatchObject({
+      status: "unknown",
+      timesUnknown: 1,
+      reconcilableFrom: AT + 9,
+      answer: null,
+    });
   });
 
   test("is released by an answer and by nothing else", () => {
@@ -154,7 +159,7 @@ describe("an unknown call", () => {
     const permitted = fold(blocked, reconciled("c1", answer("retry")));
     expect(permitted.phase).toBe("ExecutingTools");
     expect(permitted.open[0]).toMatchObject({
-      ...{ status: "permitted", releasedBy: null, answer: null, askFrom: null, asked: 1 },
+      ...{ status: "permitted", releasedBy: null, answer: null, reconcilableFrom: null, timesUnknown: 1 },
       intent: { key: "key-c1" },
     });
     const released = fold(permitted, invoked("c1", 3));
@@ -164,7 +169,7 @@ describe("an unknown call", () => {
 
   test("schedule 18: an answer to its first question is not an answer to its second", () => {
     const again = foldAll(blocked, [reconciled("c1"), invoked("c1", 3), outcomeLost("c1")]);
-    expect(again.open[0]).toMatchObject({ asked: 2 });
+    expect(again.open[0]).toMatchObject({ timesUnknown: 2 });
     expect(fold(again, answerTaken("c1", 1)).open[0]).toMatchObject({ answer: null });
     expect(fold(again, answerTaken("c1", 2)).open[0]).toMatchObject({ answer: answer("retry") });
   });

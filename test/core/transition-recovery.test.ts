@@ -29,19 +29,19 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     const actions: { readonly [K in Action["kind"]]: Action } = {
       abort: { kind: "abort", failure: FAILURE },
       takeover: { kind: "takeover", from: "owner", takeovers: 1 },
-      retry: { kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } },
+      retry: { kind: "retry", at: AT + 1_000, outage: { since: AT, attempts: 1 } },
       compact: { kind: "compact" },
-      nudge: { kind: "nudge", say: "go on" },
+      nudge: { kind: "nudge", text: "go on" },
       again: { kind: "again", call: "c1" },
       cancel: { kind: "cancel" },
       probe: { kind: "probe", call: "c1", at: AT, tried: true },
       hold: { kind: "hold", to: "2" },
       toolBack: { kind: "toolBack", call: "c1" },
       tell: { kind: "tell", call: "c4" },
-      stop: { kind: "stop", failure: FAILURE, say: "You have to stop now." },
+      stop: { kind: "stop", failure: FAILURE, text: "You have to stop now." },
       compensate: { kind: "compensate" },
       undo: { kind: "undo", call: "c1" },
-      restart: { kind: "restart", say: "Begin again." },
+      restart: { kind: "restart", text: "Begin again." },
       force: { kind: "force" },
     };
     const decide = () => fold(state, decided(actions[kind])).phase;

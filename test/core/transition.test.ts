@@ -111,9 +111,9 @@ describe("a reply", () => {
       intent: null,
       edited: null,
       releasedBy: null,
-      tries: 0,
-      asked: 0,
-      askFrom: null,
+      attempts: 0,
+      timesUnknown: 0,
+      reconcilableFrom: null,
       probeAt: null,
       answer: null,
     };
@@ -136,9 +136,9 @@ describe("a reply", () => {
   test("resets the retries; only calls reset the count of nudges", () => {
     const troubled = [
       startedEvent,
-      decided({ kind: "nudge", say: "go on" }),
-      decided({ kind: "retry", at: AT + 9, outage: { since: AT, tries: 1 } }),
-      decided({ kind: "retry", at: AT + 99, outage: { since: AT, tries: 2 } }),
+      decided({ kind: "nudge", text: "go on" }),
+      decided({ kind: "retry", at: AT + 9, outage: { since: AT, attempts: 1 } }),
+      decided({ kind: "retry", at: AT + 99, outage: { since: AT, attempts: 2 } }),
     ];
     expect(stateAfter(...troubled)).toMatchObject({
       modelRetries: 2,
@@ -173,7 +173,7 @@ describe("a reply", () => {
 describe("a nudge", () => {
   test("is a message of cairn itself to the model", () => {
     const state = stateAfter(startedEvent, {
-      ...decided({ kind: "nudge", say: "What is missing: a ticket" }),
+      ...decided({ kind: "nudge", text: "What is missing: a ticket" }),
       at: AT + 3,
     });
     expect(state.messages.at(-1)).toEqual({
@@ -259,8 +259,8 @@ describe("a probe", () => {
   const due = (tried: boolean) => fold(released, decided({ kind: "probe", call: "c1", at: AT + 9, tried }));
 
   test("is due at its time, and counts a try only when there was one", () => {
-    expect(due(false).open).toMatchObject([{ status: "started", probeAt: AT + 9, tries: 0 }]);
-    expect(due(true).open).toMatchObject([{ tries: 1 }]);
+    expect(due(false).open).toMatchObject([{ status: "started", probeAt: AT + 9, attempts: 0 }]);
+    expect(due(true).open).toMatchObject([{ attempts: 1 }]);
   });
 
   test("that found nothing releases the call again with its key; one that cannot decide asks an operator", () => {
@@ -269,7 +269,7 @@ describe("a probe", () => {
     ]);
     expect(fold(due(false), outcomeLost("c1", AT + 99))).toMatchObject({
       phase: "AwaitingReconcile",
-      open: [{ status: "unknown", probeAt: null, asked: 1, askFrom: AT + 99 }],
+      open: [{ status: "unknown", probeAt: null, timesUnknown: 1, reconcilableFrom: AT + 99 }],
     });
   });
 

@@ -4,12 +4,15 @@ import { acceptUpgradeIn, applyAgentChange, holdForAgent, upgradesOf } from "../
 import { IN_PHASE } from "../support/states/states-and-events.ts";
 
 const asking = () => holdForAgent(IN_PHASE.AwaitingLLM(), { kind: "upgrade", to: "2" });
-const answer = (asked: number) => ({ kind: "upgrade", asked, to: "2", by: "ana" }) as const;
+const answer = (question: number) => ({ kind: "upgrade", question, to: "2", by: "ana" }) as const;
 
 test("each wait for an upgrade is a question of its own", () => {
   const first = asking();
-  expect([first.phase, first.pausedFrom, upgradesOf(first).asked]).toEqual(["AwaitingAgent", "AwaitingLLM", 1]);
-  expect(upgradesOf(holdForAgent(first, { kind: "upgrade", to: "3" }))).toMatchObject({ asked: 2, lack: { to: "3" } });
+  expect([first.phase, first.pausedFrom, upgradesOf(first).questions]).toEqual(["AwaitingAgent", "AwaitingLLM", 1]);
+  expect(upgradesOf(holdForAgent(first, { kind: "upgrade", to: "3" }))).toMatchObject({
+    questions: 2,
+    lack: { to: "3" },
+  });
 });
 
 test("accepts an answer only to the open question", () => {
@@ -25,7 +28,7 @@ test("continues in its phase at the price of the new version, and counts the ans
   const price = { inUsd: 1, outUsd: 2 };
   const changed = applyAgentChange(acceptUpgradeIn(asking(), answer(1)), { to: "2", price });
   expect(changed).toMatchObject({ phase: "AwaitingLLM", pausedFrom: null, agentVersion: "2", price });
-  expect(upgradesOf(changed)).toMatchObject({ accepted: null, lack: null, asked: 1 });
+  expect(upgradesOf(changed)).toMatchObject({ accepted: null, lack: null, questions: 1 });
   const other = applyAgentChange(acceptUpgradeIn(asking(), answer(1)), { to: "3" });
   expect(upgradesOf(other).accepted).toEqual({ to: "2", by: "ana" });
   expect(applyAgentChange(changed, { to: "3" }).price).toEqual(price);

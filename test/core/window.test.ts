@@ -41,5 +41,5 @@ test("keeps the text of the summary", () => {
 test("counts only the messages of the present restart", () => {
   const state = stateAfter(startedEvent, messageReceived("a"), replied([textPart("b")]));
   expect(messagesOfRestart(state)).toEqual(state.messages);
-  expect(messagesOfRestart({ ...state, attemptFrom: 1 })).toEqual(state.messages.slice(1));
+  expect(messagesOfRestart({ ...state, restartedFrom: 1 })).toEqual(state.messages.slice(1));
 });

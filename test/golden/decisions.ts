@@ -14,11 +14,11 @@ import {
 import type { Moment } from "./moment.ts";
 
 const ignored = eventOf("DecisionIgnored", "AwaitingApproval");
-const again = { ...gateOpened("c1"), gate: "gate-c1-again", again: 1 } as Event;
+const again = { ...gateOpened("c1"), gate: "gate-c1-again", timesReopened: 1 } as Event;
 const waits = IN_PHASE.AwaitingApproval();
 const taken = foldAll(waits, [decisionTaken("c1")]);
 const edited = foldAll(waits, [approved("c1", decision("edit", { euros: "three" }))]);
-const askedAgain = foldAll(edited, [again]);
+const timesReopened = foldAll(edited, [again]);
 
 export const DECISION_MOMENTS: readonly Moment[] = [
   { moment: "a decision was taken in", state: taken, events: [ignored, approved("c1"), abortDecided] },
@@ -26,7 +26,7 @@ export const DECISION_MOMENTS: readonly Moment[] = [
   { moment: "arguments were given that may not fit", state: edited, events: [again, budgetRequested()] },
   {
     moment: "a call is asked about again",
-    state: askedAgain,
+    state: timesReopened,
     events: [{ ...approved("c1"), gate: "gate-c1-again" } as Event, ignored],
   },
 ];

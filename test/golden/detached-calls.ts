@@ -26,7 +26,7 @@ export const DETACHED_CALL_MOMENTS: readonly Moment[] = [
       detachedSubmitted,
       { ...detachedSubmitted, adopted: true },
       detachedEnded,
-      decided({ kind: "retry", at: 1, outage: { since: 1, tries: 1 } }),
+      decided({ kind: "retry", at: 1, outage: { since: 1, attempts: 1 } }),
     ],
   },
   {

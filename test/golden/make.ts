@@ -167,7 +167,7 @@ async function main(words: readonly string[]): Promise<void> {
   const write = (name: string, content: unknown): void => {
     const file = join(folder, name);
     const isKept = existsSync(file) && !words.includes("--replace");
-    if (!isKept) writeFileSync(file, `${JSON.stringify(content, null, 1)}\n`);
+    if (!isKept) writeFileSync(file, `${JSON.stringify(content, null, 2)}\n`);
     console.log(`${isKept ? "kept   " : "written"} ${file}`);
   };
   write("phases.json", phases());

@@ -21,7 +21,7 @@ interface Moment {
   readonly events: readonly Event[];
 }
 
-const outage = { since: AT - 600_000, tries: 9, notBefore: AT + 5_000 };
+const outage = { since: AT - 600_000, attempts: 9, notBefore: AT + 5_000 };
 const away = fold(IN_PHASE.RetryingLLM(), decided({ kind: "retry", at: AT + 9_000, outage }));
 const asksFallback = fold(away, decided({ kind: "retry", at: AT, outage: { ...outage, model: 1, alarmed: true } }));
 const fallbackAnswered = fold(asksFallback, replied([textPart("here")]));
@@ -37,7 +37,7 @@ export const OUTAGE_MOMENTS: readonly Moment[] = [
   {
     moment: "its fallback answered",
     state: fallbackAnswered,
-    events: [decided({ kind: "abort", failure: FAILURE }), decided({ kind: "nudge", say: "go on" })],
+    events: [decided({ kind: "abort", failure: FAILURE }), decided({ kind: "nudge", text: "go on" })],
   },
   { moment: "it failed, and may go on", state: failed, events: [redriven] },
   { moment: "it went on", state: fold(failed, redriven), events: [paused] },

@@ -36,7 +36,7 @@ const undone = (call: string): Event => ({
 
 const leftAsIs = decided({ kind: "abort", failure: FAILURE, next: "leave" });
 const undoOf = (call: string): Event => decided({ kind: "undo", call });
-const again = decided({ kind: "restart", say: "Begin again." });
+const again = decided({ kind: "restart", text: "Begin again." });
 
 /** Two effects stand, what became of a third is not known, and a person spoke. */
 const acted = stateAfter(

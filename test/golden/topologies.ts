@@ -35,7 +35,7 @@ export const TOPOLOGY_MOMENTS: readonly Moment[] = [
     state: begun,
     events: [replied([textPart("a draft")]), messageReceived("shorter, please"), signalled, paused],
   },
-  { moment: "its reply is judged", state: answered, events: [finished, decided({ kind: "nudge", say: "go on" })] },
+  { moment: "its reply is judged", state: answered, events: [finished, decided({ kind: "nudge", text: "go on" })] },
   {
     moment: "the topology has finished",
     state: fold(answered, finished),

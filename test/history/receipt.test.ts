@@ -18,7 +18,7 @@ const takeover: Event = {
 };
 const restart: Event = {
   ...{ kind: "RecoveryDecided", at, rule: "restart", why: "it failed" },
-  action: { kind: "restart", say: "again" },
+  action: { kind: "restart", text: "again" },
 };
 
 test("adds up what each thing cost", () => {

@@ -114,8 +114,8 @@ test("a row stays small, whatever happens to its run", async () => {
     },
     ...{ status: "blocked", phase: "AwaitingReconcile", wakeCountSeen: 2, wakeAt: now + 5, deadline: now + 1_000 },
     ...{
-      asks: 0,
-      will: 0,
+      unaccountedModelCalls: 0,
+      marksAtClaim: 0,
       isProgress: false,
       storeOutage: { store: "the bucket cairn-production-objects", since: now },
       lastCheckpointAt: now,

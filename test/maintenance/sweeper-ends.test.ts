@@ -120,7 +120,12 @@ describe("a run with too many process deaths", () => {
     changeRow(harness, row, over);
     passTime(harness);
     await sweep(harness);
-    expect(rowOf(harness, run)).toMatchObject({ status: "failed", claims: 0, asks: 0, will: 0 });
+    expect(rowOf(harness, run)).toMatchObject({
+      status: "failed",
+      claims: 0,
+      unaccountedModelCalls: 0,
+      marksAtClaim: 0,
+    });
   });
 });
 

@@ -20,7 +20,7 @@ test("a run is assigned, shown at once, and stored with the operator's name", as
   expect(await show(harness.world, run)).toMatchObject({ assigned, status: "waiting", beats: 1 });
   const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
   expect(events.filter(({ kind }) => kind === "MessageAbsorbed")).toMatchObject([
-    { stage: "taken", body: { kind: "assign", asked: 1, to: "bob", by: "ann" } },
+    { stage: "taken", body: { kind: "assign", number: 1, to: "bob", by: "ann" } },
   ]);
 });
 

@@ -75,7 +75,7 @@ describe("an approved call", () => {
     expect(ran).toEqual([]);
     expect(rowOf(harness, run)).toMatchObject({ status: "blocked", epoch: epoch + 1 });
     // Nobody is asked to approve it again: who says *retry* has seen what it is.
-    harness.clock.moveTo((await stateOf(harness.world, run)).open[0]?.askFrom ?? 0);
+    harness.clock.moveTo((await stateOf(harness.world, run)).open[0]?.reconcilableFrom ?? 0);
     const said = { run, call: "c1", as: "retry", result: null, by: "ann", note: null } as const;
     expect(await reconcile(harness.world, said)).toMatchObject({ kind: "accepted" });
     expect(await drive(runner, blocked)).toMatchObject({ route: "done" });

@@ -13,7 +13,7 @@ const never = (): never => {
 
 const reconcileCall = (harness: ReturnType<typeof createHarness>, run: string) =>
   checkThenDeliver<{ readonly kind: "said" }>(harness.world, run, async () => ({
-    ...{ kind: "send", id: "assign#1", body: { kind: "assign", asked: 1, to: "bob", by: "ann" } },
+    ...{ kind: "send", id: "assign#1", body: { kind: "assign", number: 1, to: "bob", by: "ann" } },
     ...{ onDelivered: never, onDuplicate: never },
   }));
 

@@ -46,7 +46,7 @@ describe("a redriven run", () => {
     const before = IN_PHASE[phase]();
     const after = fold(ended(before), back);
     expect(after.phase).toBe(phase);
-    expect(after).toMatchObject({ failure: null, ending: null, spent: before.spent, attempt: before.attempt });
+    expect(after).toMatchObject({ failure: null, ending: null, spent: before.spent, restart: before.restart });
     expect(nextCommands(after, view({ epoch: 9 })).length).toBeGreaterThan(0);
   });
 
@@ -79,7 +79,7 @@ describe("a redriven run", () => {
     const late = { ...back, at: asked.expiresAt };
     for (const after of [fold(ended(fold(before, approved)), back), fold(ended(before), late)]) {
       const open = after.open.find(({ call }) => asked.gate.endsWith(call));
-      expect(open).toMatchObject({ status: "proposed", askedAgain: 1 });
+      expect(open).toMatchObject({ status: "proposed", timesReopened: 1 });
       expect(open?.heldBy).toBeUndefined();
       expect(after.phase).toBe("ExecutingTools");
     }
@@ -93,12 +93,12 @@ describe("a redriven run", () => {
     const decision = { as: "approve", args: null, by: "ann", note: null, more: { beats: 2 } } as const;
     const given = { ...before, extension: { ...extension, gate: { ...extension.gate, decision } } };
     const after = fold(ended(given), back);
-    expect(after).toMatchObject({ phase: "AwaitingLLM", extension: { asked: 1, granted: {}, gate: null } });
+    expect(after).toMatchObject({ phase: "AwaitingLLM", extension: { questions: 1, granted: {}, gate: null } });
     expect(fold(ended(before), back)).toMatchObject({ phase: "AwaitingApproval", extension });
   });
 
   test("has no outage and no retries of before, and counts its redrives", () => {
-    const outage = { since: AT - 9, tries: 40 };
+    const outage = { since: AT - 9, attempts: 40 };
     const away = fold(IN_PHASE.RetryingLLM(), decided({ kind: "retry", at: AT, outage }));
     const after = fold(ended(away), back);
     expect([after.outage, after.modelRetries]).toEqual([undefined, 0]);
@@ -123,8 +123,8 @@ describe("an end cannot be redriven", () => {
 
   test("when effects were undone before it", () => {
     const state = foldAll(crashed(IN_PHASE.AwaitingLLM()), []);
-    expect(failedFrom({ ...state, saga: { left: [] } })).toBeNull();
-    expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), saga: { left: [] } })).toBe("Compensated");
+    expect(failedFrom({ ...state, saga: { leftInPlace: [] } })).toBeNull();
+    expect(redriveRefusal({ ...ended(IN_PHASE.AwaitingLLM()), saga: { leftInPlace: [] } })).toBe("Compensated");
   });
 
   test("when the run had children, because they were cancelled", () => {

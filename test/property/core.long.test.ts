@@ -163,7 +163,7 @@ describe("what a transition commands", () => {
     holds(({ strides }) => {
       for (const { outcome, view: by } of strides) {
         const held = outcome.state.open.map((open) => {
-          const leftUntil = (open.otherwise ?? "ask") === "ask" ? null : open.askFrom;
+          const leftUntil = (open.onUnknown ?? "ask") === "ask" ? null : open.reconcilableFrom;
           return open.probeAt ?? gateIn(open)?.expiresAt ?? leftUntil ?? waitIn(open)?.until ?? 0;
         });
         const undoFrom = outcome.state.undo?.at(-1)?.from ?? 0;

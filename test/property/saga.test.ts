@@ -86,7 +86,7 @@ test("a restarted run's model sees its task and the user messages, and nothing e
       if (event.kind !== "RecoveryDecided" || event.action.kind !== "restart") continue;
       seen += 1;
       const { state } = outcome;
-      expect(state.attempt).toBe(before.attempt + 1);
+      expect(state.restart).toBe(before.restart + 1);
       expect(state.messages.slice(0, -1)).toEqual(before.messages);
       const [task, ...rest] = visibleMessages(state);
       expect(task).toBe(state.messages[0]);
@@ -117,7 +117,7 @@ test("a call that never started is settled as such, and one that may have happen
     { call: "c1", key: "key-c1", from: null },
     { call: "c3", key: "key-c3", from: AT + 60 },
   ]);
-  expect(begun).toMatchObject({ phase: "ExecutingTools", open: [], saga: { left: [] } });
+  expect(begun).toMatchObject({ phase: "ExecutingTools", open: [], saga: { leftInPlace: [] } });
   const outcomes = begun.messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
   expect(outcomes.map(({ call, outcome }) => [call, outcome])).toEqual([
     ["c2", "succeeded"],

@@ -36,8 +36,8 @@ const commit = (change: Partial<Commit> = {}): Commit => ({
   ...{ snapshot: { version: 1, key: "s1", digest: SHA }, status: "running", phase: "AwaitingLLM", wakeCountSeen: 0 },
   ...{
     deadline: AT + 9,
-    asks: 0,
-    will: 0,
+    unaccountedModelCalls: 0,
+    marksAtClaim: 0,
     isProgress: false,
     storeOutage: null,
     lastCheckpointAt: OF.now,
@@ -67,7 +67,15 @@ describe("a claim", () => {
       kind: "granted",
       overtook: null,
       row: row({
-        ...{ epoch: 1, owner: "A", leaseUntil: LEASE, entry: entry(0), claims: 1, chainClaims: 1, asks: 1 },
+        ...{
+          epoch: 1,
+          owner: "A",
+          leaseUntil: LEASE,
+          entry: entry(0),
+          claims: 1,
+          chainClaims: 1,
+          unaccountedModelCalls: 1,
+        },
         ...{ status: "running", statusSince: claim().now, claimedAt: claim().now },
       }),
     });
@@ -142,8 +150,8 @@ describe("a commit", () => {
           journal,
           spent,
           claims: 1,
-          asks: 0,
-          will: 0,
+          unaccountedModelCalls: 0,
+          marksAtClaim: 0,
           status: "running",
           phase: "AwaitingLLM",
         },
@@ -164,7 +172,9 @@ describe("a commit", () => {
   });
 
   test("keeps model calls unaccounted that it does not debit, and marks where the next claim may make one", () => {
-    expect(decideCommit(owned(), commit({ asks: 2, will: 1 }))).toMatchObject({ row: { asks: 2, will: 1 } });
+    expect(decideCommit(owned(), commit({ unaccountedModelCalls: 2, marksAtClaim: 1 }))).toMatchObject({
+      row: { unaccountedModelCalls: 2, marksAtClaim: 1 },
+    });
   });
 
   test("counts its own invocation as working until it releases the run", () => {

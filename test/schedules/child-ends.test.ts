@@ -198,7 +198,7 @@ test("schedule 130: a child is given up and still spends; what is reserved for i
   await beatOf(house, house.run);
   for (let beat = 0; beat < 3; beat += 1) await beatOf(house, house.run);
   const state = await stateOf(house, house.run);
-  expect(state.children).toMatchObject([{ superseded: true, asked: true }]);
+  expect(state.children).toMatchObject([{ superseded: true, askedToStop: true }]);
   expect(reservedBy(state)).toEqual({ beats: 5 });
   await playAll(house);
   expect(reservedBy(await stateOf(house, house.run))).toEqual({});

@@ -101,8 +101,8 @@ test("schedule 21: a booking is cancelled, its run restarts, and the airline get
     return String(bookings.get(key));
   };
   const keys: string[] = [];
-  for (const attempt of [1, 2]) {
-    const active = await claimAndLoad(harness, { payload, retry: attempt, attempt });
+  for (const restart of [1, 2]) {
+    const active = await claimAndLoad(harness, { payload, retry: restart, restart });
     for (const event of [startedEvent, replied([callPart("act")])]) active.record(event);
     const { agentOf } = runnerOf(harness.world, agent);
     await prepareCalls(active, { agent, agentOf, refusalOf: () => Promise.resolve(null) }, ["c1"]);

@@ -63,7 +63,7 @@ test("schedule 92: a commit is applied and its response lost; the run is release
   const { world } = delayCommit(harness.world, { when: ({ release }) => !release, meanwhile: (land) => land() });
   const answered = await attemptDuringOutage(harness, agent, world);
   expect(answered).toMatchObject({ kind: "beat", reply: { route: "wait" } });
-  expect(rowOf(harness, run)).toMatchObject({ owner: null, phase: "ExecutingTools", asks: 0 });
+  expect(rowOf(harness, run)).toMatchObject({ owner: null, phase: "ExecutingTools", unaccountedModelCalls: 0 });
   await runUntilIdle(harness, agent);
   expect(await countOf(harness, { run, kind: "ModelCallLost" })).toBe(0);
   // The same where that commit moved the run to its next execution, which no process has started yet.
@@ -187,7 +187,7 @@ test("schedule 97: a paused run resumes to a message, calls its model and dies; 
   const pause = () => sendRequest(harness.world, { run, want: "pause" });
   await runAttempt(harness, agent, beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act: pause }));
   await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status: "paused", will: 0 });
+  expect(rowOf(harness, run)).toMatchObject({ status: "paused", marksAtClaim: 0 });
   expect((await send(harness.world, { run, text: "one more thing", by: "ann", id: "m1" })).kind).toBe("delivered");
   await sendRequest(harness.world, { run, want: "resume" });
   const { world, kill } = killableWorld(harness.world);

@@ -151,7 +151,7 @@ test("schedule 28: a call outlives its timeout in a warm process, and would act 
   expect(rowOf(harness, payload.run).status).toBe("blocked");
   const early = await reconcileAs(harness, payload.run, "retry");
   if (early.kind !== "tooEarly") throw new Error(`not refused: ${early.kind}`);
-  harness.clock.moveTo(early.askFrom);
+  harness.clock.moveTo(early.reconcilableFrom);
   expect(await reconcileAs(harness, payload.run, "retry")).toEqual({ kind: "accepted" });
   // The later invocation has done what was asked, and the frozen promise thaws.
   await runUntilIdle(harness, agent);
@@ -204,7 +204,7 @@ test("schedule 35: an operator looks before effectsSettleAt, sees nothing and an
   await runUntilIdle(harness, agent);
   const before = rowOf(harness, run);
   const early = await reconcileAs(harness, run, "retry");
-  expect(early).toEqual({ kind: "tooEarly", askFrom: startedAt + LEASE_MS + SETTLE_MS });
+  expect(early).toEqual({ kind: "tooEarly", reconcilableFrom: startedAt + LEASE_MS + SETTLE_MS });
   expect(await reconcileAs(harness, run, "failed")).toEqual(early);
   expect(rowOf(harness, run)).toEqual(before);
   expect(harness.world.store.messages.size).toBe(0);

@@ -61,7 +61,7 @@ test("schedule 8: a commit is in flight while a message arrives; nothing else is
     const harness = createChainHarness();
     const agent = scriptedAgent({});
     const { run, born } = await beginRun(harness.world, agent, {});
-    const body = { kind: "reconcile", call: "c9", asked: 1, answer: answer("retry") } as const;
+    const body = { kind: "reconcile", call: "c9", question: 1, answer: answer("retry") } as const;
     const meanwhile = () => deliver(harness.world, { run, born, message: { id: "m1", sentAt: 1, body } });
     const unreliable = worldOverNetwork(harness.world, "commit", { fates: [fate], meanwhile });
     expect(await beatReply(runAttempt(harness, agent, unreliable.world))).toMatchObject({ route: "beat" });

@@ -146,8 +146,8 @@ function endsClean({ history, seen, restarts }: Saga): boolean {
 }
 
 function attemptsGrow({ history, restarts }: Saga): readonly string[] {
-  const { attempt } = replay(history).state;
-  return attempt === restarts.length + 1 ? [] : [`attempt ${attempt} after ${restarts.length} restarts`];
+  const { restart } = replay(history).state;
+  return restart === restarts.length + 1 ? [] : [`attempt ${restart} after ${restarts.length} restarts`];
 }
 
 function keysDiffer({ calls }: Saga): readonly string[] {

@@ -181,14 +181,16 @@ function gatesHold(history: Simulated): readonly string[] {
  */
 function callsAccounted(history: Simulated): readonly string[] {
   const { paid, givenUp } = history;
-  const { asks, takeovers } = finalRow(history);
+  const { unaccountedModelCalls, takeovers } = finalRow(history);
   const accounted = accountedIn(history);
   return [
     ...(paid <= accounted ? [] : [`${paid} model calls were paid for, and ${accounted} are debited`]),
     ...(accounted <= paid + givenUp + failedUnread(history) + takeovers
       ? []
       : [`${accounted} model calls are debited, and ${paid} were paid for`]),
-    ...(asks === 0 ? [] : [`its row ends with ${asks} model calls that no debit accounts for`]),
+    ...(unaccountedModelCalls === 0
+      ? []
+      : [`its row ends with ${unaccountedModelCalls} model calls that no debit accounts for`]),
   ];
 }
 

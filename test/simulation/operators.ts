@@ -164,10 +164,10 @@ async function readOpenCall(of: OperatorView): Promise<ReconcileDraft | null> {
   const unknown = state.open.filter((call) => call.status === "unknown" && call.answer === null);
   const open = unknown[sim.chances.people.below(unknown.length)];
   if (open === undefined) return null;
-  const askFrom = open.askFrom ?? 0;
-  if (actor.clock.now() < askFrom) {
+  const reconcilableFrom = open.reconcilableFrom ?? 0;
+  if (actor.clock.now() < reconcilableFrom) {
     if (!(await isTooEarly(of, open))) return null;
-    await new Promise<void>((go) => actor.clock.after(askFrom - actor.clock.now(), go));
+    await new Promise<void>((go) => actor.clock.after(reconcilableFrom - actor.clock.now(), go));
   }
   await actor.pause();
   const said = seen(sim, open);
@@ -176,14 +176,14 @@ async function readOpenCall(of: OperatorView): Promise<ReconcileDraft | null> {
 }
 
 /** What is true at this moment. */
-function seen(sim: Sim, { call, asked, intent }: OpenCall): ReconcileDraft {
+function seen(sim: Sim, { call, timesUnknown, intent }: OpenCall): ReconcileDraft {
   const key = intent?.key ?? "";
   const happened = sim.outside.services.effects.some((effect) => effect.key === key);
   // Where it can be undone, some do not care what became of it.
   const isEnough = intent?.undo === true && sim.chances.people.oneIn(3);
   const known = happened ? "succeeded" : sim.chances.people.pick(["failed", "retry"] as const);
   const as = isEnough ? "compensate" : known;
-  return { key, question: [call, asked], as };
+  return { key, question: [call, timesUnknown], as };
 }
 
 /**

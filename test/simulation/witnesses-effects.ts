@@ -132,7 +132,7 @@ export const witnessesEffects: Witnesses = {
         if (silent === undefined || outcome?.kind !== "delivered" || body.kind !== "reconcile") return false;
         const aheadMs = now - at - (silent.of[0].now - silent.at);
         const isSure = body.call === event.call && body.answer.as !== "succeeded";
-        return isSure && aheadMs > 0 && sentAt - aheadMs < (event.askFrom ?? 0);
+        return isSure && aheadMs > 0 && sentAt - aheadMs < (event.reconcilableFrom ?? 0);
       });
     }),
 };

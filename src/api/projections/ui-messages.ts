@@ -69,7 +69,7 @@ function apply(fold: UiFold, entry: TimelineEntry): void {
     case "WaitBegun":
       return waits(fold, entry.call, entry.wait.for === "answer" || isNextMessage(fold, entry.call));
     case "ToolOutcomeUnknown":
-      return waits(fold, entry.call, (entry.otherwise ?? "ask") === "ask");
+      return waits(fold, entry.call, (entry.onUnknown ?? "ask") === "ask");
     case "RunRedriven":
       fold.ended = null;
       begin(fold, { entry: "redrive", isTurn: false });
@@ -180,7 +180,7 @@ function resultIn(
       return { type: "tool-output-available", call, output: answer.value === null ? null : shownJson(answer.value) };
     }
     case "ToolOutcomeUnknown":
-      return entry.askFrom === null ? failed(entry.call, `its outcome is unknown: ${entry.why}`) : null;
+      return entry.reconcilableFrom === null ? failed(entry.call, `its outcome is unknown: ${entry.why}`) : null;
     case "RecoveryDecided":
       return entry.action.kind === "tell" ? failed(entry.action.call, `its outcome is unknown: ${entry.why}`) : null;
     default:

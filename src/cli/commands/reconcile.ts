@@ -69,12 +69,12 @@ function refusal({ opened, run, call, outcome }: Refusal): CliError {
     refusedAs(OPERATIONS.reconcile, outcome.kind, words);
   switch (outcome.kind) {
     case "tooEarly": {
-      const { askFrom } = outcome;
+      const { reconcilableFrom } = outcome;
       return refused({
         what: `it is too early to say that ${call} did not happen`,
-        why: `until ${timeOfDay(askFrom, now)} (${relative(askFrom, now)}) its request may still take effect; only --as succeeded is accepted before`,
+        why: `until ${timeOfDay(reconcilableFrom, now)} (${relative(reconcilableFrom, now)}) its request may still take effect; only --as succeeded is accepted before`,
         next: look,
-        facts: { askFrom },
+        facts: { reconcilableFrom },
       });
     }
     case "noUndo": {

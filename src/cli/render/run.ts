@@ -257,18 +257,18 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
     return ["", title, ...pairs([...facts, ["answer", "recorded; the next beat applies it"]], paint)].join("\n");
   }
   if (call.otherwise !== "ask") {
-    facts.push(["otherwise", `${FOLLOWS[call.otherwise]}, ${relative(call.askFrom, now)}`]);
+    facts.push(["otherwise", `${FOLLOWS[call.otherwise]}, ${relative(call.reconcilableFrom, now)}`]);
   }
   const answers = answersTo(run, call, command);
   const width = Math.max(...answers.map(({ type }) => type.length));
-  const from = `; accepted from ${timeOfDay(call.askFrom, now)} on (${relative(call.askFrom, now)})`;
+  const from = `; accepted from ${timeOfDay(call.reconcilableFrom, now)} on (${relative(call.reconcilableFrom, now)})`;
   return [
     "",
     title,
     ...pairs(facts, paint),
     "look for that key in the external service, then type one of these:",
     ...answers.map(({ type, means, waits }) => {
-      const when = waits && call.askFrom > now ? paint("yellow", from) : "";
+      const when = waits && call.reconcilableFrom > now ? paint("yellow", from) : "";
       return `  ${paint("bold", type)}${" ".repeat(width - type.length)}  ${paint("dim", `# ${means}`)}${when}`;
     }),
   ].join("\n");

@@ -223,13 +223,14 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
     case "ToolCompensated":
       return { says: `${paint("green", "↶")} ${call} is undone`, shows: entry.value };
     case "ToolOutcomeUnknown": {
-      const { askFrom, at, why, otherwise = "ask" } = entry;
-      const when = askFrom === null || askFrom <= at ? "now" : `in ${duration(askFrom - at)}`;
-      const after = AFTER[otherwise];
+      const { reconcilableFrom, at, why, onUnknown = "ask" } = entry;
+      const when =
+        reconcilableFrom === null || reconcilableFrom <= at ? "now" : `in ${duration(reconcilableFrom - at)}`;
+      const after = AFTER[onUnknown];
       const asks =
-        askFrom === null
+        reconcilableFrom === null
           ? ""
-          : `; ${after} ${when}${otherwise === "ask" ? "" : ", unless an operator reconciles it first"}`;
+          : `; ${after} ${when}${onUnknown === "ask" ? "" : ", unless an operator reconciles it first"}`;
       return { says: `${paint("yellow", "?")} the outcome of ${call} is unknown: ${short(why, WORDS_MAX)}${asks}` };
     }
     case "ToolResultReconciled": {

@@ -25,7 +25,7 @@ export const child: z.ZodType<Child> = z.looseObject({
   ...entry,
   superseded: z.boolean(),
   made: z.literal(true).exactOptional(),
-  asked: z.literal(true).exactOptional(),
+  askedToStop: z.literal(true).exactOptional(),
 });
 
 export const dispatched = {

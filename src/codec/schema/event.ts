@@ -19,7 +19,7 @@ import type { FailedFrom } from "../../core/failed-from.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import { asksFor, debit, grant, price } from "./budget.ts";
 import { childEvents, childReport } from "./child.ts";
-import { crowded, fileRef, files, json, replyPart, request, routed, sha, value } from "./message.ts";
+import { nearLimit, fileRef, files, json, replyPart, request, routed, sha, value } from "./message.ts";
 import { detachedCallEvents } from "./detached-call.ts";
 import { memoryEvents } from "./memory.ts";
 import { resultSummarised } from "./result-summary.ts";
@@ -37,22 +37,22 @@ export const failure: z.ZodType<Failure> = z.looseObject({ code: name, message: 
 
 export const outage: z.ZodType<Outage> = z.looseObject({
   since: at,
-  tries: count,
+  attempts: count,
   notBefore: at.exactOptional(),
   model: count.exactOptional(),
   alarmed: z.literal(true).exactOptional(),
 });
 
 export const failedSummaries: z.ZodType<FailedSummaries> = z.looseObject({
-  tries: count,
+  attempts: count,
   isLeft: z.literal(true).exactOptional(),
 });
 
 const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("retry"), at, outage }),
   z.looseObject({ kind: z.literal("compact"), at: at.exactOptional(), failed: failedSummaries.exactOptional() }),
-  z.looseObject({ kind: z.literal("nudge"), say: z.string() }),
-  z.looseObject({ kind: z.literal("stop"), failure, say: z.string() }),
+  z.looseObject({ kind: z.literal("nudge"), text: z.string() }),
+  z.looseObject({ kind: z.literal("stop"), failure, text: z.string() }),
   z.looseObject({
     kind: z.literal("abort"),
     failure,
@@ -62,7 +62,7 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("force") }),
   z.looseObject({ kind: z.literal("compensate") }),
   z.looseObject({ kind: z.literal("undo"), call: name }),
-  z.looseObject({ kind: z.literal("restart"), say: z.string() }),
+  z.looseObject({ kind: z.literal("restart"), text: z.string() }),
   z.looseObject({ kind: z.literal("again"), call: name }),
   z.looseObject({ kind: z.literal("probe"), call: name, at, tried: z.boolean() }),
   z.looseObject({ kind: z.literal("hold"), to: name.nullable() }),
@@ -103,7 +103,7 @@ export const ignored = {
   why: z.string(),
 };
 
-export const assigned = z.looseObject({ asked: count, to: name, by: z.string() });
+export const assigned = z.looseObject({ number: count, to: name, by: z.string() });
 
 export const compensate = z.looseObject({ next: z.enum(["cancel", "restart"]), by: z.string() });
 
@@ -112,8 +112,8 @@ export const messageBody: z.ZodType<MessageBody> = z.discriminatedUnion("kind", 
   childReport,
   answerGiven,
   eventSignalled,
-  z.looseObject({ kind: z.literal("reconcile"), call: name, asked: count, answer }),
-  z.looseObject({ kind: z.literal("upgrade"), asked: count, to: name, by: z.string() }),
+  z.looseObject({ kind: z.literal("reconcile"), call: name, question: count, answer }),
+  z.looseObject({ kind: z.literal("upgrade"), question: count, to: name, by: z.string() }),
   assigned.extend({ kind: z.literal("assign") }),
   compensate.extend({ kind: z.literal("compensate") }),
   z.looseObject({ kind: z.literal("user"), text: z.string(), by: name }),
@@ -151,7 +151,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     tokensOut: count,
     tookMs: count,
     routed: routed.exactOptional(),
-    crowded,
+    nearLimit,
     request: request.exactOptional(),
   }),
   ModelCallLost: z.looseObject({
@@ -189,7 +189,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     argsHash: sha,
     reason: z.string(),
     expiresAt: at,
-    again: count.exactOptional(),
+    timesReopened: count.exactOptional(),
     budget: z.looseObject(asksFor).exactOptional(),
   }),
   HumanApprovalReceived: z.looseObject({
@@ -223,9 +223,9 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     at,
     call: name,
     why: z.string(),
-    askFrom: at.nullable(),
+    reconcilableFrom: at.nullable(),
     toolGone: z.boolean().exactOptional(),
-    otherwise: onUnknown.exactOptional(),
+    onUnknown: onUnknown.exactOptional(),
   }),
   ToolResultReconciled: z.looseObject({
     kind: z.literal("ToolResultReconciled"),
@@ -269,7 +269,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     role: name,
     where: z.string(),
     note: z.string(),
-    say: z.string().exactOptional(),
+    text: z.string().exactOptional(),
     section: z.literal(true).exactOptional(),
     final: name.exactOptional(),
   }),

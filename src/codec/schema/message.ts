@@ -18,7 +18,7 @@ export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
 ]);
 
 /** Of a reply whose question was nearly as long as its agent allows. */
-export const crowded = z.literal(true).exactOptional();
+export const nearLimit = z.literal(true).exactOptional();
 
 const filePart = z.looseObject({
   kind: z.literal("file"),
@@ -68,7 +68,7 @@ export const message: z.ZodType<Message> = z.looseObject({
   role: z.enum(["user", "assistant", "tool"]),
   parts: z.array(part),
   tokens: count,
-  crowded,
+  nearLimit,
 });
 
 /** Why a request went to another model than the agent's own. */

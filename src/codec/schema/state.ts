@@ -51,28 +51,28 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   intent: z.looseObject(intentShape).nullable(),
   edited: value.nullable(),
   releasedBy: count.nullable(),
-  tries: count,
-  asked: count,
-  askFrom: at.nullable(),
+  attempts: count,
+  timesUnknown: count,
+  reconcilableFrom: at.nullable(),
   probeAt: at.nullable(),
   answer: answer.nullable(),
   toolGone: z.boolean().exactOptional(),
-  askedAgain: count.exactOptional(),
+  timesReopened: count.exactOptional(),
   undoes: name.exactOptional(),
-  otherwise: onUnknown.exactOptional(),
+  onUnknown: onUnknown.exactOptional(),
   before: json.exactOptional(),
   heldBy: heldBy.exactOptional(),
 });
 
 const extension: z.ZodType<Extension> = z.looseObject({
-  asked: count,
+  questions: count,
   granted: grant,
   gate: z.looseObject({ ...gate, ...asksFor }).nullable(),
 });
 
 const upgrades: z.ZodType<Upgrades> = z.looseObject({
   policy: z.enum(["follow", "pin"]),
-  asked: count,
+  questions: count,
   lack: z
     .discriminatedUnion("kind", [
       z.looseObject({ kind: z.literal("agent"), why: z.string() }),
@@ -138,7 +138,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   takeoversMax: count,
   price: price.exactOptional(),
   retention: retention.exactOptional(),
-  attempt: count,
+  restart: count,
   calls: count,
   open: z.array(openCall),
   children: z.array(child),
@@ -170,9 +170,9 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   extension: extension.exactOptional(),
   signals: z.array(signal).exactOptional(),
   undo: undo.exactOptional(),
-  saga: z.looseObject({ left: z.array(name) }).exactOptional(),
+  saga: z.looseObject({ leftInPlace: z.array(name) }).exactOptional(),
   compensate: compensate.exactOptional(),
-  attemptFrom: count.exactOptional(),
+  restartedFrom: count.exactOptional(),
   assigned: assigned.exactOptional(),
   ignoredDecision: z.looseObject(ignored).exactOptional(),
   window: window.exactOptional(),

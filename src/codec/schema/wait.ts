@@ -29,7 +29,7 @@ export const signal: z.ZodType<Signal> = z.looseObject({ event: name, ...given }
 export const wait = {
   ...terms,
   from: at,
-  asked: z.int().positive(),
+  question: z.int().positive(),
   given: z.looseObject(given).exactOptional(),
   refused: z.string().exactOptional(),
 };
@@ -37,7 +37,7 @@ export const wait = {
 export const answerGiven = z.looseObject({
   kind: z.literal("answer"),
   call: name,
-  asked: count,
+  question: count,
   ...given,
 }) satisfies z.ZodType<AnswerGiven>;
 
@@ -59,7 +59,7 @@ export const waitEvents: { readonly [K in keyof WaitEvents]: z.ZodType<EventOf<K
     kind: z.literal("InputRefused"),
     at,
     call: name,
-    asked: count,
+    question: count,
     by: z.string(),
     why: z.string(),
   }),

@@ -63,8 +63,10 @@ export function needsOf({ gates, questions, blocked }: AllNeeds): readonly Need[
 }
 
 /** The outcome of a call can become unknown again. Then it is another question, which has another time. */
-export const unknownId = (run: string, { call, askFrom }: Pick<UnknownCall, "call" | "askFrom">): string =>
-  `${run} ${call} unknown ${askFrom}`;
+export const unknownId = (
+  run: string,
+  { call, reconcilableFrom }: Pick<UnknownCall, "call" | "reconcilableFrom">,
+): string => `${run} ${call} unknown ${reconcilableFrom}`;
 
 /** A run can wait for another version later, which an earlier acceptance does not answer. */
 export const upgradeId = (run: string, { from, to }: Upgrade): string => `${run} upgrade ${from} ${to}`;

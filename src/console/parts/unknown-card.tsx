@@ -49,14 +49,14 @@ function actionOf(
 
 export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; readonly call: UnknownCall }) {
   const { run, agent } = shown;
-  const { call, tool, args, askFrom, undo, toolGone } = of;
+  const { call, tool, args, reconcilableFrom, undo, toolGone } = of;
   const id = unknownId(run, of);
   const isOmitted = (shown as RunDocument).omitted?.includes("#/unknown/*/args") === true;
   const chosen = useSignal<Answer>("succeeded");
   const note = useSignal("");
   const result = useSignal("null");
   const parsed = jsonIn(result.value);
-  const isEarly = ANSWERS[chosen.value].waits && askFrom > now.value;
+  const isEarly = ANSWERS[chosen.value].waits && reconcilableFrom > now.value;
   const isResult = chosen.value === "succeeded";
   const returned = isResult && parsed.ok ? { result: parsed.json } : {};
   const action = actionOf({ run, call }, { as: chosen.value, note: note.value.trim(), returned });
@@ -96,7 +96,7 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
         </label>
         {isEarly ? (
           <p class="warn">
-            Too early: its request may still take effect. This answer can be given <When at={askFrom} />.
+            Too early: its request may still take effect. This answer can be given <When at={reconcilableFrom} />.
           </p>
         ) : null}
         <div class="line">
@@ -136,7 +136,7 @@ const Answers = (of: {
   </fieldset>
 );
 
-const Evidence = ({ call: { key, business, askFrom, otherwise } }: { readonly call: UnknownCall }) => (
+const Evidence = ({ call: { key, business, reconcilableFrom, otherwise } }: { readonly call: UnknownCall }) => (
   <dl class="facts">
     <dt>key</dt>
     <dd>
@@ -144,9 +144,9 @@ const Evidence = ({ call: { key, business, askFrom, otherwise } }: { readonly ca
     </dd>
     <dt>may still take effect</dt>
     <dd>
-      {askFrom > now.value ? (
+      {reconcilableFrom > now.value ? (
         <>
-          yes; that is over <When at={askFrom} />
+          yes; that is over <When at={reconcilableFrom} />
         </>
       ) : (
         "no longer"

@@ -102,7 +102,7 @@ export function applyChildStarted(state: State, { child, at }: EventOf<"ChildSta
 }
 
 export const applyAskedToStop = (state: State, { child }: EventOf<"ChildAskedToStop">): State =>
-  withChild(state, child, (each) => ({ ...each, asked: true }));
+  withChild(state, child, (each) => ({ ...each, askedToStop: true }));
 
 /** C7: the entry and its reservation stay, and the call waits for this child no longer. */
 export function supersede(state: State, { child }: EventOf<"ChildSuperseded">): State {

@@ -43,15 +43,15 @@ export function gatesOwed(state: State, earliest: number): readonly GateCommand[
 }
 
 export function openGate(state: State, event: EventOf<"ApprovalRequested">): State {
-  const { gate, call, planHash, argsHash, reason, expiresAt, again } = event;
+  const { gate, call, planHash, argsHash, reason, expiresAt, timesReopened } = event;
   if (call === BUDGET) return openBudgetGate(state, event);
   return afterCalls(
     updateCall(state, call, (open) => {
-      const isEdited = open.status === "permitted" && open.edited !== null && again !== undefined;
+      const isEdited = open.status === "permitted" && open.edited !== null && timesReopened !== undefined;
       ensure(open.intent !== null && (open.status === "proposed" || isEdited), `call ${call} is not intended`);
       const asked = { by: "gate", gate, planHash, argsHash, reason, expiresAt, decision: null } as const;
       // A human who is asked again sees the model's arguments.
-      return { ...open, status: "gated", heldBy: asked, ...(isEdited ? { edited: null, askedAgain: again } : {}) };
+      return { ...open, status: "gated", heldBy: asked, ...(isEdited ? { edited: null, timesReopened } : {}) };
     }),
   );
 }

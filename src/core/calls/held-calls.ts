@@ -37,7 +37,7 @@ export const HELD: { readonly [B in HeldBy["by"]]: HeldRow<HeldAs<B>> } = {
     acts: false,
     again: (call, gate, at) =>
       isGateClosed(gate, at)
-        ? { ...withoutHold(call), status: "proposed", askedAgain: (call.askedAgain ?? 0) + 1 }
+        ? { ...withoutHold(call), status: "proposed", timesReopened: (call.timesReopened ?? 0) + 1 }
         : call,
   },
   child: {
@@ -123,7 +123,7 @@ export const isGateClosed = (gate: Gate, at: number): boolean => gate.decision !
 function waitAgain(wait: Wait, at: number): Wait {
   if (wait.for === "time") return wait;
   const { given, ...rest } = wait;
-  const again = given === undefined ? wait : { ...rest, asked: wait.asked + 1 };
+  const again = given === undefined ? wait : { ...rest, question: wait.question + 1 };
   const { from, until } = again;
   return until === null || until > at ? again : { ...again, from: at, until: at + (until - from) };
 }

@@ -34,11 +34,11 @@ export function endBeforeDecision(state: State, of: { readonly cancel: boolean }
 export function whyGateClosed(state: State, gate: string): string {
   const call = callOf(gate);
   if (call === BUDGET) return "the question about its budget was closed before the run read the decision";
-  const { messages, attemptFrom = 0 } = state;
+  const { messages, restartedFrom = 0 } = state;
   const proposedAt = messages.findIndex(({ parts }) =>
     parts.some((part) => part.kind === "call" && part.call === call),
   );
-  if (proposedAt >= 0 && proposedAt < attemptFrom)
+  if (proposedAt >= 0 && proposedAt < restartedFrom)
     return "the attempt that its gate belonged to has ended, and the run began again";
   return "its gate was closed before the run read the decision";
 }

@@ -25,7 +25,7 @@ export function recoveryAfterCrash(call: OpenCall, toolKnown: boolean): "again" 
 /** What follows when an attempt ended with an unknown outcome: a timeout, or a tool that cannot tell. */
 export function recoveryAfterTimeout(call: OpenCall): "again" | "probe" | "ask" | "tell" {
   const row = EFFECTS[effectOf(call)];
-  return call.tries + 1 < BOUNDS.callTriesMax ? row.onTimeout : row.afterLastTry;
+  return call.attempts + 1 < BOUNDS.callTriesMax ? row.onTimeout : row.afterLastTry;
 }
 
 /**

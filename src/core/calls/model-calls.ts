@@ -1,5 +1,5 @@
 /**
- * Where a run may call its model. An invocation that claims the run in such a phase leaves a mark (`Row.will`). If the
+ * Where a run may call its model. An invocation that claims the run in such a phase leaves a mark (`Row.marksAtClaim`). If the
  * process dies before its next commit, it may have made one model call that is recorded nowhere else.
  */
 import type { Phase } from "../phases.ts";

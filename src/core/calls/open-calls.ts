@@ -25,9 +25,9 @@ export const newCall = (call: string, tool: string): OpenCall => ({
   intent: null,
   edited: null,
   releasedBy: null,
-  tries: 0,
-  asked: 0,
-  askFrom: null,
+  attempts: 0,
+  timesUnknown: 0,
+  reconcilableFrom: null,
   probeAt: null,
   answer: null,
 });
@@ -55,7 +55,7 @@ export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">)
     return { ...part, call: callId(state, index - 1) };
   });
   const said = message(state, event.at, `model:${event.model}`, "assistant", parts, event.tokensOut);
-  return event.crowded === true ? { ...said, crowded: true } : said;
+  return event.nearLimit === true ? { ...said, nearLimit: true } : said;
 }
 
 /** Replaces one open call. Throws `InvariantViolated` if it is not open. */
@@ -79,7 +79,7 @@ export function applyAnswer(
     case "reconcile":
       return withOpen(
         state,
-        (each) => each.call === body.call && each.status === "unknown" && each.asked === body.asked,
+        (each) => each.call === body.call && each.status === "unknown" && each.timesUnknown === body.question,
         (each) => ({ ...each, answer: body.answer }),
       );
     case "decision":
@@ -98,7 +98,7 @@ export function applyAnswer(
       return acceptUpgradeIn(state, body);
     case "assign": {
       const { kind: _, ...assigned } = body;
-      return assigned.asked > (state.assigned?.asked ?? 0) ? { ...state, assigned } : state;
+      return assigned.number > (state.assigned?.number ?? 0) ? { ...state, assigned } : state;
     }
   }
 }
@@ -132,9 +132,9 @@ export function settleCall(
 ): State {
   const open = state.open.find((each) => each.call === call);
   ensure(open !== undefined, `call ${call} is not open`);
-  const { tool, edited, intent, releasedBy, asked, undoes } = open;
+  const { tool, edited, intent, releasedBy, timesUnknown, undoes } = open;
   if (undoes !== undefined) return undone(state, { ...open, undoes }, as);
-  const isOwn = intent?.business === true && (releasedBy !== null || asked > 0);
+  const isOwn = intent?.business === true && (releasedBy !== null || timesUnknown > 0);
   const under = isOwn ? { under: { key: intent.key, argsDigest: intent.argsDigest } } : {};
   const part: Part = {
     kind: "result",
@@ -164,14 +164,14 @@ export const resultIn = ({
 });
 
 /** An undo, or a released call that can be undone. An undo of a call that did not happen does nothing. */
-export const mayHaveHappened = ({ undoes, intent, releasedBy, asked }: OpenCall): boolean =>
-  undoes !== undefined || (intent?.undo === true && (releasedBy !== null || asked > 0));
+export const mayHaveHappened = ({ undoes, intent, releasedBy, timesUnknown }: OpenCall): boolean =>
+  undoes !== undefined || (intent?.undo === true && (releasedBy !== null || timesUnknown > 0));
 
 /** Remembers a call that can be undone, if it succeeded or may have succeeded. */
 function registered(state: State, call: OpenCall, outcome: CallOutcome): Pick<State, "undo"> {
   if (outcome === "failed" || !mayHaveHappened(call)) return {};
-  const { intent, askFrom } = call;
-  const from = outcome === "unknown" ? askFrom : null;
+  const { intent, reconcilableFrom } = call;
+  const from = outcome === "unknown" ? reconcilableFrom : null;
   return { undo: [...(state.undo ?? []), { call: call.call, key: intent?.key ?? "", from }] };
 }
 
@@ -187,7 +187,7 @@ function undone(
     ...state,
     open: state.open.filter((each) => each.call !== call),
     undo: (state.undo ?? []).filter((each) => each.call !== undoes),
-    saga: { ...state.saga, left: [...(state.saga?.left ?? []), ...(isUndone ? [] : [undoes])] },
+    saga: { ...state.saga, leftInPlace: [...(state.saga?.leftInPlace ?? []), ...(isUndone ? [] : [undoes])] },
     messages: [...state.messages, message(state, at, "cairn", "user", [said])],
   });
 }

@@ -46,7 +46,7 @@ export function beginCompensation(given: State, at: number): State {
     ...(extension === undefined ? {} : { extension: { ...extension, gate: null } }),
     pausedFrom: null,
     retryAt: null,
-    saga: { ...state.saga, left: [] },
+    saga: { ...state.saga, leftInPlace: [] },
   };
   const settled = others.reduce((next, { call, status }) => {
     const outcome = status === "unknown" ? "unknown" : "failed";
@@ -69,7 +69,7 @@ export function beginUndo(state: State, call: string): State {
   return afterCalls({ ...state, open: [{ ...newCall(`undo-${call}`, found.tool), undoes: call }] });
 }
 
-/** Restarts the run: the task, the users' messages since, and the reason. Keys derive from `attempt` (schedule 21). */
+/** Restarts the run: the task, the users' messages since, and the reason. Keys derive from `restart` (schedule 21). */
 export function beginRestart(state: State, { say, at }: { readonly say: string; readonly at: number }): State {
   ensure(state.children.length === 0, "no restart while a child may report");
   const { saga: _, stopsFor: _stop, closingCallLost: _lost, compensate: _by, ...failed } = state;
@@ -80,13 +80,13 @@ export function beginRestart(state: State, { say, at }: { readonly say: string; 
   const words = state.messages.filter(({ source }) => source.startsWith("user:"));
   return {
     ...rest,
-    attempt: state.attempt + 1,
+    restart: state.restart + 1,
     phase: "AwaitingLLM",
     ending: null,
     undo: [],
     modelRetries: 0,
     nudges: 0,
-    attemptFrom: from,
+    restartedFrom: from,
     window: { from, lead: words.map(({ id }) => id) },
     messages: [...state.messages, message(state, at, "cairn", "user", [text(say)])],
   };

@@ -26,7 +26,7 @@ export function beginWait(state: State, { call, epoch, wait, at }: EventOf<"Wait
   const begun = updateCall(state, call, (open) => {
     ensure(open.intent !== null && isNext(open), `call ${call} is ${open.status}, and cannot begin to wait`);
     ensure(!waitsForEarlierCall(state.open, open), `call ${call} waits for an earlier call`);
-    return { ...open, status: "started", releasedBy: epoch, heldBy: { ...wait, by: "wait", from: at, asked: 1 } };
+    return { ...open, status: "started", releasedBy: epoch, heldBy: { ...wait, by: "wait", from: at, question: 1 } };
   });
   return afterCalls(wait.for === "event" ? takeKept({ ...begun, signals: begun.signals ?? [] }, call) : begun);
 }
@@ -46,12 +46,12 @@ function takeKept(state: State, call: string): State {
 /** The first answer counts, and only an answer to the question that is open. */
 export function takeAnswer(state: State, body: AnswerGiven): State {
   if (reasonToIgnore(state, body) !== null) return state;
-  const { kind: _, call, asked: _asked, ...given } = body;
+  const { kind: _, call, question: _question, ...given } = body;
   return updateCall(state, call, (open) => withWait(open, (wait) => ({ ...wait, given })));
 }
 
 const isQuestion = (wait: Wait, asked: number): boolean =>
-  wait.for === "answer" && wait.asked === asked && wait.given === undefined;
+  wait.for === "answer" && wait.question === asked && wait.given === undefined;
 
 /** The call that has waited longest for the event; undefined if none waits for it. */
 export const callAwaiting = ({ open }: Pick<State, "open">, event: string): OpenCall | undefined =>
@@ -87,15 +87,15 @@ export function reasonToIgnore(state: State, body: AnswerGiven | EventSignalled)
   const open = state.open.find(({ call }) => call === body.call);
   const wait = open && waitIn(open);
   if (wait === undefined) return "its question was closed before the run read the answer";
-  return isQuestion(wait, body.asked) ? null : "the question has another answer already, or was asked again";
+  return isQuestion(wait, body.question) ? null : "the question has another answer already, or was asked again";
 }
 
 /** What came does not fit: the question is open again under the next number. */
-export function refuseInput(state: State, { call, asked, why }: EventOf<"InputRefused">): State {
+export function refuseInput(state: State, { call, question: asked, why }: EventOf<"InputRefused">): State {
   const asksAgain = updateCall(state, call, (open) =>
     withWait(open, ({ given, ...wait }) => {
-      ensure(given !== undefined && wait.asked === asked, `call ${call} has no input for question ${asked}`);
-      return { ...wait, asked: asked + 1, refused: why };
+      ensure(given !== undefined && wait.question === asked, `call ${call} has no input for question ${asked}`);
+      return { ...wait, question: asked + 1, refused: why };
     }),
   );
   return takeKept(asksAgain, call);

@@ -13,7 +13,7 @@ import type { Extension, State } from "../state.ts";
 /** The name of the budget's gate. It cannot collide with a call, since those are named `c1`, `c2`, ... */
 export const BUDGET = "budget";
 
-const NOTHING_GRANTED: Extension = { asked: 0, granted: {}, gate: null };
+const NOTHING_GRANTED: Extension = { questions: 0, granted: {}, gate: null };
 
 export const extensionOf = ({ extension }: Pick<State, "extension">): Extension => extension ?? NOTHING_GRANTED;
 
@@ -30,7 +30,11 @@ export function openBudgetGate(state: State, event: EventOf<"ApprovalRequested">
   const { gate: open, ...extension } = extensionOf(state);
   ensure(budget !== undefined && open === null, "the budget is asked about once at a time");
   const asks = { gate, planHash, argsHash, reason, expiresAt, decision: null, ...budget };
-  return afterCalls({ ...state, retryAt: null, extension: { ...extension, asked: extension.asked + 1, gate: asks } });
+  return afterCalls({
+    ...state,
+    retryAt: null,
+    extension: { ...extension, questions: extension.questions + 1, gate: asks },
+  });
 }
 
 /**

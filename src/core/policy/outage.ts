@@ -63,7 +63,7 @@ export function retryLater(state: State, terms: RetryTerms, now: number): Retry 
   const failed = failedOnce(state, terms, now);
   const { model: _, ...own } = failed;
   const outage = isModelOut(state) ? failed : own;
-  const rounds = Math.floor(Math.max(0, outage.tries - BOUNDS.modelRetriesMax - 1) / terms.models);
+  const rounds = Math.floor(Math.max(0, outage.attempts - BOUNDS.modelRetriesMax - 1) / terms.models);
   const ceiling = Math.min(BOUNDS.outagePauseMsMax, BOUNDS.outagePauseMsMin * 2 ** Math.min(rounds, ROUNDS_MAX));
   const pause = Math.max(1_000, Math.floor(terms.chance * ceiling));
   const at = Math.max(now, outage.notBefore ?? 0) + pause;
@@ -91,7 +91,7 @@ function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: numb
   return {
     ...rest,
     since,
-    tries: (outage?.tries ?? 0) + 1,
+    attempts: (outage?.attempts ?? 0) + 1,
     ...(asksFor > now ? { notBefore: asksFor } : {}),
     ...(asked === 0 ? {} : { model: asked }),
     ...(isLong ? { alarmed: true } : {}),
@@ -109,8 +109,8 @@ export const withRetry = (state: State, { at, outage }: Retry): State => ({
 
 /** The failure of a run whose models did not answer for too long. */
 export function modelUnavailable({ outage }: State, last: Failure, now: number): Failure {
-  const { since, tries } = outage ?? { since: now, tries: 0 };
-  const [lasted, calls] = [spanWords(now - since), tries + 1];
+  const { since, attempts } = outage ?? { since: now, attempts: 0 };
+  const [lasted, calls] = [spanWords(now - since), attempts + 1];
   const message = `no model answered for ${lasted}, in ${calls} calls; the last error was ${last.code}: ${last.message}`;
   return { code: "ModelUnavailable", message };
 }
@@ -140,7 +140,7 @@ export function endOutage(state: State, at: number): State {
 
 /** When a run that was woken may try again, in epoch milliseconds; null: not sooner than it had planned. */
 export function earlierTryAt({ phase, outage, retryAt }: State, now: number): number | null {
-  if (phase !== "RetryingLLM" || outage === undefined || outage.tries <= BOUNDS.modelRetriesMax) return null;
+  if (phase !== "RetryingLLM" || outage === undefined || outage.attempts <= BOUNDS.modelRetriesMax) return null;
   const at = Math.max(now, outage.notBefore ?? 0);
   return at < (retryAt ?? 0) ? at : null;
 }

@@ -62,8 +62,8 @@ interface Rule {
 const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure });
 /** No code of the agent runs any more, so nothing is undone, and the end waits for no child. */
 const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave", forced: true });
-const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, say: farewell(failure) });
-const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", say: "say" in trouble ? trouble.say : "" });
+const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, text: farewell(failure) });
+const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", text: "say" in trouble ? trouble.say : "" });
 /** Applies `judge` to a model failure that may be retried. */
 const onTerms = (trouble: Trouble, judge: (terms: RetryTerms) => boolean): boolean =>
   trouble.kind === "model" && trouble.retry !== null && judge(trouble.retry);
@@ -81,10 +81,10 @@ function summaryRetry(
   now: number,
 ): { at: number; failed: FailedSummaries } | null {
   if (trouble.kind !== "summary" || trouble.retry === null) return null;
-  const failed = failedSummaries?.tries ?? 0;
+  const failed = failedSummaries?.attempts ?? 0;
   const waitMs = Math.max(1_000 * 2 ** failed, trouble.retry.afterMs ?? 0);
   if (failed >= BOUNDS.modelRetriesMax || waitMs > BOUNDS.outagePauseMsMin) return null;
-  return { at: now + waitMs, failed: { ...failedSummaries, tries: failed + 1 } };
+  return { at: now + waitMs, failed: { ...failedSummaries, attempts: failed + 1 } };
 }
 /** A retry would send the same request: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
@@ -115,7 +115,7 @@ export const RECOVERY: readonly Rule[] = [
     when: (_, { kind }) => kind === "summary",
     action: ({ failedSummaries }) => ({
       kind: "compact",
-      failed: { ...failedSummaries, tries: (failedSummaries?.tries ?? 0) + 1, isLeft: true },
+      failed: { ...failedSummaries, attempts: (failedSummaries?.attempts ?? 0) + 1, isLeft: true },
     }),
   },
   { name: "context too long", when: (_, trouble) => isTooLong(trouble), action: abort },

@@ -37,7 +37,7 @@ export function applyRedrive(state: State, { id, at }: EventOf<"RunRedriven">): 
   ensure(from !== undefined && redriveRefusal(state) === null, "this end has no way out");
   const again = (call: OpenCall): OpenCall => {
     const mayHaveBegun = from.started.includes(call.call) && call.status === "unknown";
-    return mayHaveBegun ? { ...call, status: "started", askFrom: null } : heldAgain(call, at);
+    return mayHaveBegun ? { ...call, status: "started", reconcilableFrom: null } : heldAgain(call, at);
   };
   const { extension } = rest;
   const asks = extension?.gate ?? null;

@@ -10,9 +10,9 @@ import { message, replyMessage } from "../calls/open-calls.ts";
 import type { State } from "../state.ts";
 
 /** Moves the run to `ForceStop`. The model sees the reason, so its closing text is about this end. */
-export function beginStopping(state: State, of: { failure: Failure; say: string; at: number }): State {
+export function beginStopping(state: State, of: { failure: Failure; text: string; at: number }): State {
   ensure(state.open.length === 0, "a run stops between its calls");
-  const said = message(state, of.at, "cairn", "user", [text(of.say)]);
+  const said = message(state, of.at, "cairn", "user", [text(of.text)]);
   return { ...state, phase: "ForceStop", stopsFor: of.failure, retryAt: null, messages: [...state.messages, said] };
 }
 

@@ -9,17 +9,22 @@ export const upgradesOf = ({ upgrades }: State): Upgrades => upgrades ?? FOLLOWS
 
 export const isLacking = (state: State): boolean => upgradesOf(state).lack !== null;
 
-/** The run waits for code and calls nothing. Each wait is a new question, counted by `asked`. */
+/** The run waits for code and calls nothing. Each wait is a new question, counted by `questions`. */
 export function holdForAgent(state: State, lack: Lack): State {
   const upgrades = upgradesOf(state);
   const pausedFrom = state.pausedFrom ?? state.phase;
-  return { ...state, phase: "AwaitingAgent", pausedFrom, upgrades: { ...upgrades, asked: upgrades.asked + 1, lack } };
+  return {
+    ...state,
+    phase: "AwaitingAgent",
+    pausedFrom,
+    upgrades: { ...upgrades, questions: upgrades.questions + 1, lack },
+  };
 }
 
 /** Keeps an operator's acceptance. An answer to an earlier question changes nothing. */
 export function acceptUpgradeIn(state: State, body: Extract<MessageBody, { readonly kind: "upgrade" }>): State {
   const upgrades = upgradesOf(state);
-  const isAsked = upgrades.lack?.kind === "upgrade" && upgrades.asked === body.asked;
+  const isAsked = upgrades.lack?.kind === "upgrade" && upgrades.questions === body.question;
   return isAsked ? { ...state, upgrades: { ...upgrades, accepted: { to: body.to, by: body.by } } } : state;
 }
 

@@ -55,9 +55,9 @@ export function applyCompaction(state: State, { at, summary, tokens, window }: E
 export const messagesOfSection = (state: State): readonly Message[] => state.messages.slice(sectionStart(state));
 
 /** The index of the first message of that section. */
-export const sectionStart = ({ attemptFrom = 0, topology }: Pick<State, "attemptFrom" | "topology">): number =>
-  Math.max(attemptFrom, topology?.from ?? 0);
+export const sectionStart = ({ restartedFrom = 0, topology }: Pick<State, "restartedFrom" | "topology">): number =>
+  Math.max(restartedFrom, topology?.from ?? 0);
 
 /** The messages since the last restart. The effects of earlier ones were undone or left in place. */
-export const messagesOfRestart = ({ messages, attemptFrom = 0 }: State): readonly Message[] =>
-  messages.slice(attemptFrom);
+export const messagesOfRestart = ({ messages, restartedFrom = 0 }: State): readonly Message[] =>
+  messages.slice(restartedFrom);

@@ -23,7 +23,7 @@ export interface TopologyEvents {
     readonly where: string;
     readonly note: string;
     /** A message to the model. With `section` it opens a section: the model no longer sees what came before. */
-    readonly say?: string;
+    readonly text?: string;
     readonly section?: true;
     /** The topology has finished. The text of this message is the answer of the run. */
     readonly final?: string;

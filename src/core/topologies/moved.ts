@@ -13,14 +13,14 @@ export const SECTION = "cairn:section";
 
 /** Stores the progress, appends the message, and opens the section. A finished topology is judged by `done` next. */
 export function applyTopologyMove(state: State, event: EventOf<"TopologyMoved">): State {
-  const { at, topology: kind, progress, role, where, say, section, final } = event;
+  const { at, topology: kind, progress, role, where, text: say, section, final } = event;
   ensure(state.open.length === 0, "a topology moves between calls");
   ensure(section === undefined || say !== undefined, "a message opens a section");
-  const { messages, attemptFrom = 0 } = state;
+  const { messages, restartedFrom = 0 } = state;
   const from = section === undefined ? (state.topology?.from ?? 0) : messages.length;
   const source = section === undefined ? "cairn" : SECTION;
   const said = say === undefined ? [] : [message(state, at, source, "user", [text(say)])];
-  const users = messages.slice(attemptFrom).filter((each) => each.source.startsWith("user:"));
+  const users = messages.slice(restartedFrom).filter((each) => each.source.startsWith("user:"));
   const opened = { nudges: 0, window: { from, lead: users.map(({ id }) => id) } };
   return {
     ...state,

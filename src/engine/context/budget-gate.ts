@@ -66,10 +66,10 @@ function question(
   of: { readonly over: string; readonly limits: Limits; readonly calls: number },
 ): EventOf<"ApprovalRequested"> {
   const { over: reason, limits, calls } = of;
-  const { attempt, spent } = run.state;
-  const asked = extensionOf(run.state).asked + 1;
+  const { restart, spent } = run.state;
+  const asked = extensionOf(run.state).questions + 1;
   const [planHash, argsHash] = [digestOf(limits), digestOf({ asked, calls, spent: { ...spent } })];
-  const gate = gateId(run.world.hash, { attempt, call: BUDGET, planHash, argsHash });
+  const gate = gateId(run.world.hash, { attempt: restart, call: BUDGET, planHash, argsHash });
   const at = run.now;
   const expiresAt = at + run.world.limits.gateMs;
   const frozen = { gate, call: BUDGET, planHash, argsHash, reason, expiresAt };

@@ -27,13 +27,13 @@ export function forkedState(
     task: task?.value ?? from.task,
     taskText: task?.text ?? "",
   });
-  const { calls, attempt, attemptFrom, window, topology, cracks, signals } = from;
+  const { calls, restart, restartedFrom, window, topology, cracks, signals } = from;
   const [first, ...others] = from.messages;
   const opening = task === undefined || first === undefined ? first : { ...first, at, parts: [text(task.text)] };
   return {
     ...fresh,
-    ...{ calls, attempt, forked: { run: from.run, born: from.born, version, calls } },
-    ...(attemptFrom === undefined ? {} : { attemptFrom }),
+    ...{ calls, restart, forked: { run: from.run, born: from.born, version, calls } },
+    ...(restartedFrom === undefined ? {} : { restartedFrom }),
     ...(window === undefined ? {} : { window }),
     ...(topology === undefined ? {} : { topology }),
     ...(cracks === undefined ? {} : { cracks }),

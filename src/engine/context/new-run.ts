@@ -39,7 +39,7 @@ export function initialState(of: {
     ...given,
     phase: "Preparing",
     ...(retention ? { retention } : {}),
-    attempt: 1,
+    restart: 1,
     calls: 0,
     open: [],
     children: [],

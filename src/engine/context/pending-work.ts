@@ -136,11 +136,11 @@ export class PendingWork {
     this.#isConditional = false;
   }
 
-  /** The events are durable. `asks` is the number of model calls that the commit left marked in the row. */
-  committed({ asks }: { readonly asks: number }): void {
+  /** The events are durable. `unaccountedModelCalls` is the number of model calls that the commit left marked in the row. */
+  committed({ unaccountedModelCalls }: { readonly unaccountedModelCalls: number }): void {
     this.#isConditional = false;
     this.#events = [];
     const { own } = this.#modelCalls;
-    this.#modelCalls = { others: 0, own: own === "left" ? "left" : asks > 0 ? "marked" : "none" };
+    this.#modelCalls = { others: 0, own: own === "left" ? "left" : unaccountedModelCalls > 0 ? "marked" : "none" };
   }
 }

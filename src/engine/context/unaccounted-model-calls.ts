@@ -1,11 +1,11 @@
 /**
- * Model calls that no debit contains yet. Each may have been paid for, so the row counts them in `asks` until a debit
- * contains them.
+ * Model calls that no debit contains yet. Each may have been paid for, so the row counts them (`unaccountedModelCalls`)
+ * until a debit contains them.
  *
- * The count stays right by one rule: a model call leaves only under a *mark* of its own epoch. A mark is an increment
- * of `asks` that is durable before the call leaves. A claim makes a mark if the run may call its model (`Row.will`); in
- * other cases a commit makes it. A commit lowers `asks` only by the calls that it debits or that are known not to have
- * left.
+ * The count stays right by one rule: a model call leaves only under a *mark* of its own epoch. A mark is an increment of
+ * that count that is durable before the call leaves. A claim makes a mark if the run may call its model
+ * (`Row.marksAtClaim`); in other cases a commit makes it. A commit lowers the count only by the calls that it debits or
+ * that are known not to have left.
  */
 import { canonical } from "../../codec/canonical.ts";
 import type { Spent } from "../../core/policy/budget.ts";
@@ -27,9 +27,12 @@ export interface UnaccountedCalls {
  * The unaccounted calls after a claim or a hand-over. After a hand-over none belongs to this invocation. While a
  * request to the model is out, a mark that is left belongs to no call: the state counts the request.
  */
-export function unaccountedIn({ asks, will, owner }: Row, state: Pick<State, "modelOut">): UnaccountedCalls {
-  const own = owner === null ? 0 : will;
-  const unaccounted = { others: asks - own, own: own === 0 ? "none" : "marked" } as const;
+export function unaccountedIn(
+  { unaccountedModelCalls, marksAtClaim, owner }: Row,
+  state: Pick<State, "modelOut">,
+): UnaccountedCalls {
+  const own = owner === null ? 0 : marksAtClaim;
+  const unaccounted = { others: unaccountedModelCalls - own, own: own === 0 ? "none" : "marked" } as const;
   return isModelOut(state) ? { ...unaccounted, others: 0 } : unaccounted;
 }
 

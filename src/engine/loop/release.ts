@@ -47,7 +47,9 @@ export async function releaseRun(run: ActiveRun, error: StoreUnreachable): Promi
     const hasLanded = found?.epoch === row.epoch && found.version > row.version && run.noticed.hasSent(found.commitId);
     if (found === null || !hasLanded) throw refused;
     // Schedule 92: the commit has settled its calls, and its mark for the next call is not used any more.
-    return found.owner === null ? found : giveBack(world, found, { ...waiting, asks: 0, raiseEffectsSettleAt: false });
+    return found.owner === null
+      ? found
+      : giveBack(world, found, { ...waiting, unaccountedModelCalls: 0, raiseEffectsSettleAt: false });
   }
 }
 
@@ -55,7 +57,7 @@ export async function releaseRun(run: ActiveRun, error: StoreUnreachable): Promi
 export function releaseUnloaded(world: World, row: Row, error: StoreUnreachable): Promise<Row> {
   return giveBack(world, row, {
     ...waitingFor(world, row, error),
-    asks: row.asks - row.will,
+    unaccountedModelCalls: row.unaccountedModelCalls - row.marksAtClaim,
     raiseEffectsSettleAt: false,
   });
 }
@@ -75,21 +77,35 @@ async function released(run: ActiveRun, waiting: Waiting): Promise<Row | null> {
  * The counters of a release without events. An unused mark is taken back. A call that left under its mark stays
  * counted, because its debit is dropped.
  */
-const leftBy = ({ row, pending, noticed }: ActiveRun): Pick<Commit, "asks" | "raiseEffectsSettleAt"> => ({
-  asks: row.asks - (pending.modelCalls.own === "marked" ? 1 : 0),
+const leftBy = ({
+  row,
+  pending,
+  noticed,
+}: ActiveRun): Pick<Commit, "unaccountedModelCalls" | "raiseEffectsSettleAt"> => ({
+  unaccountedModelCalls: row.unaccountedModelCalls - (pending.modelCalls.own === "marked" ? 1 : 0),
   raiseEffectsSettleAt: noticed.outlived === "tool",
 });
 
 /**
- * Releases the row with a commit without events. Snapshot, journal, `wakeCountSeen`, `will` and deadline stay as they are.
+ * Releases the row with a commit without events. Snapshot, journal, `wakeCountSeen`, `marksAtClaim` and deadline stay as they are.
  */
 async function giveBack(
   world: World,
   row: Row,
-  of: Waiting & Pick<Commit, "asks" | "raiseEffectsSettleAt">,
+  of: Waiting & Pick<Commit, "unaccountedModelCalls" | "raiseEffectsSettleAt">,
 ): Promise<Row> {
-  const { agentVersion, journal, snapshot, spent, status, phase, wakeCountSeen, deadline, will, lastCheckpointAt } =
-    row;
+  const {
+    agentVersion,
+    journal,
+    snapshot,
+    spent,
+    status,
+    phase,
+    wakeCountSeen,
+    deadline,
+    marksAtClaim,
+    lastCheckpointAt,
+  } = row;
   const commit = {
     run: row.run,
     born: row.born,
@@ -104,7 +120,7 @@ async function giveBack(
     phase,
     wakeCountSeen,
     deadline,
-    will,
+    marksAtClaim,
     lastCheckpointAt,
     release: true,
     nextChain: false,

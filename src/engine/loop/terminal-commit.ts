@@ -53,7 +53,7 @@ export async function commitEnd(run: ActiveRun, end: End): Promise<Next> {
   // may be asked about them too early.
   for (const { call } of run.state.open.filter(mayHaveActed)) {
     const why = "the run ended before its outcome was known";
-    run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom: run.now });
+    run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, reconcilableFrom: run.now });
   }
   debitOtherInvocations(run);
   endWithRun(run);

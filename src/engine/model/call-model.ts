@@ -95,9 +95,19 @@ export async function absorbReply(
   const parts = agent.tools[NEXT_MESSAGE] === undefined ? kept : withNextMessage(kept);
   const at = run.now;
   run.noticed.noteReply();
-  const crowded = needsCompaction(agent, tokensIn) ? { crowded: true as const } : {};
+  const nearLimit = needsCompaction(agent, tokensIn) ? { nearLimit: true as const } : {};
   const request = asked.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
-  const told = { model: model.name, parts, finish, tokensIn, tokensOut, tookMs, request, ...crowded, ...routeOf(run) };
+  const told = {
+    model: model.name,
+    parts,
+    finish,
+    tokensIn,
+    tokensOut,
+    tookMs,
+    request,
+    ...nearLimit,
+    ...routeOf(run),
+  };
   // A text that a job held back follows the reply, so the model is asked again in any case.
   const isAnswered = heldTexts(run.state).length > 0;
   run.record({ kind: "ModelCallCompleted", at, ...told });

@@ -29,7 +29,7 @@ export function reasonToCompact({ state }: ActiveRun, agent: Agent): Trouble | n
 function isNearlyFull(state: State, agent: Agent): boolean {
   const { messages } = state;
   const last = messages.findLastIndex(({ role }) => role === "assistant");
-  if (agent.contextTokensMax === null || messages[last]?.crowded !== true) return false;
+  if (agent.contextTokensMax === null || messages[last]?.nearLimit !== true) return false;
   if (messages.slice(last).some(isTelling)) return false;
   const summary = messages.findLastIndex(({ source }) => source === SUMMARY);
   const tried = messages.slice(Math.max(summary, sectionStart(state))).filter(isTelling);

@@ -42,9 +42,9 @@ export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedC
   const { action } = decided;
   if (action.kind !== "retry" || action.outage === undefined) return;
   if (action.outage.alarmed !== true || before.outage?.alarmed === true) return;
-  const { since, tries } = action.outage;
+  const { since, attempts } = action.outage;
   const minutes = Math.round((now - since) / 60_000);
-  const why = `no model answered for ${minutes} minutes, in ${tries} calls; ${failure.code}: ${failure.message}`;
+  const why = `no model answered for ${minutes} minutes, in ${attempts} calls; ${failure.code}: ${failure.message}`;
   alarm(world, run.row.run, { what: "ModelUnavailable", why });
 }
 
@@ -94,7 +94,7 @@ export function routeToNamed(
 
 function whyFallback({ outage, fallback }: State, index: number): string {
   if (outage !== undefined)
-    return `fallback ${index}: the model before it did not answer (${outage.tries} calls failed)`;
+    return `fallback ${index}: the model before it did not answer (${outage.attempts} calls failed)`;
   const until = new Date(fallback?.until ?? 0).toISOString();
   return `fallback ${index} has answered; the agent's own model is called again from ${until} on`;
 }

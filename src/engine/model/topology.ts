@@ -68,7 +68,7 @@ function begin(run: ActiveRun, agent: Agent): Followed | null {
   const begun = moduleOf(agent.topology).begin(agent.topology, contextOf(run, agent));
   if (begun === null) return null;
   const { progress, note, say } = begun;
-  recordMove(run, agent, { progress, note, ...(say === undefined ? {} : { say, section: true }) });
+  recordMove(run, agent, { progress, note, ...(say === undefined ? {} : { text: say, section: true }) });
   // Otherwise it would begin again for ever.
   ensure(progressIn(run.state, agent) !== null, "a topology fits its own first progress");
   return { kind: "section" };
@@ -116,7 +116,7 @@ function apply(run: ActiveRun, agent: Agent, move: Exclude<Move, { readonly kind
       const said = say ?? tell;
       recordMove(run, agent, {
         ...{ progress, note },
-        ...(said === undefined ? {} : { say: said }),
+        ...(said === undefined ? {} : { text: said }),
         ...(say === undefined ? {} : { section: true }),
       });
       return { kind: say === undefined ? "moved" : "section" };
@@ -131,7 +131,7 @@ function signal(run: ActiveRun, cracks: readonly Signal[] = []): void {
 interface Recorded {
   readonly progress: Json;
   readonly note: string;
-  readonly say?: string;
+  readonly text?: string;
   readonly section?: true;
   readonly final?: string;
 }

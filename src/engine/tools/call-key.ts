@@ -37,10 +37,10 @@ export async function keyOf(run: ActiveRun, asked: Asked): Promise<CallKey> {
   const { open, tool, args, argsDigest } = asked;
   const { call, intent } = open;
   if (intent?.argsDigest === argsDigest) return { kind: "key", key: intent.key, isBusiness: intent.business === true };
-  const { attempt, run: id, born } = run.state;
+  const { restart, run: id, born } = run.state;
   const made = tool.key === null ? null : ownKey(tool, { key: tool.key, args, context: await callContextOf(run) });
   if (made === null) {
-    const of = { run: id, born, attempt, call, tool: open.tool, args: canonical(args) };
+    const of = { run: id, born, attempt: restart, call, tool: open.tool, args: canonical(args) };
     return { kind: "key", key: intentKey(run.world.hash, of), isBusiness: false };
   }
   const why = made.wrong ?? wrongWithSecret(run, made.key) ?? wrongWithUse(run.state, { ...asked, key: made.key });
@@ -117,8 +117,10 @@ function wrongWithUse(state: State, { open, tool, argsDigest, key }: Asked & { r
 }
 
 /** Whether the call was made before the last restart. Everything that can be undone was undone before that restart. */
-const isEarlier = ({ messages, attemptFrom = 0 }: State, call: string): boolean =>
-  messages.slice(0, attemptFrom).some(({ parts }) => parts.some((part) => part.kind === "call" && part.call === call));
+const isEarlier = ({ messages, restartedFrom = 0 }: State, call: string): boolean =>
+  messages
+    .slice(0, restartedFrom)
+    .some(({ parts }) => parts.some((part) => part.kind === "call" && part.call === call));
 
 /** All calls that were released under this business key, open and settled. */
 function usesOf({ open, messages }: State, key: string): readonly Use[] {

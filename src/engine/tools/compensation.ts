@@ -41,8 +41,8 @@ export function compensate(run: ActiveRun, agent: Agent): Next {
   for (const each of open) {
     if (!mayHaveActed(each) || each.undoes !== undefined) continue;
     const why = "the run has to stop before its outcome was known";
-    const askFrom = reconcileFromOf(run, toolFor(agent, each));
-    run.record({ kind: "ToolOutcomeUnknown", at, call: each.call, why, askFrom });
+    const reconcilableFrom = reconcileFromOf(run, toolFor(agent, each));
+    run.record({ kind: "ToolOutcomeUnknown", at, call: each.call, why, reconcilableFrom });
   }
   ignoreUnappliedDecisions(run);
   ignoreUnjudgedInputs(run);
@@ -89,11 +89,11 @@ export function conclude(run: ActiveRun, agent: Agent): Next {
   const came = standing.length === 0 ? "its effects were undone" : `these were not undone: ${standing.join(", ")}`;
   if (against === null) {
     const say = bounded(
-      `Attempt ${run.state.attempt} did not succeed: ${failure.message}. After it ${came}. Begin again from the task; ` +
+      `Attempt ${run.state.restart} did not succeed: ${failure.message}. After it ${came}. Begin again from the task; ` +
         "the earlier results are not available any more.",
     );
     const why = `${failure.code}: ${failure.message}`;
-    run.record({ kind: "RecoveryDecided", at, rule: "begins again", why, action: { kind: "restart", say } });
+    run.record({ kind: "RecoveryDecided", at, rule: "begins again", why, action: { kind: "restart", text: say } });
     return "continue";
   }
   const told: Failure = { ...failure, message: bounded(`${failure.message}; ${came}`) };
@@ -107,7 +107,7 @@ function reasonToEnd(
   state: State,
   { agent, standing }: { readonly agent: Agent; readonly standing: readonly string[] },
 ): string | null {
-  const { ending, stopsFor, attempt, spent } = state;
+  const { ending, stopsFor, restart: attempt, spent } = state;
   const { restarts, leaving } = agent.saga;
   if (ending?.kind === "failed" && ending.next === "end") return "it failed for good";
   if (stopsFor !== undefined) return "it had to stop";
@@ -126,7 +126,7 @@ function reasonToEnd(
 function factsOf({ saga }: State, tools: Readonly<Record<string, Tool>>) {
   return ({ call, tool }: { readonly call: string; readonly tool: string }): CallFacts => {
     const declared = Object.hasOwn(tools, tool) ? tools[tool] : undefined;
-    const isLeft = saga?.left.includes(call) === true;
+    const isLeft = saga?.leftInPlace.includes(call) === true;
     return { effect: declared?.effect ?? null, isUndone: (declared?.undo ?? null) !== null && !isLeft };
   };
 }

@@ -45,7 +45,7 @@ const isReply = (event: Event): boolean =>
 
 function isFirstTry({ row, state }: ActiveRun, open: OpenCall): boolean {
   const isMine = open.status === "started" && open.releasedBy === row.epoch;
-  return open.tries === 0 && open.probeAt === null && (isMine || waitsForEarlierCall(state.open, open));
+  return open.attempts === 0 && open.probeAt === null && (isMine || waitsForEarlierCall(state.open, open));
 }
 
 /**

@@ -57,7 +57,7 @@ export function dispatch(
   const { run: id, born, tenant, epoch } = run.row;
   const { agent, grant, deadlineMs, wait } = child;
   const at = run.now;
-  const name = childRunId(hash, { tenant, run: id, born, attempt: run.state.attempt, call, try: number });
+  const name = childRunId(hash, { tenant, run: id, born, attempt: run.state.restart, call, try: number });
   const left = wait ? {} : ({ left: true } as const);
   const deadline = wait ? at + deadlineMs : null;
   run.record({

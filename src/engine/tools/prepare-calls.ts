@@ -167,11 +167,19 @@ function openGate(run: ActiveRun, { open, args, ...judged }: Extract<Judged, { k
   // The reasons of all open calls share this room in the state.
   const reason = bounded(judged.reason, Math.floor(SIZES.reasonsCharactersMax / run.state.open.length));
   const [planHash, argsHash] = [digestOf(planOf(run.state, call)), digestOf(args)];
-  const { again = open.askedAgain } = judged;
-  const gate = gateId(run.world.hash, { attempt: run.state.attempt, call, planHash, argsHash, again });
+  const { again = open.timesReopened } = judged;
+  const gate = gateId(run.world.hash, { attempt: run.state.restart, call, planHash, argsHash, again });
   const at = run.now;
   const expiresAt = at + run.world.limits.gateMs;
-  const asks = { gate, call, planHash, argsHash, reason, expiresAt, ...(again === undefined ? {} : { again }) };
+  const asks = {
+    gate,
+    call,
+    planHash,
+    argsHash,
+    reason,
+    expiresAt,
+    ...(again === undefined ? {} : { timesReopened: again }),
+  };
   run.record({ kind: "ApprovalRequested", at, ...asks });
 }
 
@@ -217,7 +225,7 @@ async function askAgain(
 ): Promise<Judged> {
   const args = await run.json(proposedArgsOf(run.state, open.call));
   const reason = `ArgumentsInvalid: the arguments of the last decision do not fit ${open.tool}: ${wrong}`;
-  return { kind: "gated", open, tool, args, reason, again: (open.askedAgain ?? 0) + 1 };
+  return { kind: "gated", open, tool, args, reason, again: (open.timesReopened ?? 0) + 1 };
 }
 
 /** Why the arguments cannot be read as JSON, or null if they can. Such arguments are kept as their original text. */

@@ -82,7 +82,7 @@ function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
       continue;
     }
     const why = "NotStarted: no time was left to start it; it did not happen";
-    const known = open.tries === 0 ? evidence : "no further try of it was started";
+    const known = open.attempts === 0 ? evidence : "no further try of it was started";
     recordResult(run, call, { outcome: "failed", value: inline(why), evidence: known });
   }
   return "release";
@@ -145,7 +145,7 @@ function contextOf(
   const input: unknown = tool.input.parse(args);
   const secrets = secretsFor(run.world, agent);
   // An invocation that died, or an operator who let the call run again, counts as one earlier attempt.
-  const attempt = Math.max(open.tries, open.asked > 0 || run.noticed.isRepeated(open.call) ? 1 : 0) + 1;
+  const attempt = Math.max(open.attempts, open.timesUnknown > 0 || run.noticed.isRepeated(open.call) ? 1 : 0) + 1;
   const files = filesFor(run);
   const callback = callbackFor(run);
   const memory = memoryFor(run, agent);
@@ -205,7 +205,7 @@ function recordUnstarted(run: ActiveRun, open: OpenCall, of: { readonly tool: To
   const why = bounded(`NotStarted: its arguments could not be read again: ${of.why}`);
   const isUnsure = run.noticed.isUnanswered(open.call) && EFFECTS[effectOf(open)].overlapsEarlierTries;
   if (open.undoes !== undefined || isUnsure) return recordSilence(run, open, { tool: of.tool, why });
-  const isFirst = open.tries === 0 && !run.noticed.isUnanswered(open.call);
+  const isFirst = open.attempts === 0 && !run.noticed.isUnanswered(open.call);
   const evidence = isFirst ? "it was never started" : "no further try of it was started";
   recordResult(run, open.call, { outcome: "failed", value: inline(`${why}; it did not happen`), evidence });
 }
@@ -240,7 +240,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
   if (decision === "ask" || (of.tool.onUnknown ?? "tell") !== "tell") {
     return recordUnknown(run, { call, tool: of.tool, why: of.why });
   }
-  const tries = open.tries + 1;
+  const tries = open.attempts + 1;
   if (!EFFECTS[effectOf(open)].actsOutside) {
     const value = inline(bounded(`NoAnswer: ${of.why}, in the last of ${tries} tries`));
     return recordResult(run, call, { outcome: "failed", value, evidence: "no try of it gave an answer" });
@@ -276,7 +276,7 @@ export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly
     // An unsafe call has an unknown outcome with or without its tool, so an operator has to reconcile it.
     const isGone = !fits && (open.intent === null || EFFECTS[open.intent.effect].mayRepeat);
     if (isGone) recordMissingTool(run, { open, tool });
-    else recordUnknown(run, { call, tool, why: died, askFrom: reconcileFromAfter(run, { open, tool }) });
+    else recordUnknown(run, { call, tool, why: died, reconcilableFrom: reconcileFromAfter(run, { open, tool }) });
   }
   return "continue";
 }
@@ -292,6 +292,6 @@ export function recordMissingTool(
   const { call } = open;
   const why = `the agent has no tool ${open.tool} any more that can go on with it; deploy it again, or reconcile the call`;
   alarm(run.world, run.row.run, { what: "ToolGone", why: `${call}: ${why}` });
-  const askFrom = reconcileFromOf(run, tool);
-  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom, toolGone: true });
+  const reconcilableFrom = reconcileFromOf(run, tool);
+  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, reconcilableFrom, toolGone: true });
 }

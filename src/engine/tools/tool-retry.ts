@@ -29,7 +29,7 @@ export function recordRetry(run: ActiveRun, agent: Agent, failed: Failed): strin
   const { open, tool, error, why } = failed;
   const { retry } = tool;
   if (retry === null) return "";
-  const tries = open.tries + 1;
+  const tries = open.attempts + 1;
   if (tries >= retry.attempts) return tries === 1 ? "" : `, in the last of ${tries} tries`;
   const unwilling = unwillingFor(retry, error);
   if (unwilling !== null) return unwilling;
@@ -63,8 +63,8 @@ function unwillingFor({ when }: NonNullable<Tool["retry"]>, error: unknown): str
 }
 
 /** The pause before the next attempt of the call, in milliseconds. It doubles with each attempt. */
-export const pauseBefore = ({ tries }: OpenCall, { retry }: Tool): number =>
-  tries === 0 ? 0 : (retry?.backoffMs ?? 0) * 2 ** (tries - 1);
+export const pauseBefore = ({ attempts }: OpenCall, { retry }: Tool): number =>
+  attempts === 0 ? 0 : (retry?.backoffMs ?? 0) * 2 ** (attempts - 1);
 
 /** Waits `ms` milliseconds. Returns false if the process was asked to end meanwhile. */
 export async function waitUnlessDrained({ world, invocation }: ActiveRun, ms: number): Promise<boolean> {

@@ -46,7 +46,7 @@ const largeTasks = new WeakMap<Value, Json>();
 
 /** What the functions of a tool see of the run of their call. */
 export async function callContextOf(run: ActiveRun): Promise<CallContext> {
-  const { task, attempt: restart } = run.state;
+  const { task, restart } = run.state;
   return { run: run.row.run, task: await copyOfTask(run, task), restart };
 }
 

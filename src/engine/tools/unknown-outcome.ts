@@ -14,17 +14,17 @@ import { openCall } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 
 /**
- * Records an unknown outcome. `askFrom` is the time from which an operator may be asked. The default is for a call of
+ * Records an unknown outcome. `reconcilableFrom` is the time from which an operator may be asked. The default is for a call of
  * this invocation.
  */
 export function recordUnknown(
   run: ActiveRun,
-  of: { readonly call: string; readonly tool: Tool | null; readonly why: string; readonly askFrom?: number },
+  of: { readonly call: string; readonly tool: Tool | null; readonly why: string; readonly reconcilableFrom?: number },
 ): void {
-  const { call, tool, why, askFrom = reconcileFromOf(run, tool) } = of;
-  const otherwise = tool?.onUnknown ?? "ask";
-  const follows = otherwise === "ask" ? {} : { otherwise };
-  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, askFrom, ...follows });
+  const { call, tool, why, reconcilableFrom = reconcileFromOf(run, tool) } = of;
+  const onUnknown = tool?.onUnknown ?? "ask";
+  const follows = onUnknown === "ask" ? {} : { onUnknown };
+  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, reconcilableFrom, ...follows });
 }
 
 /**
@@ -37,8 +37,8 @@ export function recordUnknownAndTellModel(
 ): void {
   const at = run.now;
   // If the run fails, the call may be undone from this time on. The request has landed by then (schedule 69).
-  const askFrom = reconcileFromOf(run, tool);
-  run.record({ kind: "ToolOutcomeUnknown", at, call, why, askFrom, otherwise: "tell" });
+  const reconcilableFrom = reconcileFromOf(run, tool);
+  run.record({ kind: "ToolOutcomeUnknown", at, call, why, reconcilableFrom, onUnknown: "tell" });
   run.record({ kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } });
 }
 
@@ -62,11 +62,11 @@ const UNDO = "outcome stays unknown, everything is undone";
 const FAIL = "outcome stays unknown, the run fails";
 
 /** The decision that the tool's policy leads to. */
-function decisionOn({ call, tool, intent, otherwise }: OpenCall, at: number): Event {
+function decisionOn({ call, tool, intent, onUnknown }: OpenCall, at: number): Event {
   const why = `the outcome of ${tool} (${call}, key ${intent?.key ?? ""}) was not known in time`;
-  if (otherwise === "tell") return { kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } };
+  if (onUnknown === "tell") return { kind: "RecoveryDecided", at, rule: TELL, why, action: { kind: "tell", call } };
   const failure = { code: "OutcomeUnknown", message: `${why}; look for that key in the external service` };
-  if (otherwise === "compensate")
+  if (onUnknown === "compensate")
     return { kind: "RecoveryDecided", at, rule: UNDO, why, action: { kind: "abort", failure } };
   return { kind: "RecoveryDecided", at, rule: FAIL, why, action: { kind: "abort", failure, next: "end" } };
 }

@@ -97,7 +97,7 @@ async function takeInput(
   const read = readInput(tool, json);
   if (!read.ok) {
     const why = bounded(read.why, SIZES.reasonsCharactersMax / 4);
-    run.record({ kind: "InputRefused", at: run.now, call, asked: wait.asked, by: given.by, why });
+    run.record({ kind: "InputRefused", at: run.now, call, question: wait.question, by: given.by, why });
     return;
   }
   const result: Json =

@@ -139,16 +139,19 @@ export const claimCases: readonly Case<RunTableWorld>[] = [
     name: "a claim counts a possible model call if the last commit announced one, and a commit sets the count",
     run: onRun(async ({ mine, table }) => {
       const first = await mine.granted();
-      mustEqual([first.asks, first.will], [1, 1], "the count after a first claim");
+      mustEqual([first.unaccountedModelCalls, first.marksAtClaim], [1, 1], "the count after a first claim");
       const second = await rowOf(() => table.claim(mine.claim({ retry: 1_000, owner: "second" })), "granted");
-      mustEqual(second.asks, 2, "the count after a second claim");
-      const waiting = mine.commit(second, { asks: 1, will: 0 });
+      mustEqual(second.unaccountedModelCalls, 2, "the count after a second claim");
+      const waiting = mine.commit(second, { unaccountedModelCalls: 1, marksAtClaim: 0 });
       const row = await rowOf(() => table.commit(waiting), "committed");
-      mustEqual([row.asks, row.will], [1, 0], "the count that a commit sets");
+      mustEqual([row.unaccountedModelCalls, row.marksAtClaim], [1, 0], "the count that a commit sets");
       const third = await rowOf(() => table.claim(mine.claim({ retry: 2_000, owner: "third" })), "granted");
-      mustEqual(third.asks, 1, "the count after a claim without an announced model call");
-      const released = await rowOf(() => table.commit(mine.commit(third, { release: true, will: 1 })), "committed");
-      mustEqual([released.asks, released.claims], [0, 0], "a release that accounts for everything");
+      mustEqual(third.unaccountedModelCalls, 1, "the count after a claim without an announced model call");
+      const released = await rowOf(
+        () => table.commit(mine.commit(third, { release: true, marksAtClaim: 1 })),
+        "committed",
+      );
+      mustEqual([released.unaccountedModelCalls, released.claims], [0, 0], "a release that accounts for everything");
     }),
   },
   {

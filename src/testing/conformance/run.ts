@@ -69,8 +69,8 @@ export function subject({ table, tenant }: Pick<RunTableWorld, "table" | "tenant
     ...{ journal: Uint8Array.of(1, 2, 3), snapshot: row.snapshot, spent: NOTHING_SPENT, status: "running" },
     ...{ phase: "AwaitingLLM", wakeCountSeen: row.wakeCount, wakeAt: null, deadline: row.deadline },
     ...{
-      asks: 0,
-      will: 0,
+      unaccountedModelCalls: 0,
+      marksAtClaim: 0,
       isProgress: false,
       storeOutage: null,
       lastCheckpointAt: NOW,

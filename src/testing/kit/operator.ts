@@ -42,7 +42,7 @@ export interface Answers {
   /** The calls that wait, and for which nothing comes. */
   readonly waiting: readonly OpenWait[];
   /** When the operator may say of a call that it did not happen, epoch milliseconds; null if no call waits for that. */
-  readonly askFrom: number | null;
+  readonly reconcilableFrom: number | null;
 }
 
 /** Decides about all open gates and unknown outcomes of a run, and gives what its calls wait for. */
@@ -64,8 +64,8 @@ export async function answer(world: World, run: string, { by, ...operator }: Ope
       continue;
     }
     const as = seen.kind === "happened" ? "succeeded" : "retry";
-    if (as === "retry" && world.clock.now() < call.askFrom) {
-      early.push(call.askFrom);
+    if (as === "retry" && world.clock.now() < call.reconcilableFrom) {
+      early.push(call.reconcilableFrom);
       continue;
     }
     const result = seen.kind === "happened" ? seen.result : null;
@@ -73,7 +73,7 @@ export async function answer(world: World, run: string, { by, ...operator }: Ope
     if (outcome.kind === "accepted") decided.push(as === "succeeded" ? "confirmed" : "repeated");
   }
   const waiting = await giveInputs(world, { run, by, operator, waits: shown?.waits ?? [], decided });
-  return { decided, unanswered, waiting, askFrom: early.length === 0 ? null : Math.min(...early) };
+  return { decided, unanswered, waiting, reconcilableFrom: early.length === 0 ? null : Math.min(...early) };
 }
 
 /** Gives each call what it waits for. Returns the calls for which nothing comes. */

@@ -209,10 +209,14 @@ class Course {
     const times: number[] = [];
     for (const row of rows) {
       const agent = this.#agents.get(row.agent)?.agent ?? null;
-      const { decided, unanswered, waiting, askFrom } = await answer(this.#world, row.run, this.#operator(agent));
+      const { decided, unanswered, waiting, reconcilableFrom } = await answer(
+        this.#world,
+        row.run,
+        this.#operator(agent),
+      );
       this.#decided.push(...decided);
       if (decided.length > 0) return;
-      if (askFrom !== null) times.push(askFrom);
+      if (reconcilableFrom !== null) times.push(reconcilableFrom);
       for (const call of unanswered) throw noTruth(call);
       for (const wait of waiting) if (wait.until === null) throw noInput(wait);
     }

@@ -106,7 +106,12 @@ describe("a row as an item", () => {
     ]);
   });
 
-  const LATER = new Set<string>([ATTRIBUTES.alive, ATTRIBUTES.due, ATTRIBUTES.asks, ATTRIBUTES.will]);
+  const LATER = new Set<string>([
+    ATTRIBUTES.alive,
+    ATTRIBUTES.due,
+    ATTRIBUTES.unaccountedModelCalls,
+    ATTRIBUTES.marksAtClaim,
+  ]);
   const needed = Object.keys(rowItem(rowWith())).filter((name) => name !== "run" && !LATER.has(name));
   test.each(needed.filter((name) => name !== "item"))("is damaged without %s", (name) => {
     const { [name]: _, ...rest } = rowItem(rowWith());

@@ -17,8 +17,8 @@ const commit: Commit = {
   ...{ ...OF, epoch: 1, version: 0, commitId: "c", agentVersion: "1", journal: null, snapshot: row().snapshot },
   ...{ spent: row().spent, status: "running", phase: "AwaitingLLM", wakeCountSeen: 0, wakeAt: null, deadline: AT + 9 },
   ...{
-    asks: 0,
-    will: 0,
+    unaccountedModelCalls: 0,
+    marksAtClaim: 0,
     isProgress: false,
     storeOutage: null,
     lastCheckpointAt: AT,

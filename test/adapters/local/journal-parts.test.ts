@@ -116,7 +116,7 @@ test("a message that an older process delivers changes the text alone, and the j
   const { store, table } = await withParts();
   const { row: text } = store.rows.prepare("SELECT row FROM runs").get() as { readonly row: string };
   const { sum: _, ...fields } = JSON.parse(text) as Record<string, unknown>;
-  const changed = JSON.stringify({ ...fields, stirs: 1 }).slice(0, -1);
+  const changed = JSON.stringify({ ...fields, wakeCount: 1 }).slice(0, -1);
   const sum = checksum(`${changed}}`, new Uint8Array());
   store.rows.prepare("UPDATE runs SET row = ?").run(`${changed},"sum":"${sum}"}`);
   expect(await table.read(RUN, NOW)).toMatchObject({ wakeCount: 1, journal: journalOf(3) });

@@ -35,14 +35,14 @@ test("a section hides what came before it, apart from the task and what users sa
 
 test("a message without a section joins what the model sees", () => {
   const begun = fold(IN_PHASE.AwaitingLLM(), move());
-  const { section: _, ...told } = move({ say: "JSON, please" });
+  const { section: _, ...told } = move({ text: "JSON, please" });
   expect(shown(fold(begun, told))).toEqual(["task", "cairn:section", "cairn"]);
   expect(fold(begun, told).topology).toMatchObject({ from: begun.topology?.from });
 });
 
 test("a topology that has finished is judged, and a user who writes then opens the run again", () => {
   const answered = foldAll(IN_PHASE.AwaitingLLM(), [move(), replied([textPart("a draft")])]);
-  const { say: _, section: _opens, ...finished } = move({ final: "m3" });
+  const { text: _, section: _opens, ...finished } = move({ final: "m3" });
   const state = fold(answered, finished);
   expect(state).toMatchObject({ phase: "Reflecting", topology: { final: "m3" } });
   expect(fold(state, messageReceived("shorter"))).toMatchObject({ phase: "AwaitingLLM", topology: { final: "m3" } });
@@ -50,7 +50,7 @@ test("a topology that has finished is judged, and a user who writes then opens t
 
 test("no move happens while a call is open, and no section opens without a message", () => {
   expect(() => fold(fold(IN_PHASE.AwaitingLLM(), replied([callPart("book")])), move())).toThrow("TopologyMoved");
-  const { say: _, ...silent } = move();
+  const { text: _, ...silent } = move();
   expect(() => fold(IN_PHASE.AwaitingLLM(), silent)).toThrow("a message opens a section");
 });
 

@@ -66,12 +66,12 @@ describe("arguments that do not fit the tool", () => {
       await decideGate(harness.world, { run, as: "edit", args: WRONG });
       reply = await drive(runner, reply);
       expect((await stateOf(harness.world, run)).open).toMatchObject([
-        { status: "gated", edited: null, askedAgain: round },
+        { status: "gated", edited: null, timesReopened: round },
       ]);
     }
     const asks = await asksIn(harness, run);
     expect(new Set(asks.map(({ gate }) => gate)).size).toBe(4);
-    expect(asks.map(({ again }) => again)).toEqual([undefined, 1, 2, 3]);
+    expect(asks.map(({ timesReopened }) => timesReopened)).toEqual([undefined, 1, 2, 3]);
     await decideGate(harness.world, { run, as: "edit", args: { euros: 3 } });
     expect(await drive(runner, reply)).toMatchObject({ route: "done" });
     expect(ran.map(({ args }) => args)).toEqual([{ euros: 3 }]);
@@ -129,7 +129,7 @@ test("a death at any call of the beat that reopens a gate reopens it once, and l
       attemptBeat(runnerOf(world, agent), payload),
     );
     const reply = isAlive ? payload : await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1));
-    expect(await asksIn(harness, run)).toMatchObject([{}, { again: 1, reason: expect.stringMatching(WHY) }]);
+    expect(await asksIn(harness, run)).toMatchObject([{}, { timesReopened: 1, reason: expect.stringMatching(WHY) }]);
     await decideGate(harness.world, { run, as: "approve" });
     const { chain, epoch } = rowOf(harness, run);
     expect(await drive(runnerOf(harness.world, agent), { ...reply, chain, epoch })).toMatchObject({ route: "done" });

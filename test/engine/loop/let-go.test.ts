@@ -18,21 +18,24 @@ async function taken(harness: Harness): Promise<ActiveRun> {
   const { run } = await beginRun(harness.world, agent, {});
   await runAttempt(harness, agent);
   const { born, chain, epoch } = rowOf(harness, run);
-  return claimAndLoad(harness, { payload: { run, born, chain, epoch, agent: agent.name }, retry: 0, attempt: 1 });
+  return claimAndLoad(harness, { payload: { run, born, chain, epoch, agent: agent.name }, retry: 0, restart: 1 });
 }
 
 describe("a model call", () => {
   test("that was sent stays counted until an invocation debits it", async () => {
     const harness = createChainHarness();
     const run = await taken(harness);
-    expect([run.row.asks, run.pending.modelCalls.own]).toEqual([1, "marked"]);
+    expect([run.row.unaccountedModelCalls, run.pending.modelCalls.own]).toEqual([1, "marked"]);
     run.pending.modelCallLeaves();
-    expect(await releaseRun(run, UNREACHABLE)).toMatchObject({ owner: null, asks: 1 });
+    expect(await releaseRun(run, UNREACHABLE)).toMatchObject({ owner: null, unaccountedModelCalls: 1 });
   });
 
   test("that was not sent is not counted", async () => {
     const harness = createChainHarness();
-    expect(await releaseRun(await taken(harness), UNREACHABLE)).toMatchObject({ owner: null, asks: 0 });
+    expect(await releaseRun(await taken(harness), UNREACHABLE)).toMatchObject({
+      owner: null,
+      unaccountedModelCalls: 0,
+    });
   });
 });
 
@@ -68,7 +71,7 @@ test("a run that another invocation has claimed stays with it, whichever invocat
     when: ({ release }) => !release,
     meanwhile: async (land) => {
       await land();
-      await claimAndLoad(harness, { payload, retry: 1_000, attempt: 1 });
+      await claimAndLoad(harness, { payload, retry: 1_000, restart: 1 });
     },
   });
   expect(await attemptDuringOutage(harness, agent, world)).toMatchObject({

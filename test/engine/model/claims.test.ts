@@ -66,7 +66,7 @@ test("a contradiction is reported to the model first, and a run that continues i
   expect(shown).toMatchObject({ status: "failed", failure: { code: "Contradiction" } });
   expect(shown?.failure?.message).toContain("Its last words: the map and the list differ");
   const told = events.find((event) => event.kind === "RecoveryDecided");
-  expect(told).toMatchObject({ action: { say: expect.stringContaining("map says true, and list says false") } });
+  expect(told).toMatchObject({ action: { text: expect.stringContaining("map says true, and list says false") } });
 });
 
 test("a model that resolves the contradiction completes", async () => {

@@ -35,7 +35,12 @@ const COST = { tokensIn: 100, tokensOut: 10, microUsd: 200 };
 test("a run waits for each job without a process, and pays what its replies cost", async () => {
   const { harness, agent, model, run, reply } = await waitingRun({ pending: 5 });
   expect(reply).toMatchObject({ route: "wait", seconds: 5 });
-  expect(rowOf(harness, run)).toMatchObject({ owner: null, phase: "AwaitingLLM", asks: 0, will: 0 });
+  expect(rowOf(harness, run)).toMatchObject({
+    owner: null,
+    phase: "AwaitingLLM",
+    unaccountedModelCalls: 0,
+    marksAtClaim: 0,
+  });
   expect(rowOf(harness, run).spent).toMatchObject({ tokensIn: 0, microUsd: 0, beats: 0 });
   await runUntilIdle(harness, agent);
   expect(rowOf(harness, run)).toMatchObject({ status: "completed", takeovers: 0 });
@@ -98,7 +103,7 @@ test.each([
   const { harness, agent, model, run } = await waitingRun({ pending: 3 });
   await sendRequest(harness.world, { run, want });
   await runUntilIdle(harness, agent);
-  expect(rowOf(harness, run)).toMatchObject({ status, asks: 0 });
+  expect(rowOf(harness, run)).toMatchObject({ status, unaccountedModelCalls: 0 });
   expect(rowOf(harness, run).spent).toMatchObject({ tokensOut: 500, beats: 0 });
   expect(model.started()).toMatchObject([{ state: "cancelled", polls: 0 }]);
 });
@@ -184,7 +189,11 @@ test("an agent that has lost its asynchronous model gives the job up, and goes o
   const { harness, agent, run } = await waitingRun();
   const { model } = scriptedAgent({ reply: () => ({ text: "over", tokensIn: 7, tokensOut: 1 }) });
   await runUntilIdle(harness, { ...agent, model });
-  expect(rowOf(harness, run)).toMatchObject({ status: "completed", asks: 0, spent: { tokensOut: 501 } });
+  expect(rowOf(harness, run)).toMatchObject({
+    status: "completed",
+    unaccountedModelCalls: 0,
+    spent: { tokensOut: 501 },
+  });
 });
 
 test("a job without a reply for 26 hours is given up, also if its provider refuses to cancel it", async () => {

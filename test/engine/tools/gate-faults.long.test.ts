@@ -91,7 +91,7 @@ describe.each(["approve", "edit", "deny"] as const)("to %s", (as) => {
       const [open] = (await stateOf(harness.world, run)).open;
       if (open?.status === "unknown") {
         asked += 1;
-        harness.clock.moveTo(Math.max(harness.clock.now() + BEAT_MS, open.askFrom ?? 0));
+        harness.clock.moveTo(Math.max(harness.clock.now() + BEAT_MS, open.reconcilableFrom ?? 0));
         const answer = ran.length > 0 ? "succeeded" : "retry";
         const said = { run, call: "c1", as: answer, result: null, by: "ann", note: null } as const;
         expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });

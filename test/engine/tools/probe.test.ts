@@ -210,7 +210,7 @@ test("schedule 18: a repeated answer does not answer the question that followed 
   const blocked = async (): Promise<void> => {
     payload = await drive(runner, payload);
     expect(payload).toMatchObject({ route: "park" });
-    harness.clock.moveTo((await show(harness.world, payload.run))?.unknown[0]?.askFrom ?? 0);
+    harness.clock.moveTo((await show(harness.world, payload.run))?.unknown[0]?.reconcilableFrom ?? 0);
   };
   await blocked();
   const said = { run: payload.run, call: "c1", result: null, by: "ann", note: null };
@@ -245,7 +245,9 @@ describe("a run that is found long after its process died", () => {
     await dieInTool(harness, { payload, agent });
     harness.clock.moveTo(leaseUntil + LATER_MS);
     expect(await beatReply(attemptBeat(runnerOf(harness.world, agent), payload, 1))).toMatchObject({ route: "park" });
-    expect(await show(harness.world, payload.run)).toMatchObject({ unknown: [{ askFrom: leaseUntil + SETTLE_MS }] });
+    expect(await show(harness.world, payload.run)).toMatchObject({
+      unknown: [{ reconcilableFrom: leaseUntil + SETTLE_MS }],
+    });
     const answer = { run: payload.run, call: "c1", as: "failed", result: null, by: "ann", note: null } as const;
     expect(await reconcile(harness.world, answer)).toEqual({ kind: "accepted" });
   });

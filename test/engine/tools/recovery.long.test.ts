@@ -116,7 +116,7 @@ describe("an operator's answer", () => {
       const early = await reconcile(world, { ...said, as });
       if (early.kind !== "tooEarly") throw new Error(`not refused: ${early.kind}`);
       expect((await world.table.read(payload.run, clock.now()))?.wakeCount).toBe(0);
-      clock.moveTo(early.askFrom + 1);
+      clock.moveTo(early.reconcilableFrom + 1);
       expect(await reconcile(world, { ...said, as })).toEqual({ kind: "accepted" });
       expect(await reconcile(world, { ...said, as })).toMatchObject({ kind: "duplicate" });
       expect(await drive(runner, payload)).toMatchObject({ route: "done" });

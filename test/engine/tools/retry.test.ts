@@ -174,7 +174,7 @@ describe("without time for another try", () => {
     const payload = await beginRun(harness.world, agent, {});
     const first = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, agent), payload));
     expect(first).toMatchObject({ kind: "beat", reply: { route: "beat" } });
-    expect((await stateOf(harness.world, payload.run)).open).toMatchObject([{ status: "started", tries: 1 }]);
+    expect((await stateOf(harness.world, payload.run)).open).toMatchObject([{ status: "started", attempts: 1 }]);
     expect(of.done).toHaveLength(1);
     const last = await advanceUntilSettled(
       harness,
@@ -199,7 +199,7 @@ describe("without time for another try", () => {
     expect(waits.route).toBe("wait");
     expect(asked).toEqual([]);
     const [open] = (await stateOf(harness.world, payload.run)).open;
-    expect(open).toMatchObject({ status: "started", tries: 1 });
+    expect(open).toMatchObject({ status: "started", attempts: 1 });
     harness.clock.moveTo(open?.probeAt ?? 0);
     const reply = await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), waits));
     expect(reply.route).toBe("done");

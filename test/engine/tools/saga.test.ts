@@ -142,7 +142,7 @@ test("a cancel with compensation before a restart request wins", async () => {
   expect(await deliver(harness.world, { run, born: rowOf(harness, run).born, message })).toBe("delivered");
   await driven(harness, { agent, run });
   expect([rowOf(harness, run).status, undone]).toEqual(["cancelled", ["ada"]]);
-  expect(await stateOf(harness.world, run)).toMatchObject({ attempt: 1 });
+  expect(await stateOf(harness.world, run)).toMatchObject({ restart: 1 });
 });
 
 test("an answer that is applied before its sender polls again was not too late", async () => {

@@ -82,7 +82,7 @@ describe("a run that fails", () => {
     expect(it.done.map(({ input }) => input.to)).toEqual(["ada", "bob", "ada", "bob"]);
     expect(new Set(it.done.map(({ key }) => key)).size).toBe(4);
     expect(await stateOf(it.harness.world, it.run)).toMatchObject({
-      attempt: 2,
+      restart: 2,
       undo: [{ call: "c3" }, { call: "c4" }],
     });
     // The task and why it begins again.
@@ -210,7 +210,7 @@ describe("an operator", () => {
     it.harness.clock.moveTo(rowOf(it.harness, it.run).wakeAt ?? it.harness.clock.now());
     if (next.route !== "done") await advanceUntilSettled(it.harness, drive(it.runner, next));
     expect(await show(it.harness.world, it.run)).toMatchObject({ status: "completed" });
-    expect(await stateOf(it.harness.world, it.run)).toMatchObject({ attempt: 2 });
+    expect(await stateOf(it.harness.world, it.run)).toMatchObject({ restart: 2 });
     expect(await requestCompensation(it.harness.world, { run: it.run, next: "restart", by: "ann" })).toBe("late");
   });
 });

@@ -53,14 +53,14 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
 
   test("tell: the model gets the unknown outcome, to the millisecond when requests have settled", async () => {
     const { harness, runner, reply, run, done } = await unknown({ effect, onUnknown: "tell" });
-    const askFrom = harness.clock.now() + SKEW_MS + SETTLE_MS;
+    const reconcilableFrom = harness.clock.now() + SKEW_MS + SETTLE_MS;
     expect(reply.route).toBe("wait");
-    expect(rowOf(harness, run)).toMatchObject({ status: "blocked", wakeAt: askFrom });
-    expect(await show(harness.world, run)).toMatchObject({ unknown: [{ otherwise: "tell", askFrom }] });
-    harness.clock.moveTo(askFrom - 1);
+    expect(rowOf(harness, run)).toMatchObject({ status: "blocked", wakeAt: reconcilableFrom });
+    expect(await show(harness.world, run)).toMatchObject({ unknown: [{ otherwise: "tell", reconcilableFrom }] });
+    harness.clock.moveTo(reconcilableFrom - 1);
     const still = await beatReply(attemptBeat(runner, reply));
     expect([still.route, await toolResultsOf(harness, run)]).toEqual(["wait", []]);
-    harness.clock.moveTo(askFrom);
+    harness.clock.moveTo(reconcilableFrom);
     expect((await advanceUntilSettled(harness, drive(runner, still))).route).toBe("done");
     expect(await toolResultsOf(harness, run)).toMatchObject([{ outcome: "unknown" }]);
     expect(await recoveryRulesOf(harness.world, run)).toContain("outcome stays unknown, the model is told");
@@ -111,7 +111,7 @@ test.each([null, "tell"] as const)(
     const events = (await timeline(harness.world, { run, after: 0 })) ?? [];
     const after = events.slice(events.findIndex(({ kind }) => kind === "ToolOutcomeUnknown"));
     expect(after.slice(0, 2)).toMatchObject([
-      { kind: "ToolOutcomeUnknown", otherwise: "tell" },
+      { kind: "ToolOutcomeUnknown", onUnknown: "tell" },
       { kind: "RecoveryDecided", action: { kind: "tell", call: "c1" }, version: after[0]?.version },
     ]);
     expect(JSON.stringify(await toolResultsOf(harness, run))).toContain("unknown after 3 tries with one key");

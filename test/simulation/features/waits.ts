@@ -92,11 +92,11 @@ function overruled({ events }: ObservedHistory, waits: readonly Wait[]): readonl
     event.stage === "taken" && event.body.kind === "answer" ? [{ ...event.body, order }] : [],
   );
   const isAnswered = new Set<string>();
-  return answers.flatMap(({ call, asked, value, by, order }) => {
+  return answers.flatMap(({ call, question: asked, value, by, order }) => {
     const wait = waits.find((each) => each.call === call);
     const ended = wait?.ends[0];
     if (wait === undefined || ended === undefined || order >= ended.order) return [];
-    const isRefused = events("InputRefused").some(({ event }) => event.call === call && event.asked === asked);
+    const isRefused = events("InputRefused").some(({ event }) => event.call === call && event.question === asked);
     const isIgnored = events("InputIgnored").some(({ event }) => event.name === call && event.by === by);
     const isFirst = !isAnswered.has(`${call} ${asked}`);
     isAnswered.add(`${call} ${asked}`);

@@ -115,7 +115,13 @@ function faultGate({ site, fault }: Invocation): () => Promise<void> {
 const commitOf = (row: Row, now: number): Omit<Commit, "commitId"> => ({
   ...{ run: row.run, born: row.born, now, epoch: row.epoch, version: row.version, agentVersion: row.agentVersion },
   ...{ journal: row.journal, snapshot: row.snapshot, spent: row.spent, status: "running", phase: "AwaitingLLM" },
-  ...{ wakeCountSeen: row.wakeCountSeen, wakeAt: null, deadline: now + LIMITS.idleRunMs, asks: 0, will: 0 },
+  ...{
+    wakeCountSeen: row.wakeCountSeen,
+    wakeAt: null,
+    deadline: now + LIMITS.idleRunMs,
+    unaccountedModelCalls: 0,
+    marksAtClaim: 0,
+  },
   ...{ isProgress: true, storeOutage: null, lastCheckpointAt: now, release: false, raiseEffectsSettleAt: false },
   ...{ nextChain: false, expiresAtSec: null, unlessWoken: false },
 });

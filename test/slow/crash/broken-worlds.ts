@@ -62,5 +62,5 @@ export const endWithoutWakeCount = bending(({ table }) => ({
 
 /** Schedule 67: whoever commits and then calls its model leaves without a mark. */
 export const commitWithoutMark = bending(({ table }) => ({
-  commit: (commit) => table.commit({ ...commit, asks: 0 }),
+  commit: (commit) => table.commit({ ...commit, unaccountedModelCalls: 0 }),
 }));

@@ -257,8 +257,8 @@ export class CrashHarness {
     const row = this.world.store.rows.get(run);
     if (row === undefined || (row.status !== "blocked" && row.status !== "waiting")) return false;
     const { state } = await load(this.world.objects, row, new SegmentCache());
-    const { lack, asked } = upgradesOf(state);
-    if (lack?.kind === "upgrade" && !this.#said.has(`upgrade ${asked}`)) return this.#accept(run, asked);
+    const { lack, questions } = upgradesOf(state);
+    if (lack?.kind === "upgrade" && !this.#said.has(`upgrade ${questions}`)) return this.#accept(run, questions);
     if (await giveInput({ run, state, said: this.#said, act: (work) => this.#outsider(work) })) return true;
     const gate = state.open.map(gateIn).find((each) => each?.decision === null)?.gate;
     if (gate !== undefined && !this.#said.has(gate)) return this.#approve(run, gate);
@@ -267,16 +267,16 @@ export class CrashHarness {
       return this.#approve(run, asks.gate, { toolCalls: 3 });
     }
     // Where a policy says what follows, nobody comes.
-    const unknown = state.open.filter(({ status, otherwise = "ask" }) => status === "unknown" && otherwise === "ask");
+    const unknown = state.open.filter(({ status, onUnknown = "ask" }) => status === "unknown" && onUnknown === "ask");
     const open = unknown.find((each) => each.answer === null);
-    if (open?.intent == null || this.#said.has(`${open.call} ${open.asked}`)) return false;
+    if (open?.intent == null || this.#said.has(`${open.call} ${open.timesUnknown}`)) return false;
     const { key } = open.intent;
     const as = this.outside.effects.some((effect) => effect.key === key) ? ("succeeded" as const) : ("retry" as const);
-    const said = { run, call: open.call, asked: open.asked, as, result: null, by: "person", note: null };
+    const said = { run, call: open.call, asked: open.timesUnknown, as, result: null, by: "person", note: null };
     const outcome = await this.#outsider((world) => reconcile(world, said));
-    this.answers.push({ key, question: [open.call, open.asked], as, outcome: outcome.kind });
-    if (outcome.kind !== "tooEarly") this.#said.add(`${open.call} ${open.asked}`);
-    else this.#clock.moveTo(outcome.askFrom);
+    this.answers.push({ key, question: [open.call, open.timesUnknown], as, outcome: outcome.kind });
+    if (outcome.kind !== "tooEarly") this.#said.add(`${open.call} ${open.timesUnknown}`);
+    else this.#clock.moveTo(outcome.reconcilableFrom);
     return true;
   }
 

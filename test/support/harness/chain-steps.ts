@@ -101,7 +101,7 @@ export const withTakeovers = (agent: Agent, takeovers: number): Agent => ({
 /** The run in an invocation that the test plays itself: claimed and loaded as that attempt. */
 export async function claimAndLoad(
   { world, clock }: Harness,
-  of: { readonly payload: Payload; readonly retry: number; readonly attempt: number },
+  of: { readonly payload: Payload; readonly retry: number; readonly restart: number },
 ): Promise<ActiveRun> {
   const { run, born, chain, epoch } = of.payload;
   const now = clock.now();
@@ -113,7 +113,7 @@ export async function claimAndLoad(
   const segments = new SegmentCache();
   const loaded = await load(world.objects, claimed.row, segments);
   const invocation = { deadline, drain: new AbortController().signal };
-  const state = { ...loaded.state, attempt: of.attempt };
+  const state = { ...loaded.state, restart: of.restart };
   return new ActiveRun({ world, invocation, loaded: { ...loaded, state }, segments, commits: new CommitCache() });
 }
 

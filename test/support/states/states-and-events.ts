@@ -88,12 +88,12 @@ export const resulted = (call: string, json: Json = "fine", at = AT): Event => (
   evidence: "the tool returned",
 });
 
-export const outcomeLost = (call: string, askFrom: number | null = AT): Event => ({
+export const outcomeLost = (call: string, reconcilableFrom: number | null = AT): Event => ({
   kind: "ToolOutcomeUnknown",
   at: AT,
   call,
   why: "no answer",
-  askFrom,
+  reconcilableFrom,
 });
 
 export const answer = (as: Answer["as"], json: Json = null) => ({
@@ -108,7 +108,7 @@ export const answerTaken = (call: string, asked = 1, given = answer("retry")): E
   at: AT,
   stage: "taken",
   message: `reconcile#${call}#${asked}`,
-  body: { kind: "reconcile", call, asked, answer: given },
+  body: { kind: "reconcile", call, question: asked, answer: given },
 });
 
 export const messageReceived = (words: string, id = "u1"): Event => ({
@@ -136,7 +136,7 @@ export const holdDecided = (to: string | null): Event => decided({ kind: "hold",
 
 export const FAILURE = { code: "Broken", message: "it broke" };
 export const abortDecided = decided({ kind: "abort", failure: FAILURE });
-export const stopDecided = decided({ kind: "stop", failure: FAILURE, say: "You have to stop now." });
+export const stopDecided = decided({ kind: "stop", failure: FAILURE, text: "You have to stop now." });
 export const compactDecided = decided({ kind: "compact" });
 
 /** A compaction of the first reply and its result, after `state`. */
@@ -238,7 +238,7 @@ export const IN_PHASE: { readonly [P in Phase]: () => State } = {
   Preparing: () => newState(),
   AwaitingLLM: () => stateAfter(startedEvent),
   RetryingLLM: () =>
-    stateAfter(startedEvent, decided({ kind: "retry", at: AT + 1_000, outage: { since: AT, tries: 1 } })),
+    stateAfter(startedEvent, decided({ kind: "retry", at: AT + 1_000, outage: { since: AT, attempts: 1 } })),
   ExecutingTools: withCalls,
   AwaitingApproval: approving,
   Reflecting: () => stateAfter(startedEvent, replied([textPart("done")])),
@@ -308,7 +308,7 @@ export function eventOf(kind: EventKind, phase: Phase): Event {
     },
     TopologyMoved: {
       ...{ kind: "TopologyMoved", at: AT, topology: "pipeline", progress: {}, role: "write" },
-      ...{ where: "stage 1 of 2, write", note: "begins", say: "Write.", section: true },
+      ...{ where: "stage 1 of 2, write", note: "begins", text: "Write.", section: true },
     },
     RecoveryDecided: abortDecided,
     RunEnded: failed,

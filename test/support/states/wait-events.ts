@@ -30,7 +30,7 @@ export const waitBegun = (
 
 export const answerCame = (call: string, json: Json = { yes: true }, asked = 1, by = "ada"): Event => ({
   ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: `answer#${call}#${asked}#${by}` },
-  body: { kind: "answer", call, asked, value: inline(json), by },
+  body: { kind: "answer", call, question: asked, value: inline(json), by },
 });
 
 export const eventCame = (id: string, json: Json = null, event = "paid"): Event => ({
@@ -39,7 +39,7 @@ export const eventCame = (id: string, json: Json = null, event = "paid"): Event 
 });
 
 export const inputRefused = (call: string, asked = 1): EventOf<"InputRefused"> => ({
-  ...{ kind: "InputRefused", at: AT, call, asked, by: "ada", why: "yes: expected boolean" },
+  ...{ kind: "InputRefused", at: AT, call, question: asked, by: "ada", why: "yes: expected boolean" },
 });
 
 export const inputIgnored: EventOf<"InputIgnored"> = {
@@ -48,7 +48,12 @@ export const inputIgnored: EventOf<"InputIgnored"> = {
 
 /** The same state with a call c8 that waits, and that was answered. */
 export function withWait(state: State): State {
-  const wait: Wait = { ...termsOf("answer"), from: AT, asked: 1, given: { value: inline({ yes: true }), by: "ada" } };
+  const wait: Wait = {
+    ...termsOf("answer"),
+    from: AT,
+    question: 1,
+    given: { value: inline({ yes: true }), by: "ada" },
+  };
   const waiting: OpenCall = {
     ...newCall("c8", "askHuman"),
     status: "started",

@@ -13,7 +13,7 @@ export const isOfChildren = (command: Command): command is ChildCommand =>
 
 /** A child of that call: every dispatch has a number of its own. */
 export const dispatchOf = (call: string, number: number, state: State, view: View): Event => ({
-  ...{ kind: "ChildDispatched", at: AT, child: `local-${state.attempt}-${call}-${number}`, call, try: number },
+  ...{ kind: "ChildDispatched", at: AT, child: `local-${state.restart}-${call}-${number}`, call, try: number },
   ...{ agent: "worker", grant: { beats: 2 }, deadline: view.now + 60, epoch: view.epoch },
   ...(call.endsWith("4") ? ({ left: true, deadline: null } as const) : {}),
 });

@@ -23,7 +23,7 @@ export function undoEvents(command: SagaCommand, state: State, view: View): read
     case "undo":
       return [[decided({ kind: "undo", call: command.call })]];
     case "conclude":
-      return state.attempt > 2 ? [[left]] : [[left], [decided({ kind: "restart", say: "Begin again." })]];
+      return state.restart > 2 ? [[left]] : [[left], [decided({ kind: "restart", text: "Begin again." })]];
     case "startOver":
       return [[decided({ kind: "abort", failure: FAILURE })]];
   }
@@ -47,13 +47,13 @@ export function undoOutcomes(
 
 /** Now and then an operator requests compensation. */
 export const undoRequests = (state: State): readonly WalkOperation[] =>
-  state.messages.length % 4 === 3 && state.ending === null && state.attempt < 3
+  state.messages.length % 4 === 3 && state.ending === null && state.restart < 3
     ? [0, 1, 2].map((nth): WalkOperation => ({ events: (_, pick) => [wantsUndo(state, pick + nth)] }))
     : [];
 
 function wantsUndo(state: State, pick: number): Event {
   const next = pick % 2 === 0 ? "cancel" : "restart";
-  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `${next}#${state.attempt}#${index}`);
+  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `${next}#${state.restart}#${index}`);
   const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
   const body = { kind: "compensate", next, by: "ada" } as const;
   return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body };

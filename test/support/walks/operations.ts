@@ -75,8 +75,8 @@ const closingOperations = (state: State): readonly WalkOperation[] => [
 const verdictOperations = (state: State): readonly WalkOperation[] => [
   operation({ kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
   operation(learned, { kind: "RunEnded", at: AT, status: "completed", result: inline("done") }),
-  operation({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", say: "go on" })),
-  operation(decided({ kind: "nudge", say: "go on" })),
+  operation({ kind: "CheckFailed", at: AT, check: "c", why: "not yet" }, decided({ kind: "nudge", text: "go on" })),
+  operation(decided({ kind: "nudge", text: "go on" })),
   ...sections(state),
   ...(state.messages.length % 3 === 0 ? [finished(state)] : []),
 ];
@@ -164,8 +164,8 @@ function decisionsOn(
 ): readonly WalkOperation[] {
   const open = state.open.find((each) => each.call === call);
   if (kind === "giveUp") {
-    if (open?.otherwise === "tell") return [operation(decided({ kind: "tell", call }))];
-    const next = open?.otherwise === "fail" ? ({ next: "end" } as const) : {};
+    if (open?.onUnknown === "tell") return [operation(decided({ kind: "tell", call }))];
+    const next = open?.onUnknown === "fail" ? ({ next: "end" } as const) : {};
     return [operation(decided({ kind: "abort", failure: FAILURE, ...next }))];
   }
   const gate = open === undefined ? null : gateIn(open);
@@ -196,13 +196,13 @@ function found(state: State): readonly WalkOperation[] {
 const neverBegan = (state: State, { epoch }: View): readonly Event[] =>
   state.open
     .filter(
-      ({ status, releasedBy, probeAt, tries, undoes, heldBy }) =>
+      ({ status, releasedBy, probeAt, attempts, undoes, heldBy }) =>
         undoes === undefined &&
         heldBy === undefined &&
         status === "started" &&
         releasedBy === epoch &&
         !probeAt &&
-        !tries,
+        !attempts,
     )
     .map(({ call }) => ({ ...resulted(call, "NotStarted"), outcome: "failed" }) as Event);
 
@@ -290,7 +290,7 @@ function endsOf(call: string, state: State, view: View): readonly WalkOperation[
   const again = effect === "probed" ? probed : decided({ kind: "again", call });
   if (call.startsWith("undo-")) return undoOutcomes(call, { isUnsafe, again, view });
   const otherwise = (["ask", "tell", "fail", "compensate"] as const)[state.messages.length % 4];
-  const silent = isUnsafe ? ({ ...outcomeLost(call, view.now + 30), otherwise } as Event) : again;
+  const silent = isUnsafe ? ({ ...outcomeLost(call, view.now + 30), onUnknown: otherwise } as Event) : again;
   const exists = { ...reconciled(call, answer("succeeded")), evidence: "it exists", externalId: "x" } as Event;
   return [
     {

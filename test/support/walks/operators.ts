@@ -22,7 +22,7 @@ export function operatorOperations(state: State, { pause }: View): readonly Walk
   return [
     operation({ kind: "AgentChanged", at: AT, from: state.agentVersion, to: `${state.agentVersion}.1` }),
     operation(decided({ kind: "takeover", from: "somebody", takeovers: 1 })),
-    ...(accepts(state.phase, "RunPaused") && upgradesOf(state).asked < 2 && state.messages.length % 8 === 3
+    ...(accepts(state.phase, "RunPaused") && upgradesOf(state).questions < 2 && state.messages.length % 8 === 3
       ? [holdForAgent]
       : []),
     ...acceptUpgradeOperations(state),
@@ -73,14 +73,14 @@ function decidedOn(gate: string, state: State, pick: number): Event {
 const WAYS = ["succeeded", "failed", "retry"] as const;
 
 function answered(call: string, state: State, pick: number): Event {
-  const asked = state.open.find((open) => open.call === call)?.asked ?? 0;
+  const question = state.open.find((open) => open.call === call)?.timesUnknown ?? 0;
   const open = state.open.find((each) => each.call === call);
   const ways = open?.intent?.undo === true ? (["compensate", "failed", "retry"] as const) : WAYS;
   const given = answer(ways[pick % 3] ?? "retry");
-  const body = { kind: "reconcile", call, asked, answer: given } as const;
-  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `reconcile#${call}#${asked}#${index}`);
+  const body = { kind: "reconcile", call, question, answer: given } as const;
+  const ids = Array.from({ length: state.absorbed.length + 1 }, (_, index) => `reconcile#${call}#${question}#${index}`);
   const message = ids.find((id) => !state.absorbed.includes(id)) ?? "";
   // Now and then the answer is to a question that is not open.
-  const said = pick % 5 === 0 ? { ...body, asked: 99 } : body;
+  const said = pick % 5 === 0 ? { ...body, question: 99 } : body;
   return { kind: "MessageAbsorbed", at: AT, stage: "taken", message, body: said };
 }

@@ -6,8 +6,8 @@ import { decided } from "../states/states-and-events.ts";
 
 /** The model failed and is called again. */
 export function retryOf({ outage }: State, { now }: View, pick: number): readonly Event[] {
-  const tries = (outage?.tries ?? 0) + 1;
-  const bare = { since: outage?.since ?? now, tries };
+  const attempts = (outage?.attempts ?? 0) + 1;
+  const bare = { since: outage?.since ?? now, attempts };
   const known = { ...bare, notBefore: now + 2_000 };
   const ways = [
     decided({ kind: "retry", at: now + 1_000, outage: bare }),

@@ -13,6 +13,6 @@ export const sections = ({ messages }: State): readonly WalkOperation[] => {
 };
 
 export const finished = ({ messages }: State): WalkOperation => {
-  const { say: _, section: _opens, ...event } = moved();
+  const { text: _, section: _opens, ...event } = moved();
   return { events: () => [{ ...event, final: messages.at(-1)?.id ?? "" }] };
 };

@@ -30,10 +30,10 @@ export function waitMoves(command: WaitCommand, state: State): readonly WalkOper
   return command.calls.flatMap((call): WalkOperation[] => {
     const wait = waitAt(call, state);
     if (wait?.given === undefined) return [];
-    const { asked, given } = wait;
+    const { question, given } = wait;
     return [
       { events: (size) => [resulted(call, "x".repeat(size))] },
-      operation({ kind: "InputRefused", at: AT, call, asked, by: given.by, why: "it does not fit" }),
+      operation({ kind: "InputRefused", at: AT, call, question, by: given.by, why: "it does not fit" }),
     ];
   });
 }
@@ -53,9 +53,9 @@ function limitOf(call: string, state: State): readonly Event[] {
 /** Answers and events come in any order, at any time, also late ones and those that nothing waits for. */
 export function inputAsides(state: State): readonly WalkOperation[] {
   const asked = state.open.flatMap(({ call, heldBy }) =>
-    heldBy?.by === "wait" && heldBy.for === "answer" ? [{ call, asked: heldBy.asked }] : [],
+    heldBy?.by === "wait" && heldBy.for === "answer" ? [{ call, question: heldBy.question }] : [],
   );
-  const late = state.messages.length % 7 === 2 ? [{ call: "c1", asked: 1 }] : [];
+  const late = state.messages.length % 7 === 2 ? [{ call: "c1", question: 1 }] : [];
   return [
     ...[...asked, ...asked, ...late].map((each): WalkOperation => ({
       events: (_, pick) => answered(state, each, pick),
@@ -66,11 +66,15 @@ export function inputAsides(state: State): readonly WalkOperation[] {
   ];
 }
 
-function answered(state: State, of: { readonly call: string; readonly asked: number }, pick: number): readonly Event[] {
+function answered(
+  state: State,
+  of: { readonly call: string; readonly question: number },
+  pick: number,
+): readonly Event[] {
   // Now and then the answer is to an earlier question.
-  const asked = pick % 6 === 0 ? Math.max(0, of.asked - 1) : of.asked;
-  const body = { kind: "answer", call: of.call, asked, value: inline(pick), by: "ada" } as const;
-  return taken(state, `answer#${of.call}#${asked}`, body);
+  const question = pick % 6 === 0 ? Math.max(0, of.question - 1) : of.question;
+  const body = { kind: "answer", call: of.call, question, value: inline(pick), by: "ada" } as const;
+  return taken(state, `answer#${of.call}#${question}`, body);
 }
 
 function signalled(state: State, pick: number): readonly Event[] {

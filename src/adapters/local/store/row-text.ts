@@ -15,23 +15,6 @@ export interface Stored {
   readonly parts: number | null;
 }
 
-/** Names under which fields are stored, where they differ from those of the code. */
-const CODE_NAMES: Readonly<Record<string, keyof Row>> = {
-  told: "endNotified",
-  stirs: "wakeCount",
-  stirsSeen: "wakeCountSeen",
-  quietUntil: "effectsSettleAt",
-};
-
-function storedFields(row: Row): object {
-  const { endNotified, wakeCount, wakeCountSeen, effectsSettleAt, journal: _, ...others } = row;
-  return { ...others, told: endNotified, stirs: wakeCount, stirsSeen: wakeCountSeen, quietUntil: effectsSettleAt };
-}
-
-/** The fields under the names of the code. */
-const codeFields = (stored: object): object =>
-  Object.fromEntries(Object.entries(stored).map(([name, value]) => [CODE_NAMES[name] ?? name, value]));
-
 /**
  * What claims, commits and releases of a beat change. The other fields come first, then spaces, then these and the
  * checksum. So all that a beat changes is on the last page of a row, and SQLite writes only that page.
@@ -40,7 +23,17 @@ const codeFields = (stored: object): object =>
  * into its place, and only the pages that differ; one of another size is moved to other pages.
  */
 const OF_A_BEAT: ReadonlySet<string> = new Set<keyof Row | "parts">([
-  ...(["epoch", "owner", "leaseUntil", "claims", "claimedAt", "entry", "chainClaims", "asks", "will"] as const),
+  ...([
+    "epoch",
+    "owner",
+    "leaseUntil",
+    "claims",
+    "claimedAt",
+    "entry",
+    "chainClaims",
+    "unaccountedModelCalls",
+    "marksAtClaim",
+  ] as const),
   ...(["version", "commitId", "phase", "spent", "deadline", "lastCheckpointAt", "checksum", "parts"] as const),
 ]);
 
@@ -50,7 +43,8 @@ export function storedRow(row: Row, parts: PartNames | null = null): Stored {
   const names = parts === null ? {} : { parts: [parts.from, parts.count, parts.digest] };
   const ofBeat: Record<string, unknown> = {};
   const others: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries({ ...storedFields(row), ...names }))
+  const { journal: _, ...fields } = row;
+  for (const [name, value] of Object.entries({ ...fields, ...names }))
     (OF_A_BEAT.has(name) ? ofBeat : others)[name] = value;
   const [steady, changing] = [textOf(others), textOf(ofBeat)];
   // The header of the record has one byte more for a journal than for none.
@@ -85,7 +79,7 @@ export function rowOf({ row, journal, parts }: Stored, run: string, readParts: R
   const { parts: named, ...others } = fields as { readonly parts?: unknown };
   const read = named === undefined ? journal : journalAt({ named, from: parts }, readParts);
   if (read !== null && "why" in read) return new RowDamaged(run, read.why);
-  return decodeRow({ ...codeFields(others), journal: read ?? journal }, run);
+  return decodeRow({ ...others, journal: read ?? journal }, run);
 }
 
 function journalAt(
