@@ -25,7 +25,9 @@ export function asCliError(error: unknown, argv: readonly string[]): CliError {
 function troubleOf(error: unknown, argv: readonly string[]): Trouble {
   if (!(error instanceof Error)) return unexpected(new Error(String(error)));
   if (error instanceof StoreTooNew || error instanceof StoreForeign || error instanceof StoreInvalid) {
-    const next = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
+    const isDeployed = error instanceof StoreForeign && error.place === "deployment";
+    const elsewhere = commandLine(withStore(argv, "ANOTHER_DIRECTORY"));
+    const next = isDeployed ? "npx sst deploy --stage ANOTHER_STAGE" : elsewhere;
     return { code: error.code, exit: EXIT.store, ...clausesOf(error.message), next };
   }
   if (error instanceof StoreUnusable && error.code === "StoreDamaged") {

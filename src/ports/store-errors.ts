@@ -21,11 +21,14 @@ export class StoreTooNew extends Error {
 export class StoreForeign extends Error {
   override readonly name = "StoreForeign";
   readonly code: ForeignCode;
+  /** What to give this cairn instead: another directory, or another deployment with a table and a bucket of its own. */
+  readonly place: "directory" | "deployment";
 
   /** `what`: the store, table or bucket. */
-  constructor(what: string, { code, says }: Foreign) {
+  constructor(what: string, { code, says, place }: Foreign & Pick<StoreForeign, "place">) {
     super(`${what} ${says}; it was left as it is`);
     this.code = code;
+    this.place = place;
   }
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/adapters/local/clock.ts";
 import { AgentInvalid } from "../../src/ports/agent-invalid.ts";
 import { StoreSupervised, WorkersUnbootable } from "../../src/ports/supervision.ts";
 import { ConfigInvalid } from "../../src/sdk/config.ts";
-import { StoreInvalid } from "../../src/ports/store-errors.ts";
+import { StoreForeign, StoreInvalid } from "../../src/ports/store-errors.ts";
 import { memoryWorld } from "../../src/adapters/memory/world.ts";
 import { agentNamed, isFileName, nearest } from "../../src/cli/commands/agents.ts";
 import { CliError, errorDocument, renderError } from "../../src/cli/errors.ts";
@@ -24,6 +24,7 @@ import {
   timeOfDay,
   visible,
 } from "../../src/cli/render/words.ts";
+import { OTHER_SCHEMAS } from "../../src/protocol/foreign.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { StoreUnreachable } from "../../src/ports/world.ts";
 import { AT, BORN, SHA } from "../support/states/states-and-events.ts";
@@ -200,6 +201,13 @@ describe("errors", () => {
     expect(next(new StoreUnreachable("x"), ["doctor"])).toBe("npx cairn doctor --help");
     expect(next(new AgentInvalid("x"), ["start", "a"])).toBe("npx cairn start a  # after you correct the agent's file");
     expect(next(new ConfigInvalid("x"), ["start", "a"])).toBe("npx cairn start a  # after you correct cairn.config.ts");
+  });
+
+  it("a store of another cairn is left: another directory is named for a file, another stage for a table", () => {
+    const nextFor = (place: StoreForeign["place"]): string =>
+      asCliError(new StoreForeign("x", { ...OTHER_SCHEMAS, place }), ["list"]).trouble.next;
+    expect(nextFor("directory")).toBe("npx cairn list --store ANOTHER_DIRECTORY");
+    expect(nextFor("deployment")).toBe("npx sst deploy --stage ANOTHER_STAGE");
   });
 
   it("that are internal show their stack", () => {

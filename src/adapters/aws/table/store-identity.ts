@@ -28,6 +28,6 @@ export function identityOf(id: string, forms: string | undefined): StoreIdentity
 
 /** The ID. Throws `StoreForeign`. `what`: the table or bucket. */
 export function ownId(what: string, { id, foreign }: StoreIdentity): string {
-  if (foreign !== null) throw new StoreForeign(what, foreign);
+  if (foreign !== null) throw new StoreForeign(what, { ...foreign, place: "deployment" });
   return id;
 }

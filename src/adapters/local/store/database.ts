@@ -227,14 +227,14 @@ const NO_THROW = { throwIfNoEntry: false } as const;
 function inspect(file: string): void {
   const { application, version, hasOwnForms } = identify(file);
   if (application !== APPLICATION_ID) throw notOurs(file, "it was not written by cairn");
-  if (version < STORE_FORMAT) throw new StoreForeign(file, BEFORE_RELEASE);
+  if (version < STORE_FORMAT) throw new StoreForeign(file, { ...BEFORE_RELEASE, place: "directory" });
   if (version > STORE_FORMAT) {
     throw new StoreTooNew(
       `${file} has store format ${version}, and this cairn knows formats up to ${STORE_FORMAT}; it was left as it ` +
         "is: use the newer version of cairn that wrote it, or another directory",
     );
   }
-  if (!hasOwnForms) throw new StoreForeign(file, OTHER_SCHEMAS);
+  if (!hasOwnForms) throw new StoreForeign(file, { ...OTHER_SCHEMAS, place: "directory" });
 }
 
 interface Identity {
