@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { openStore } from "../../../src/adapters/local/store/database.ts";
+import { rewriteText } from "../../support/runs/rewrite-text.ts";
 import {
   type CliFolder,
   runCairn,
@@ -167,12 +168,12 @@ it("removes the archive with its run as soon as no process can store it any more
   const run = String((await ended(at))["run"]);
   const store = openStore({ dir: at.store, create: false });
   const hourMs = 3_600_000;
-  const { since, expires } = store.rows
-    .prepare("SELECT statusSince AS since, expiresAtSec AS expires FROM runs WHERE run = ?")
-    .get(run) as { since: number; expires: number };
   // As if it had ended an hour ago.
-  const row = "json_remove(json_set(row, '$.statusSince', ?, '$.expiresAtSec', ?), '$.sum')";
-  store.rows.prepare(`UPDATE runs SET row = ${row} WHERE run = ?`).run(since - hourMs, expires - hourMs / 1_000, run);
+  rewriteText(store, run, ({ statusSince, expiresAtSec, ...row }) => ({
+    ...row,
+    statusSince: Number(statusSince) - hourMs,
+    expiresAtSec: Number(expiresAtSec) - hourMs / 1_000,
+  }));
   store.close();
   const { exit } = await runCairn(at, ["purge", run, "--yes"]);
   expect([exit, traces(at, run)]).toEqual([0, 0]);
