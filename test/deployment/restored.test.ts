@@ -2,6 +2,7 @@
 import { expect, inject, test } from "vitest";
 import { capture } from "../../infra/capture.ts";
 import { planOf } from "../../infra/plan.ts";
+import { identityText } from "../../src/adapters/aws/table/store-identity.ts";
 import { PLACE } from "./deployed.ts";
 
 const RESTORED = "cairn-production-restored";
@@ -15,7 +16,7 @@ test("every function, grant and alarm names the restored table; all other names 
   // The store ID came with the backup.
   expect(of("dynamodb/tableItem:TableItem")).toEqual([]);
   expect(of("s3/bucketObjectv2:BucketObjectv2")).toContainEqual(
-    expect.objectContaining({ content: "123456789012/eu-west-1/cairn-production" }),
+    expect.objectContaining({ content: identityText("123456789012/eu-west-1/cairn-production") }),
   );
   const tables = of("lambda/function:Function").map(({ environment }) => {
     const { variables } = environment as { readonly variables: Readonly<Record<string, string>> };
