@@ -92,6 +92,18 @@ describe("a row whose text is damaged", () => {
     expect(await staysTotal(await three(), text)).toBe(true);
   });
 
+  test.each([
+    ["no status", { status: undefined }],
+    ["an epoch that is no number", { epoch: "1" }],
+    ["no budget", { spent: null }],
+  ])("is reported as damaged with a fitting checksum and %s", async (_, wrong) => {
+    const { at, table } = await three();
+    const run = runOf("b");
+    rewriteText(at, run, (fields) => ({ ...fields, ...wrong }));
+    await expect(table.read(run, NOW)).rejects.toMatchObject({ code: "RowDamaged", run });
+    expect((await everyPage(table, "list")).damaged).toEqual([run]);
+  });
+
   test("is intact when it only has unknown fields: every write keeps them", async () => {
     const { at, table, text } = await three();
     const run = runOf("b");
