@@ -189,7 +189,7 @@ interface Bodies
   };
   /** An undo succeeded; `call` is the call of the undo. An undo that fails is a `ToolResultRecorded`. */
   ToolCompensated: { readonly call: string; readonly value: Value; readonly evidence: string };
-  /** `reconcilableFrom`: the earliest time at which a human can know that the call did not happen. Null: the model is told. */
+  /** `reconcilableFrom`: the earliest time at which a human can know that it did not happen. Null: the model is told. */
   ToolOutcomeUnknown: {
     readonly call: string;
     readonly why: string;

@@ -201,7 +201,7 @@ export interface Commit extends RunRef {
   readonly wakeCountSeen: number;
   readonly wakeAt: number | null;
   readonly deadline: number;
-  /** The next `Row.unaccountedModelCalls`: this epoch's mark for its next call, and calls that this commit could not debit. */
+  /** The next `Row.unaccountedModelCalls`: this epoch's mark for its next call, and calls that were not debited here. */
   readonly unaccountedModelCalls: number;
   readonly marksAtClaim: 0 | 1;
   /** True if the commit holds a reply, a settled call or a compensation, and the run is not in a crash loop. */

@@ -1,6 +1,6 @@
 /**
- * Where a run may call its model. An invocation that claims the run in such a phase leaves a mark (`Row.marksAtClaim`). If the
- * process dies before its next commit, it may have made one model call that is recorded nowhere else.
+ * Where a run may call its model. An invocation that claims the run in such a phase leaves a mark (`Row.marksAtClaim`).
+ * If the process dies before its next commit, it may have made one model call that is recorded nowhere else.
  */
 import type { Phase } from "../phases.ts";
 import { isModelOut } from "../policy/model-out.ts";

@@ -136,7 +136,7 @@ export class PendingWork {
     this.#isConditional = false;
   }
 
-  /** The events are durable. `unaccountedModelCalls` is the number of model calls that the commit left marked in the row. */
+  /** The events are durable. `unaccountedModelCalls`: how many model calls the commit left marked in the row. */
   committed({ unaccountedModelCalls }: { readonly unaccountedModelCalls: number }): void {
     this.#isConditional = false;
     this.#events = [];

@@ -87,41 +87,30 @@ const leftBy = ({
 });
 
 /**
- * Releases the row with a commit without events. Snapshot, journal, `wakeCountSeen`, `marksAtClaim` and deadline stay as they are.
+ * Releases the row with a commit without events. Snapshot, journal, `wakeCountSeen`, `marksAtClaim` and deadline stay as
+ * they are.
  */
 async function giveBack(
   world: World,
   row: Row,
   of: Waiting & Pick<Commit, "unaccountedModelCalls" | "raiseEffectsSettleAt">,
 ): Promise<Row> {
-  const {
-    agentVersion,
-    journal,
-    snapshot,
-    spent,
-    status,
-    phase,
-    wakeCountSeen,
-    deadline,
-    marksAtClaim,
-    lastCheckpointAt,
-  } = row;
   const commit = {
     run: row.run,
     born: row.born,
     now: world.clock.now(),
     epoch: row.epoch,
     version: row.version,
-    agentVersion,
-    journal,
-    snapshot,
-    spent,
-    status,
-    phase,
-    wakeCountSeen,
-    deadline,
-    marksAtClaim,
-    lastCheckpointAt,
+    agentVersion: row.agentVersion,
+    journal: row.journal,
+    snapshot: row.snapshot,
+    spent: row.spent,
+    status: row.status,
+    phase: row.phase,
+    wakeCountSeen: row.wakeCountSeen,
+    deadline: row.deadline,
+    marksAtClaim: row.marksAtClaim,
+    lastCheckpointAt: row.lastCheckpointAt,
     release: true,
     nextChain: false,
     expiresAtSec: null,

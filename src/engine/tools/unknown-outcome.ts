@@ -14,8 +14,8 @@ import { openCall } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 
 /**
- * Records an unknown outcome. `reconcilableFrom` is the time from which an operator may be asked. The default is for a call of
- * this invocation.
+ * Records an unknown outcome. `reconcilableFrom` is the time from which an operator may be asked. The default is for a
+ * call of this invocation.
  */
 export function recordUnknown(
   run: ActiveRun,

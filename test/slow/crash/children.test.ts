@@ -224,7 +224,7 @@ async function attempts(
   await advanceUntilSettled(harness, Promise.all(late));
 }
 
-/** One play with a fault at that call; 0: without one. Returns what it met, empty if there is no such call, and all calls. */
+/** One play with a fault at that call; 0: without one. Returns all calls, and the one that met it, if there is one. */
 async function play(
   scene: Scene,
   at: number,
