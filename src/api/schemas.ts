@@ -127,6 +127,7 @@ const openWait: z.ZodType<OpenWait> = z.object({
 const waitsFor: z.ZodType<WaitsFor> = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("upgrade"), from: z.string(), to: z.string(), accepted: z.boolean() }),
   z.object({ kind: z.literal("agent"), why: z.string() }),
+  z.object({ kind: z.literal("model"), code: z.string(), why: z.string() }),
   z.object({ kind: z.literal("tools"), tools: z.array(z.string()) }),
 ]);
 
@@ -148,7 +149,7 @@ const shown = {
   agentVersion: z.string(),
   waitsFor: waitsFor.nullable().openapi({
     description:
-      "The code that it waits for: a version that an operator has to accept, its agent, or tools of open calls.",
+      "What it waits for at its agent: a version that an operator has to accept, its code, tools of open calls, or what the provider of its model refuses.",
   }),
   outage: z
     .object({ since: at, tries: count, nextTryAt: at })

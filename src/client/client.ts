@@ -291,7 +291,7 @@ function* itemsOf({ live, entries, next }: Pick<EventPage, "entries" | "next"> &
 
 /** Nothing but a person or another program continues the run. */
 function needsPerson({ status, gates, unknown, waits, waitsFor }: RunDocument<never>): boolean {
-  if (status === "paused" || waitsFor?.kind === "upgrade") return true;
+  if (status === "paused" || waitsFor?.kind === "upgrade" || waitsFor?.kind === "model") return true;
   if (waits.some((wait) => wait.for === "answer" && !wait.answered)) return true;
   return gates.some(({ decided }) => !decided) || (status === "blocked" && unknown.some(({ answered }) => !answered));
 }

@@ -2,6 +2,7 @@
  * Events: the closed, public vocabulary of a run. The state of a run is the fold of its events, and nothing else
  * changes the state.
  */
+import type { Cut } from "./policy/cut-replies.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { ChildEvents, ChildReport } from "./child.ts";
 import type { ForkedFrom } from "./forked-from.ts";
@@ -108,6 +109,8 @@ interface Bodies
     readonly model: string;
     readonly parts: readonly ReplyPart[];
     readonly finish: string;
+    /** A limit cut the reply: it plans nothing, and its calls are left out. Absent: the reply is whole. */
+    readonly cut?: Cut;
     readonly tokensIn: number;
     readonly tokensOut: number;
     readonly tookMs: number;
@@ -248,8 +251,10 @@ export type Action =
   | { readonly kind: "retry"; readonly at: number; readonly outage: Outage }
   /** Summarise the older messages, then call the model. `at`: not before then. `failed`: the model of summaries failed. */
   | { readonly kind: "compact"; readonly at?: number; readonly failed?: FailedSummaries }
-  /** Add a message for the model and go on. */
-  | { readonly kind: "nudge"; readonly text: string }
+  /** Add a message for the model and go on. `isCut`: its reply was cut, which is counted apart. */
+  | { readonly kind: "nudge"; readonly text: string; readonly isCut?: true }
+  /** Call the model again, without what its provider can do without in the transcript. */
+  | { readonly kind: "leaveOut" }
   /** Make the closing call, then end the run. */
   | { readonly kind: "stop"; readonly failure: Failure; readonly text: string }
   /** End the run. It compensates first, and may restart. `next`: `end` forbids the restart, `leave` both of them. */
@@ -272,8 +277,11 @@ export type Action =
   | { readonly kind: "again"; readonly call: string }
   /** Probe the external service for the call, not before `at`. `tried`: an attempt ended with an unknown outcome. */
   | { readonly kind: "probe"; readonly call: string; readonly at: number; readonly tried: boolean }
-  /** Call nothing before version `to` of the agent is accepted; null: before the agent can be loaded. */
-  | { readonly kind: "hold"; readonly to: string | null }
+  /**
+   * Call nothing before version `to` of the agent is accepted; null: before the agent can be loaded. `failure`: before an
+   * operator has mended what the provider of its model refuses.
+   */
+  | { readonly kind: "hold"; readonly to: string | null; readonly failure?: Failure }
   /** The agent has the tool of this call again, so the effect table decides about the call. */
   | { readonly kind: "toolBack"; readonly call: string }
   /** The outcome of the call stays unknown, and the model is told so. */

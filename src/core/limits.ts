@@ -24,6 +24,8 @@ export const BOUNDS = {
   /** If clocks disagree whether a time has passed, the run checks again after this time. */
   clockAgainMs: 10 * 60_000,
   nudgesMax: 3,
+  /** Replies in a row that a limit may cut before the run waits for an operator. */
+  cutRepliesMax: 4,
   /** Children whose entries stand. One transaction of DynamoDB makes all of one commit: 1 + 2n of 100 actions. */
   childrenMax: 49,
   /** Events that a run keeps which no call waits for yet. */

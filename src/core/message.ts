@@ -61,6 +61,8 @@ export interface Message {
   readonly tokens: number;
   /** The reply to a request that was nearly as long as the agent allows. */
   readonly nearLimit?: true;
+  /** The beginning of a reply that a limit cut. The next reply goes on with it. */
+  readonly cut?: true;
 }
 
 export const text = (content: string): Part => ({ kind: "text", text: content });
@@ -72,9 +74,19 @@ export function wordsOf(parts: readonly Part[]): string {
   return parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
 }
 
-/** The text of the message; empty if there is no such message. */
-export const textOf = (messages: readonly Message[], id: string): string =>
-  wordsOf(messages.find((message) => message.id === id)?.parts ?? []);
+/**
+ * The text of the message, after that of the cut replies which it goes on with; empty if there is no such message.
+ */
+export function textOf(messages: readonly Message[], id: string): string {
+  const at = messages.findIndex((message) => message.id === id);
+  let words = wordsOf(messages[at]?.parts ?? []);
+  for (let index = at - 1; index >= 0; index -= 1) {
+    const { role, cut, parts } = messages[index] as Message;
+    if (role === "assistant" && cut === true) words = wordsOf(parts) + words;
+    else if (role !== "user") break;
+  }
+  return words;
+}
 
 /** Model providers refuse a message without text, so the run that got one would fail. */
 export const hasText = (text: string): boolean => text.trim() !== "";

@@ -110,7 +110,8 @@ const rows = {
   }),
   AwaitingAgent: parked({
     status: "blocked",
-    label: "waiting for its agent: it cannot be loaded, or its version was not accepted yet",
+    label:
+      "waiting for its agent: it cannot be loaded, its version was not accepted yet, or its model's provider refuses what it asks",
     next: [...BACK, "Paused", "Failed", "Cancelled"],
   }),
   Completed: terminal("completed", "done"),

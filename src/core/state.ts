@@ -77,8 +77,14 @@ export interface OpenCall {
   readonly before?: Json;
 }
 
-/** The code that a run waits for: its agent cannot be loaded, or version `to` needs acceptance. */
-export type Lack = { readonly kind: "agent"; readonly why: string } | { readonly kind: "upgrade"; readonly to: string };
+/**
+ * What a run waits for before it goes on: its agent cannot be loaded, version `to` needs acceptance, or the provider of
+ * its model refuses what it asks.
+ */
+export type Lack =
+  | { readonly kind: "agent"; readonly why: string }
+  | { readonly kind: "upgrade"; readonly to: string }
+  | { readonly kind: "model"; readonly failure: Failure };
 
 /** `follow`: the run adopts each deployed version of its agent. `pin`: an operator has to accept the version first. */
 export type UpgradePolicy = "follow" | "pin";
@@ -139,6 +145,10 @@ export interface State {
   /** Counters of the recovery table. A usable reply sets them back to 0. */
   readonly modelRetries: number;
   readonly nudges: number;
+  /** How many replies in a row a limit cut; absent: the last one is whole. */
+  readonly cutReplies?: number;
+  /** Requests leave out what providers can do without, since one was refused with it. Absent: they are whole. */
+  readonly leavesOut?: true;
   /** When the model may be called again; null except in `RetryingLLM` and `Compacting`. */
   readonly retryAt: number | null;
   /** The model's provider does not answer; absent while it does. */

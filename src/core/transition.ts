@@ -42,8 +42,16 @@ import { beginWait, refuseInput, settleWaits, takeAnswer, takeSignal, heldWait }
 import type { State } from "./state.ts";
 import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { assertState } from "./invariants.ts";
+import { applyCutReply, withoutCuts } from "./policy/cut-replies.ts";
 import { applyClosingReply, beginStopping } from "./policy/stopping.ts";
-import { applyAgentChange, resumeAfterHold, holdForAgent, isLacking, withoutLack } from "./policy/upgrades.ts";
+import {
+  applyAgentChange,
+  resumeAfterHold,
+  holdForAgent,
+  holdForModel,
+  isLacking,
+  withoutLack,
+} from "./policy/upgrades.ts";
 import { applyResultSummary } from "./policy/result-summaries.ts";
 import { applyCompaction, beginCompaction } from "./policy/window.ts";
 
@@ -85,10 +93,11 @@ const handlers: Handlers = {
   AgentChanged: applyAgentChange,
   ModelCallCompleted: (state, event) => {
     if (state.phase === "ForceStop") return applyClosingReply(state, event);
+    if (event.cut !== undefined) return withoutModelOut(applyCutReply(state, event), event.at);
     const open = openCalls(state, event.parts);
     const spoken = wordy(event.parts);
     const replied = {
-      ...endOutage(state, event.at),
+      ...endOutage(withoutCuts(state), event.at),
       calls: state.calls + open.length,
       open,
       modelRetries: 0,
@@ -215,7 +224,7 @@ const handlers: Handlers = {
         return {
           ...endOutage(state, at),
           phase: "AwaitingLLM",
-          nudges: state.nudges + 1,
+          nudges: state.nudges + (action.isCut === true ? 0 : 1),
           messages: [...state.messages, message(state, at, "cairn", "user", [text(action.text)])],
         };
       case "stop":
@@ -247,7 +256,10 @@ const handlers: Handlers = {
         return settleCall(state, action.call, { outcome: "unknown", value: inline(why), at });
       }
       case "hold":
+        if (action.failure !== undefined) return holdForModel(state, action.failure);
         return holdForAgent(state, action.to === null ? { kind: "agent", why } : { kind: "upgrade", to: action.to });
+      case "leaveOut":
+        return { ...state, leavesOut: true };
       case "toolBack":
         return afterCalls(
           updateCall(state, action.call, (open) => {

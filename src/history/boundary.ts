@@ -96,6 +96,8 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   pausedFrom: position(),
   modelRetries: position(),
   nudges: position(),
+  cutReplies: position(),
+  leavesOut: position(),
   retryAt: position(),
   outage: position(),
   failedSummaries: position(),

@@ -1,15 +1,17 @@
-/** The view of the code that a run waits for: a version, its agent, or tools. */
+/** The view of what a run waits for at its agent: a version, its code, tools, or what its model's provider refuses. */
 import { lacksTool } from "../core/outstanding.ts";
 import { upgradesOf } from "../core/policy/upgrades.ts";
 import type { State } from "../core/state.ts";
 import { upgradeId } from "../protocol/ids.ts";
 
-/** The code that a run waits for. */
+/** What a run waits for at its agent. */
 export type WaitsFor =
   /** An operator has to accept version `to`. `accepted`: an operator has, and the next beat will see it. */
   | { readonly kind: "upgrade"; readonly from: string; readonly to: string; readonly accepted: boolean }
   /** The agent cannot be loaded. */
   | { readonly kind: "agent"; readonly why: string }
+  /** The provider of its model refuses what it asks. A resume asks again. */
+  | { readonly kind: "model"; readonly code: string; readonly why: string }
   /** The agent has no tools for open calls any more. */
   | { readonly kind: "tools"; readonly tools: readonly string[] };
 
@@ -24,6 +26,7 @@ export function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFo
       accepted: accepted?.to === to || isSent(upgradeId(questions)),
     };
   }
+  if (lack?.kind === "model") return { kind: "model", code: lack.failure.code, why: lack.failure.message };
   if (lack !== null) return lack;
   const tools = state.open.filter(lacksTool).map(({ tool }) => tool);
   return tools.length === 0 ? null : { kind: "tools", tools: [...new Set(tools)] };

@@ -16,8 +16,11 @@ import { type TimelineEntry, ledger, timeline } from "./views.ts";
 
 /** One line of the diagnosis. */
 export interface Finding {
-  /** The crack, or `duplicateEffect`: an effect without a key that prevents a second one. */
-  readonly likely: Crack | "duplicateEffect";
+  /**
+   * The crack; or `duplicateEffect`: an effect without a key that prevents a second one; or `cutReplies`: replies of the
+   * model that its limit of tokens cut.
+   */
+  readonly likely: Crack | "duplicateEffect" | "cutReplies";
   readonly topology: string | null;
   readonly observe: string;
   readonly response: string;
@@ -30,6 +33,13 @@ const DUPLICATE = {
   topology: null,
   observe: "the run was resumed, and a user got an e-mail or a charge twice",
   response: "write a key before the call (effect: keyed, key), and check that the service deduplicates on it",
+} as const;
+
+const CUT = {
+  likely: "cutReplies",
+  topology: null,
+  observe: "replies end in the middle, and their calls do not run",
+  response: "set modelOptions.maxOutputTokens higher, ask for less reasoning, or give the agent smaller steps",
 } as const;
 
 /** Every failure, those with evidence first. Null if there is no such run. */
@@ -51,13 +61,24 @@ export function findingsIn(
     ...{ likely: crack, topology, observe, response },
     evidence: [...signals(events, crack), ...(extra[crack] ?? [])],
   }));
-  const all: readonly Finding[] = [...cracks, { ...DUPLICATE, evidence: duplicates(events, of.calls) }];
+  const all: readonly Finding[] = [
+    ...cracks,
+    { ...DUPLICATE, evidence: duplicates(events, of.calls) },
+    { ...CUT, evidence: cuts(events) },
+  ];
   return [...all.filter(({ evidence }) => evidence.length > 0), ...all.filter(({ evidence }) => evidence.length === 0)];
 }
 
 const signals = (events: readonly TimelineEntry[], crack: Crack): readonly string[] =>
   events.flatMap((event) =>
     event.kind === "CrackSignalled" && event.crack === crack ? [`version ${event.version}: ${event.why}`] : [],
+  );
+
+const cuts = (events: readonly TimelineEntry[]): readonly string[] =>
+  events.flatMap((event) =>
+    event.kind === "ModelCallCompleted" && event.cut !== undefined
+      ? [`version ${event.version}: cut by ${event.cut.limit} after ${event.tokensOut} tokens`]
+      : [],
   );
 
 /** Fewer equal calls are usual: a poll, or a second look. */

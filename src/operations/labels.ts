@@ -1,6 +1,7 @@
 /** Labels: what a run waits for, as text for humans. */
 import { BOUNDS } from "../core/limits.ts";
 import { detachedOut } from "../core/policy/detached-calls.ts";
+import { upgradesOf } from "../core/policy/upgrades.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
@@ -49,11 +50,14 @@ export function modelWaits(row: Row, state: State): ModelWaits {
   return { outage: outageIn(state), detachedCall: { key, model, reference, since, nextLookAt: row.wakeAt ?? 0 } };
 }
 
+const REFUSED = "waiting for an operator: the provider of its model refuses what it asks";
+
 /** The label by row and state. */
 export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
+  if (state.phase === "AwaitingAgent" && upgradesOf(state).lack?.kind === "model") return REFUSED;
   const out = detachedOut(state);
   if (out !== undefined) return `waiting for model job ${out.reference ?? out.key}`;
   const awaited = awaitedLabel(state);

@@ -50,9 +50,25 @@ export interface ModelReply extends TokenCounts {
   readonly finish: string;
 }
 
+/** What is left of a reply that a limit cut. */
+export interface CutReply {
+  /** The limit, in the word of the provider: `max_tokens`, `length`, ... */
+  readonly limit: string;
+  /** How many calls it proposed, whole or not. */
+  readonly calls: number;
+  /** The text that the model can go on with; empty: there is none. */
+  readonly parts: readonly Extract<RepliedPart, { readonly kind: "text" }>[];
+}
+
+/**
+ * Why a provider refuses a request that says nothing about the task. `request`: its form or its size; another request, or
+ * another provider, may be accepted. `access`: the key, the credit or the model.
+ */
+export type Refusal = "request" | "access";
+
 /**
  * A model call that failed. Codes: `ModelRefused`, `ContextTooLong`, `FileUnsupported`; `ReplyTooLarge`, `ReplyFiltered`,
- * `ReplyMalformed` for a reply that came; `PackageMissing`, `ModelNotConfigured` before a request; else `ModelFailed`.
+ * `ReplyMalformed`, `ReplyCut` for a reply that came; `PackageMissing`, `ModelNotConfigured` before a request; else `ModelFailed`.
  */
 export interface ModelFailed {
   readonly kind: "failed";
@@ -63,6 +79,10 @@ export interface ModelFailed {
   readonly retryAfterMs: number | null;
   /** The tokens of a reply that came but cannot be used. */
   readonly spent?: TokenCounts;
+  /** The provider refuses the request; absent: it does not. */
+  readonly refusal?: Refusal;
+  /** A limit cut the reply. */
+  readonly cut?: CutReply;
   /** The reply broke off, or that of a job cannot be had. It was paid for, and nothing says how much. */
   readonly isPartial?: true;
 }

@@ -10,6 +10,7 @@ import type { DetachedCalls, Submitted } from "../ports/model.ts";
 import { ModelNotReady } from "../ports/named-models.ts";
 import { failedBy } from "./model-failure.ts";
 import { replyOf } from "./reply.ts";
+import { expectedBy } from "./reply-end.ts";
 import { reportedError } from "./reported-error.ts";
 
 /** The jobs of a provider, opened for one request. */
@@ -52,7 +53,7 @@ export function callsOver(
       const { detached, options, secret } = opened;
       try {
         const state = await detached.poll(options, reference);
-        if (state.kind === "done") return replyOf(state.result);
+        if (state.kind === "done") return replyOf(state.result, expectedBy(options));
         if (state.kind === "failed") return failedDetached(state.error, secret);
         return { kind: "pending", why: "its provider works on it" };
       } catch (error) {

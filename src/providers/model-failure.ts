@@ -14,7 +14,7 @@ import {
 import type { FileRef } from "../core/file.ts";
 import { bounded } from "../codec/value.ts";
 import { TIMES } from "../protocol/limits.ts";
-import type { ModelFailed } from "../ports/model.ts";
+import type { ModelFailed, Refusal } from "../ports/model.ts";
 import { ModelNotReady } from "../ports/named-models.ts";
 import { reportedError, wordsOf } from "./reported-error.ts";
 
@@ -56,17 +56,23 @@ function readFailure(error: unknown, secret: string): ModelFailed {
     retryable,
     retryAfterMs,
   });
+  const refused = (code: string, refusal: Refusal): ModelFailed => ({ ...failed(code, false), refusal });
   if (error instanceof ModelNotReady) return failed(error.code, true);
   if (isUnconfigured(error)) return failed("ModelNotConfigured", true);
   const reported = reportedError(error);
+  if (UnsupportedFunctionalityError.isInstance(error)) return refused("ModelRefused", "request");
   if (reported === null) return failed("ModelFailed", isUnreadable(error) || isNetwork(error));
-  const { status, isRetryable, headers } = reported;
+  const { status, code, isRetryable, headers } = reported;
+  const wait = retryAfterMs(headers);
+  if (asksMoreThanAllowed(said)) return refused("ContextTooLong", "request");
   // A throttling error mentions tokens too ("request too large for your tokens per minute"), but a retry helps.
-  if (status !== 429 && CONTEXT.test(said)) return failed("ContextTooLong", false);
-  if (isRetryable || RETRYABLE.has(status) || status >= 500) {
-    return failed("ModelFailed", true, retryAfterMs(headers));
-  }
-  if (status >= 400) return failed("ModelRefused", false);
+  if (status !== 429 && CONTEXT.test(said)) return refused("ContextTooLong", "request");
+  if (status === TOO_LARGE && wait === null) return refused("ContextTooLong", "request");
+  const isThrottled = status === TOO_LARGE || (status === 429 && wait !== null);
+  if (!isThrottled && (NO_ACCESS.test(code ?? "") || NO_CREDIT.test(said))) return refused("ModelRefused", "access");
+  if (!isThrottled && status < 400 && REFUSED.test(code ?? "")) return refused("ModelRefused", "request");
+  if (isThrottled || isRetryable || RETRYABLE.has(status) || status >= 500) return failed("ModelFailed", true, wait);
+  if (status >= 400) return refused("ModelRefused", status <= NOT_FOUND && status !== 400 ? "access" : "request");
   // What remains is an unreadable response: truncated, or a proxy's error page. It says nothing about the request.
   return failed("ModelFailed", true);
 }
@@ -74,9 +80,45 @@ function readFailure(error: unknown, secret: string): ModelFailed {
 /** Request timeout, conflict, an error of the model itself (Bedrock's `ModelErrorException`), too many requests. */
 const RETRYABLE: ReadonlySet<number> = new Set([408, 409, 424, 429]);
 
-/** How OpenAI, Anthropic, Bedrock, Gemini, vLLM and llama.cpp say that the context is too long. */
-const CONTEXT =
-  /context_length_exceeded|exceed_context_size|(maximum|available) (context|prompt) (length|size|window)|context (length|size|window) (is )?exceeded|exceeds? (the |your |its )?(model'?s? )?context|prompt is too long|input is too long|input token count .{0,40}exceeds/i;
+const NOT_FOUND = 404;
+const TOO_LARGE = 413;
+
+/**
+ * How providers and gateways say that the context is too long: OpenAI, Anthropic, Bedrock, Gemini, vLLM, SGLang,
+ * llama.cpp, Ollama, LM Studio, Kimi, GLM, MiniMax, DashScope, Copilot, Together, Mistral, Cohere, xAI, nginx.
+ * docs/models.md has the sources.
+ */
+const CONTEXT = new RegExp(
+  [
+    "context_length_exceeded|exceed_context_size|context_window_exceeded|request_too_large",
+    "model_max_prompt_tokens_exceeded|max_prompt_tokens|request entity too large|payload too large|input_too_long",
+    "(maximum|max|available|allowed|model'?s?) (allowed )?(context|prompt|input|sequence)[ _]?(tokens?|length|size|window|limit)",
+    "(context|prompt|input|sequence)[ _]?(tokens?|length|size|window|limit)? (is |was |has been |limit )?(exceed|over|above|too l)",
+    "(exceed|exceeds|exceeded|exceeding|overflows?|larger than|longer than|greater than|beyond|over) (the |your |its |this |max\\w* |a )*(model'?s? |maximum |allowed |available )*(context|prompt|input|sequence|token limit|number of tokens)",
+    "(prompt|input|request|messages?|conversation|history|text)( is| are| was)? too (long|large|big|many tokens)",
+    "too many (input |prompt )?tokens|tokens? (count|limit|number).{0,40}(exceed|too)|token count .{0,40}exceed",
+    "range of input length should be|context window exceeds limit|reduce the (length|number) of (the )?(messages|tokens|prompt|input)",
+    "greater than the context length|tokens to keep from the initial prompt|cannot truncate prompt|trying to keep the first",
+    "输入.{0,12}(过长|超|长)|上下文.{0,12}(过长|超|长)|超出.{0,12}(长度|上下文)|prompt 超长",
+  ].join("|"),
+  "i",
+);
+
+/** The pair in which Groq and OpenAI say how much was asked for. More than the limit is never allowed, however late. */
+function asksMoreThanAllowed(said: string): boolean {
+  const [, limit, requested] = /\blimit:? ([\d,]+)(?:,? used:? [\d,]+)?,? requested:? ([\d,]+)/i.exec(said) ?? [];
+  const count = (digits: string | undefined): number => Number((digits ?? "").replaceAll(",", "") || Number.NaN);
+  return count(requested) > count(limit);
+}
+
+/** Codes of a refusal that another key, more credit or another model ends, and nothing else. */
+const NO_ACCESS =
+  /^(invalid_api_key|invalid_authentication\w*|authentication_error|unauthorized|unauthenticated|permission_(error|denied)|insufficient_quota|billing\w*|insufficient_(credits?|balance|funds)|account_\w*|arrearage|model_not_found|not_found_error|invalid_model|model_not_\w+|model_\w*(deprecated|retired|decommissioned)|deployment_?not_?found)$/i;
+/** Providers that have no code for it. */
+const NO_CREDIT = /credit balance is too low|insufficient (balance|credits?|funds)|(payment|billing) (is )?required/i;
+/** Codes of a refused request within a response with status 200. */
+const REFUSED =
+  /^(invalid_request\w*|invalid_argument|unsupported_\w+|bad_request|validation_error|unprocessable\w*)$/i;
 
 /**
  * A provider's package finds no key, no region or no AWS credentials in its process. Another process of the run may have

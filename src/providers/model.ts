@@ -11,6 +11,7 @@ import { filesOf } from "../core/files-in.ts";
 import { failedBy } from "./model-failure.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { replyOf } from "./reply.ts";
+import { type Answer, expectedBy } from "./reply-end.ts";
 import { BrokenStream, readReply } from "./streamed-reply.ts";
 import { type NamedModel, type ProviderName, namedModel } from "../ports/named-models.ts";
 import { type OpenedCalls, callsOver } from "./detached-calls.ts";
@@ -125,10 +126,11 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
   if (signal.aborted) return { kind: "aborted" };
   try {
     const asked = optionsOf(model, request);
-    if (mayCall) return replyOf(await answerOf(model, asked, request));
+    const expected = expectedBy(asked);
+    if (mayCall) return replyOf(await answerOf(model, asked, request), expected);
     if (!FORGETS_CALLS.has(model.provider))
-      return replyOf(await answerOf(model, { ...asked, toolChoice: { type: "none" } }, request));
-    return replyOf(withoutCalls(await answerOf(model, asked, request)));
+      return replyOf(await answerOf(model, { ...asked, toolChoice: { type: "none" } }, request), expected);
+    return replyOf(withoutCalls(await answerOf(model, asked, request)), expected);
   } catch (error) {
     if (signal.aborted) return { kind: "aborted" };
     const failed = failedBy(error, secret, filesOf(messages));
@@ -149,8 +151,6 @@ const withoutCalls = (answer: Answer): Answer => ({
   content: answer.content.filter(({ type }) => type !== "tool-call"),
 });
 
-type Answer = Awaited<ReturnType<LanguageModelV4["doGenerate"]>>;
-
 /** What a model throws may be an object that throws at every question. */
 function isBroken(error: unknown): error is BrokenStream {
   try {
@@ -168,7 +168,10 @@ async function answerOf(
 ): Promise<Answer> {
   if (onPiece === undefined || typeof model.doStream !== "function") return model.doGenerate(asked);
   try {
-    return await readReply((await model.doStream(asked)).stream, onPiece);
+    // Only the events of the Responses API say that a reply is incomplete where they give no reason.
+    const includeRawChunks = model.provider.endsWith(".responses");
+    const { stream, request } = await model.doStream({ ...asked, ...(includeRawChunks && { includeRawChunks }) });
+    return { ...(await readReply(stream, onPiece)), ...(request && { request }) };
   } catch (error) {
     if (!UnsupportedFunctionalityError.isInstance(error)) throw error;
     return model.doGenerate(asked);

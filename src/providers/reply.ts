@@ -2,21 +2,25 @@
  * Converts a model's response to the parts of a reply. The response crosses the trust boundary here: sizes are bounded,
  * arguments are parsed, and token counts are made whole numbers.
  */
-import type { LanguageModelV4Content, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
+import type { LanguageModelV4Content } from "@ai-sdk/provider";
 import { asJson, bounded } from "../codec/value.ts";
 import type { TokenCounts } from "../core/policy/price.ts";
 import type { FileContent } from "../core/file.ts";
 import { fileContent, wrongWithFiles } from "../codec/file.ts";
 import { isName } from "../core/ids.ts";
+import { hasText } from "../core/message.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { ModelFailed, ModelReply, RepliedPart } from "../ports/model.ts";
 import { parseArguments } from "../codec/arguments.ts";
+import { type Answer, type Expected, isWhole, replyEndOf } from "./reply-end.ts";
 
-export function replyOf({ content, finishReason, usage }: LanguageModelV4GenerateResult): ModelReply | ModelFailed {
+export function replyOf(answer: Answer, expected: Expected): ModelReply | ModelFailed {
+  const { content, finishReason, usage } = answer;
   const spent = countTokens(usage);
-  const stopped = stoppedBy(finishReason, { content, spent });
-  if (stopped !== null) return stopped;
+  const end = replyEndOf(answer);
+  if (end === "cut" || (end === "unknown" && !isWhole(answer, expected))) return cutReply(answer, expected);
+  if (end !== "ended" && end !== "unknown") return stoppedBy(end, { ...answer, spent });
   const bytes = content.reduce((sum, part) => sum + bytesOf(part), 0);
   if (bytes > SIZES.replyBytesMax) {
     return tooLarge(`your reply has ${bytes} bytes; at most ${SIZES.replyBytesMax} are accepted`, spent);
@@ -36,38 +40,55 @@ export function replyOf({ content, finishReason, usage }: LanguageModelV4Generat
   };
 }
 
-type Finish = LanguageModelV4GenerateResult["finishReason"];
+/**
+ * A reply that a limit cut. Its calls are dropped, whole ones too: the model may have wanted to say more about them. The
+ * text stays, so that the model can go on with it, unless it was to be an object.
+ */
+function cutReply({ content, finishReason, usage }: Answer, { isObject }: Expected): ModelFailed {
+  const spent = countTokens(usage);
+  const limit = bounded(finishReason.raw ?? finishReason.unified, LIMIT_CHARACTERS).toWellFormed();
+  const calls = content.filter(({ type }) => type === "tool-call").length;
+  const texts = calls > 0 || isObject ? [] : content.flatMap((part) => (part.type === "text" ? partsOf(part) : []));
+  const kept = texts.filter((part) => part.kind === "text");
+  const bytes = kept.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  const parts = bytes <= SIZES.replyBytesMax && kept.some(({ text }) => hasText(text)) ? kept : [];
+  return {
+    ...unusable("ReplyCut", `a limit of tokens cut it after ${spent.tokensOut} tokens (${limit})`, spent),
+    cut: { limit, calls, parts },
+  };
+}
+
+/** How much of the word for a limit is kept. */
+const LIMIT_CHARACTERS = 64;
 
 /**
- * The failure of a reply that its provider withheld, cut or could not read. What there is of it is no answer and plans no
- * call. Null: the reply counts.
+ * The failure of a reply that its provider withheld, broke off or could not read. What there is of it is no answer and
+ * plans no call.
  */
 function stoppedBy(
-  { unified, raw = unified }: Finish,
-  { content, spent }: Pick<LanguageModelV4GenerateResult, "content"> & { readonly spent: TokenCounts },
-): ModelFailed | null {
-  if (UNREADABLE_CALL.test(raw)) {
+  end: "failed" | "withheld" | "malformed",
+  of: Pick<Answer, "content" | "finishReason"> & { readonly spent: TokenCounts },
+): ModelFailed {
+  const { content, finishReason, spent } = of;
+  const { unified, raw = unified } = finishReason;
+  if (end === "malformed") {
     const message = `the provider could not read a tool call in it (${raw}): name a tool, and give its arguments as JSON`;
     return unusable("ReplyMalformed", message, spent);
   }
-  if (unified === "content-filter") {
+  if (end === "withheld") {
     const words = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(" ");
     const said = words.trim() === "" ? "" : `; it began: ${bounded(words, FILTERED_CHARACTERS).toWellFormed()}`;
     return unusable("ReplyFiltered", `a filter stopped it, or you refused (${raw})${said}`, spent);
   }
-  if (unified !== "error") return null;
   const failure = { code: "ModelFailed", message: `the provider stopped the reply because of an error (${raw})` };
   return { kind: "failed", failure, retryable: true, retryAfterMs: null, isPartial: true };
 }
-
-/** How Gemini and Bedrock say that the model wrote a call that is none. */
-const UNREADABLE_CALL = /^(malformed_|unexpected_tool_call)/i;
 
 /** How much of a withheld reply an operator sees. */
 const FILTERED_CHARACTERS = 200;
 
 /** The counts of the provider. A part that it does not report, or that is empty, is absent. */
-function countTokens({ inputTokens, outputTokens }: LanguageModelV4GenerateResult["usage"]): TokenCounts {
+function countTokens({ inputTokens, outputTokens }: Answer["usage"]): TokenCounts {
   const [read, write] = [countOf(inputTokens.cacheRead), countOf(inputTokens.cacheWrite)];
   const reasoning = countOf(outputTokens.reasoning);
   return {

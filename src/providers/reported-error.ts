@@ -20,22 +20,43 @@ export interface ReportedError {
 export function reportedError(error: unknown): ReportedError | null {
   if (APICallError.isInstance(error)) {
     const { statusCode: status = 0, isRetryable, message, data, responseBody = "", responseHeaders: headers } = error;
+    // Some gateways answer with success, and the error is in the body.
+    const within = status < 400 ? reportedIn(responseBody) : null;
+    if (within !== null) return { ...within, headers: headers ?? {} };
     // Without a parsed response the message is only the status line; the body may say more.
     const body = data === undefined ? responseBody.trim() : "";
     return { status, isRetryable, message, code: codeIn(data), headers: headers ?? {}, body };
   }
-  if (typeof error !== "object" || error === null || error instanceof Error) return null;
+  if (error instanceof Error) return null;
+  return reportedObject(error);
+}
+
+function reportedIn(body: string): ReportedError | null {
+  try {
+    const parsed: unknown = JSON.parse(body);
+    return typeof parsed === "object" && parsed !== null && "error" in parsed ? reportedObject(parsed.error) : null;
+  } catch {
+    return null;
+  }
+}
+
+function reportedObject(error: unknown): ReportedError | null {
+  if (typeof error !== "object" || error === null) return null;
   const { statusCode, isRetryable, ...said } = error as {
     readonly [field in "statusCode" | "isRetryable" | "message" | "error" | "code" | "type"]?: unknown;
   };
   const { message = (said.error as { message?: unknown } | undefined)?.message } = said;
   if (typeof message !== "string") return null;
+  const status = [statusCode, said.code].find(isStatus) ?? 0;
   return {
-    ...{ status: typeof statusCode === "number" ? statusCode : 0, isRetryable: isRetryable === true },
+    ...{ status, isRetryable: isRetryable === true },
     ...{ message, code: [said.code, said.type].find((each) => typeof each === "string") ?? codeIn(said) },
     ...{ headers: {}, body: "" },
   };
 }
+
+/** OpenRouter and others give the HTTP status as the code of an error. */
+const isStatus = (value: unknown): value is number => typeof value === "number" && value >= 400 && value < 600;
 
 /** The error as one text. */
 export function wordsOf(error: unknown): string {

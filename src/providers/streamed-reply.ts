@@ -56,7 +56,10 @@ class StreamedReply {
   readonly #content: LanguageModelV4Content[] = [];
   /** By kind and ID. A provider may use an ID again for its next part. */
   readonly #open = new Map<string, Open>();
+  /** The calls that are being written, by their ID, with their arguments so far. */
+  readonly #calls = new Map<string, { readonly toolName: string; input: string }>();
   #parts = 0;
+  #isIncomplete = false;
   #finish: Finish | null = null;
 
   constructor(onPiece: (piece: Piece) => void) {
@@ -81,21 +84,30 @@ class StreamedReply {
         return this.#end(part.type === "text-end" ? "text" : "reasoning", part.id);
       case "tool-input-start":
         // No tool of the agent is involved in a call that the provider executes itself.
-        if (part.providerExecuted !== true) this.#begin("call", part.id, part.toolName);
+        if (part.providerExecuted === true) return;
+        this.#begin("call", part.id, part.toolName);
+        this.#calls.set(part.id, { toolName: part.toolName, input: "" });
         return;
-      case "tool-input-delta":
+      case "tool-input-delta": {
+        const call = this.#calls.get(part.id);
+        if (call !== undefined) call.input += part.delta;
         return this.#tell(this.#open.get(keyOf("call", part.id)), part.delta);
+      }
+      case "tool-call":
+        return this.#call(part);
       case "finish":
         this.#finish = part;
         return;
       case "error":
         throw part.error;
+      case "raw":
+        this.#isIncomplete ||= (part.rawValue as { type?: unknown } | null)?.type === "response.incomplete";
+        return;
       case "tool-input-end":
         return this.#end("call", part.id);
       case "stream-start":
       case "response-metadata":
       case "ping":
-      case "raw":
         return;
       default:
         this.#content.push(part);
@@ -107,7 +119,18 @@ class StreamedReply {
     if (this.#finish === null || isCutOff(this.#finish))
       throw new BrokenStream("the reply broke off before its end", { hasBegun });
     const { usage, finishReason } = this.#finish;
-    return { content: this.#content, finishReason, usage, warnings: [] };
+    const lost = [...this.#calls].map(([toolCallId, { toolName, input }]): LanguageModelV4Content => {
+      return { type: "tool-call", toolCallId, toolName, input: input || UNWRITTEN };
+    });
+    const body = this.#isIncomplete ? { response: { body: { status: "incomplete" } } } : {};
+    return { content: [...this.#content, ...lost], finishReason, usage, warnings: [], ...body };
+  }
+
+  /** A package may write `{}` for arguments that never came. Only what came counts. */
+  #call(part: Extract<LanguageModelV4StreamPart, { readonly type: "tool-call" }>): void {
+    const begun = this.#calls.get(part.toolCallId);
+    this.#calls.delete(part.toolCallId);
+    this.#content.push(begun?.input === "" && part.input === "{}" ? { ...part, input: "" } : part);
   }
 
   #say(
@@ -143,7 +166,13 @@ class StreamedReply {
   }
 }
 
-/** A provider may end a stream that it lost as if it were complete: it then says neither why nor how much. */
+/** A call whose arguments did not come is no call without arguments. */
+const UNWRITTEN = "{";
+
+/**
+ * A provider may end a stream that it lost as if it were complete: it then says neither why nor how much. A stream that
+ * ends without a reason is broken, though a whole reply without one counts: only there nothing can be missing.
+ */
 const isCutOff = ({ finishReason: { unified, raw }, usage }: Finish): boolean =>
   unified === "interrupted" || (unified === "other" && raw === undefined && usage.outputTokens.total === undefined);
 

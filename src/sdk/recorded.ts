@@ -67,7 +67,8 @@ function repliesIn(archive: Archive): ReadonlyMap<number | string, ScriptedReply
   return replies;
 }
 
-function scriptedReply({ parts, tokensIn, tokensOut }: EventOf<"ModelCallCompleted">, archive: Archive): ScriptedReply {
+function scriptedReply(event: EventOf<"ModelCallCompleted">, archive: Archive): ScriptedReply {
+  const { parts, cut, tokensIn, tokensOut } = event;
   const text = parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join("\n");
   const calls = parts.flatMap((part) =>
     part.kind === "call" ? [{ tool: part.tool, args: jsonIn(archive, part.args) }] : [],
@@ -75,6 +76,11 @@ function scriptedReply({ parts, tokensIn, tokensOut }: EventOf<"ModelCallComplet
   const files = parts.flatMap((part) =>
     part.kind === "file" ? [{ bytes: bytesIn(archive, part), mediaType: part.mediaType }] : [],
   );
+  if (cut !== undefined) {
+    // The calls of a cut reply are not recorded, and none of them runs.
+    const dropped = Array.from({ length: cut.calls }, () => ({ tool: "cut", args: {} }));
+    return { text, calls: dropped, cutBy: cut.limit, tokensIn, tokensOut };
+  }
   return { text, calls, ...(files.length > 0 && { files }), tokensIn, tokensOut };
 }
 

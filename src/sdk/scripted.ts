@@ -25,6 +25,8 @@ export interface ScriptedReply {
   /** Default: about one token per four characters. */
   readonly tokensIn?: number;
   readonly tokensOut?: number;
+  /** A limit of tokens cuts the reply; the word of the provider for it, such as `max_tokens`. Its calls do not run. */
+  readonly cutBy?: string;
   /** How long the model takes to reply, in milliseconds. A reply that is streamed comes word by word in that time. */
   readonly delayMs?: number;
 }
@@ -126,7 +128,10 @@ function resultOf(
   const tokensOut = reply.tokensOut ?? tokensOf(content);
   return {
     content,
-    finishReason: { unified: calls.length > 0 ? "tool-calls" : "stop", raw: undefined },
+    finishReason:
+      reply.cutBy === undefined
+        ? { unified: calls.length > 0 ? "tool-calls" : "stop", raw: undefined }
+        : { unified: "length", raw: reply.cutBy },
     usage: {
       inputTokens: { total: tokensIn, noCache: tokensIn, cacheRead: 0, cacheWrite: 0 },
       outputTokens: { total: tokensOut, text: tokensOut, reasoning: 0 },

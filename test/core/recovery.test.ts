@@ -24,6 +24,8 @@ const model = (change: object = {}): Trouble => ({
 const away = (change: object = {}): State =>
   state({ modelRetries: 3, outage: { since: AT - 7_000, attempts: 3 }, ...change });
 const TOO_LONG = { code: "ContextTooLong", message: "8,192 tokens" };
+const refused = (change: object = {}) =>
+  ({ kind: "model", failure: FAILURE, retry: null, refused: { terms: terms(), leavesOut: false, ...change } }) as const;
 const budget: Trouble = { kind: "budget", failure: FAILURE };
 const deaths: Trouble = { kind: "deaths", failure: FAILURE };
 const idle: Trouble = { kind: "idle", failure: FAILURE };
@@ -48,7 +50,10 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["context too long, not yet compacted", state(), model({ failure: TOO_LONG, shortens: true })],
   ["model of summaries failed, may be asked again", IN_PHASE.Compacting(), summary({ afterMs: null })],
   ["model of summaries failed, the working model summarises", IN_PHASE.Compacting(), summary(null)],
-  ["context too long", state(), model({ failure: TOO_LONG })],
+  ["request refused, sent again without optional parts", state(), refused({ leavesOut: true })],
+  ["request refused, the next model is asked", state(), refused({ terms: terms({ models: 2 }) })],
+  ["request refused, it may be too long, not yet compacted", state(), { ...refused(), shortens: true }],
+  ["the provider refuses the request", state(), refused()],
   ["model unavailable for too long", away(), model({ retry: terms({ outageMaxMs: 7_000 }) })],
   ["model failed, may be asked again", state(), model()],
   ["model unavailable, the next one is asked", away(), model({ retry: terms({ models: 2 }) })],
@@ -59,6 +64,8 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["results contradict each other, model is told", state(), conflict],
   ["context nearly full, model is told", IN_PHASE.Compacting(), crowded],
   ["reply cannot be used, model is told", state(), reply],
+  ["reply was cut, model is told", state(), { kind: "cut", failure: FAILURE, say: "Go on." }],
+  ["replies are cut again and again", state(), { kind: "cuts", failure: FAILURE }],
   ["its topology gives up", state(), topology],
   ["no other rule applies", state(), agent],
 ];
@@ -107,6 +114,41 @@ describe("a model that failed", () => {
       kind: "abort",
       failure: FAILURE,
     });
+  });
+});
+
+describe("a request that its provider refuses", () => {
+  test("is sent without optional parts first, then to the next model, then shorter, then waits for an operator", () => {
+    const all = { ...refused({ leavesOut: true, terms: terms({ models: 2 }) }), shortens: true };
+    const second = { ...refused({ terms: terms({ models: 2 }) }), shortens: true };
+    const last = { ...refused({ terms: terms({ models: 2, asked: 1 }) }), shortens: true };
+    const nothing = refused({ terms: terms({ models: 2, asked: 1 }) });
+    const kinds = [all, second, last, nothing].map((each) => decideRecovery(state(), each, AT).action);
+    expect(kinds).toMatchObject([
+      { kind: "leaveOut" },
+      { kind: "retry", at: AT, outage: { model: 1 } },
+      { kind: "compact" },
+      { kind: "hold", to: null, failure: FAILURE },
+    ]);
+  });
+
+  test("is whole again for another model, and after the run waited", () => {
+    const left = fold(state(), decideRecovery(state(), refused({ leavesOut: true }), AT));
+    expect(left).toMatchObject({ phase: "AwaitingLLM", leavesOut: true });
+    const next = fold(left, decideRecovery(left, refused({ terms: terms({ models: 2 }) }), AT));
+    expect(next).toMatchObject({ phase: "RetryingLLM", outage: { model: 1 } });
+    expect(next).not.toHaveProperty("leavesOut");
+    const waits = fold(left, decideRecovery(left, refused(), AT));
+    expect(waits).toMatchObject({ phase: "AwaitingAgent", pausedFrom: "AwaitingLLM", retryAt: null });
+    for (const gone of ["leavesOut", "outage"]) expect(waits).not.toHaveProperty(gone);
+  });
+
+  test("leaves no outage behind that would end the run after a resume", () => {
+    const out = { ...IN_PHASE.RetryingLLM(), outage: { since: 0, attempts: 9, model: 1 }, modelRetries: 3 };
+    const waits = fold(out, decideRecovery(out, refused(), AT));
+    const resumed = fold(waits, { kind: "RunResumed", at: AT });
+    expect(resumed).toMatchObject({ phase: "AwaitingLLM", modelRetries: 0, upgrades: { lack: null } });
+    expect(resumed).not.toHaveProperty("outage");
   });
 });
 
@@ -160,7 +202,7 @@ describe("a reply that cannot be used", () => {
 });
 
 test("the order is that of seed 0: idle, context, retry, loops, nudge, abort", () => {
-  const order = ["hard idle timeout", "context too long, not yet compacted", "context too long"];
+  const order = ["hard idle timeout", "context too long, not yet compacted", "the provider refuses the request"];
   const rest = [
     "model failed, may be asked again",
     "loop detector",
@@ -196,7 +238,8 @@ describe("a run that has to stop", () => {
 
 test("a context that is too long and cannot be compacted is not sent again, whatever the provider replies", () => {
   const failure = TOO_LONG;
-  expect(decideRecovery(state(), model({ failure, shortens: false }), AT).action).toEqual({ kind: "abort", failure });
+  const waits = { kind: "hold", to: null, failure };
+  expect(decideRecovery(state(), model({ failure, shortens: false }), AT).action).toEqual(waits);
   const shortens = model({ failure, shortens: true });
   expect(decideRecovery(state({ modelRetries: 3 }), shortens, AT).action).toEqual({ kind: "compact" });
 });

@@ -32,6 +32,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       retry: { kind: "retry", at: AT + 1_000, outage: { since: AT, attempts: 1 } },
       compact: { kind: "compact" },
       nudge: { kind: "nudge", text: "go on" },
+      leaveOut: { kind: "leaveOut" },
       again: { kind: "again", call: "c1" },
       cancel: { kind: "cancel" },
       probe: { kind: "probe", call: "c1", at: AT, tried: true },
@@ -64,6 +65,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       again: hasCalls ? phase : null,
       tell: phase === "ExecutingTools" || isAside(phase) ? phase : null,
       hold: "AwaitingAgent",
+      leaveOut: phase,
       // No call of these states lacks its tool.
       toolBack: null,
       stop: ["AwaitingLLM", "RetryingLLM", "Compacting", "ForceStop"].includes(phase) ? "ForceStop" : null,

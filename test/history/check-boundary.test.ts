@@ -52,6 +52,8 @@ const OTHER: { readonly [F in Field]: unknown } = {
   pausedFrom: "Compacting",
   modelRetries: 2,
   nudges: 2,
+  cutReplies: 2,
+  leavesOut: true,
   retryAt: AT,
   outage: { since: AT, attempts: 3 },
   failedSummaries: { attempts: 3 },

@@ -43,7 +43,10 @@ export function recoveryWords({ story, entry, page }: RecoveryContext): string {
         : `is probed ${relative(action.at, at)}`;
       return `${again} ${callName(story, action.call)} ${then} (${rule}): ${why}`;
     }
+    case "leaveOut":
+      return `${again} the model is asked again without reasoning and metadata (${rule}): ${why}`;
     case "hold":
+      if (action.failure !== undefined) return paint("yellow", `‖ waits for an operator (${rule}): ${why}`);
       return paint("yellow", `‖ waits for ${action.to === null ? "its agent" : "an upgrade"} (${rule}): ${why}`);
     case "toolBack":
       return `${again} ${callName(story, action.call)} continues (${rule})`;

@@ -160,12 +160,20 @@ function lineOf(context: Context): Line | null {
   }
 }
 
+/** A reply that a limit cut plans nothing. */
+function cutWords({ cut }: Entry<"ModelCallCompleted">): string {
+  if (cut === undefined) return "";
+  const calls = cut.calls === 0 ? "" : `, ${count(cut.calls, "call")} dropped`;
+  return `cut by its limit of tokens (${cut.limit}${calls}), `;
+}
+
 function beatLine({ story, entry, next, page }: Context<Entry<"ModelCallCompleted">>): Line {
   const calls = proposedBy(entry, story.asked - entry.parts.filter(({ kind }) => kind === "call").length);
   const names = calls.map(({ call }) => callName(story, call));
   const words = entry.parts.flatMap((part) => (part.kind === "text" ? [part.text] : [])).join(" ");
   const made = filesMadeWords(entry.parts);
-  const says = words.trim() === "" && made === "" ? "says nothing" : `says: ${short(words, WORDS_MAX)}${made}`;
+  const spoken = words.trim() === "" && made === "" ? "says nothing" : `says: ${short(words, WORDS_MAX)}${made}`;
+  const says = `${cutWords(entry)}${spoken}`;
   const cost = costIn(story, next);
   const name = story.stops ? "closing reply" : `beat ${story.beats}`;
   const beat = `${page.paint("bold", name)}${page.paint("dim", cost === "" ? "" : `${cost},`)}`;

@@ -1,15 +1,16 @@
-/** Renders a run that waits for another version of its agent's code. */
+/** Renders a run that waits for its agent: for other code, or for what the provider of its model refuses. */
 import type { Shown, WaitsFor } from "../../operations/views.ts";
 import { type Style, pairs } from "../terminal/paint.ts";
 import type { Command } from "./words.ts";
 import { relative } from "./words.ts";
 
-/** Says which version the run waits for, and what lets it go on. */
+/** Says what the run waits for, and what lets it go on. */
 export function waits(run: Shown, of: Style & { readonly command: Command }): string[] {
   const { paint, command, now } = of;
   const { waitsFor } = run;
   if (waitsFor === null) return [];
-  const look = { type: command("resume", run.run), means: lookMeans(run, now) };
+  const means = waitsFor.kind === "model" ? "ask the model again, once that is mended" : lookMeans(run, now);
+  const look = { type: command("resume", run.run), means };
   const upgrade = command("resume", run.run, "--upgrade");
   const title = `${paint("yellow", "?")} ${wantedWords(waitsFor)}`;
   if (waitsFor.kind === "upgrade" && waitsFor.accepted) {
@@ -29,6 +30,8 @@ function wantedWords(waitsFor: WaitsFor): string {
   switch (waitsFor.kind) {
     case "upgrade":
       return `it is pinned to agent version ${waitsFor.from}, and version ${waitsFor.to} is deployed`;
+    case "model":
+      return `the provider of its model refuses what it asks: ${waitsFor.code}: ${waitsFor.why}`;
     case "agent":
       return `its agent cannot be loaded: ${waitsFor.why}`;
     case "tools":

@@ -80,6 +80,7 @@ const mayNeedPerson = (row: Row): boolean =>
 /** Whether a run needs a human. One whose agent cannot be loaded does not: it goes on once its file is repaired. */
 const needsPerson = ({ status, unknown, gates, waits, waitsFor }: Shown): boolean =>
   status === "paused" ||
+  waitsFor?.kind === "model" ||
   (waitsFor?.kind === "upgrade" && !waitsFor.accepted) ||
   unknown.some(({ answered }) => !answered) ||
   gates.some(({ decided }) => !decided) ||

@@ -51,7 +51,8 @@ export const failedSummaries: z.ZodType<FailedSummaries> = z.looseObject({
 const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("retry"), at, outage }),
   z.looseObject({ kind: z.literal("compact"), at: at.exactOptional(), failed: failedSummaries.exactOptional() }),
-  z.looseObject({ kind: z.literal("nudge"), text: z.string() }),
+  z.looseObject({ kind: z.literal("nudge"), text: z.string(), isCut: z.literal(true).exactOptional() }),
+  z.looseObject({ kind: z.literal("leaveOut") }),
   z.looseObject({ kind: z.literal("stop"), failure, text: z.string() }),
   z.looseObject({
     kind: z.literal("abort"),
@@ -65,7 +66,7 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("restart"), text: z.string() }),
   z.looseObject({ kind: z.literal("again"), call: name }),
   z.looseObject({ kind: z.literal("probe"), call: name, at, tried: z.boolean() }),
-  z.looseObject({ kind: z.literal("hold"), to: name.nullable() }),
+  z.looseObject({ kind: z.literal("hold"), to: name.nullable(), failure: failure.exactOptional() }),
   z.looseObject({ kind: z.literal("toolBack"), call: name }),
   z.looseObject({ kind: z.literal("tell"), call: name }),
   z.looseObject({ kind: z.literal("cancel") }),
@@ -147,6 +148,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     model: name,
     parts: z.array(replyPart),
     finish: z.string(),
+    cut: z.looseObject({ limit: z.string(), calls: count }).exactOptional(),
     tokensIn: count,
     tokensOut: count,
     tookMs: count,

@@ -69,6 +69,7 @@ export const message: z.ZodType<Message> = z.looseObject({
   parts: z.array(part),
   tokens: count,
   nearLimit,
+  cut: z.literal(true).exactOptional(),
 });
 
 /** Why a request went to another model than the agent's own. */

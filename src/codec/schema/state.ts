@@ -77,6 +77,7 @@ const upgrades: z.ZodType<Upgrades> = z.looseObject({
     .discriminatedUnion("kind", [
       z.looseObject({ kind: z.literal("agent"), why: z.string() }),
       z.looseObject({ kind: z.literal("upgrade"), to: name }),
+      z.looseObject({ kind: z.literal("model"), failure }),
     ])
     .nullable(),
   accepted: z.looseObject({ to: name, by: z.string() }).nullable(),
@@ -147,6 +148,8 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   spent,
   modelRetries: count,
   nudges: count,
+  cutReplies: z.int().positive().exactOptional(),
+  leavesOut: z.literal(true).exactOptional(),
   retryAt: at.nullable(),
   outage: outage.exactOptional(),
   failedSummaries: failedSummaries.exactOptional(),

@@ -43,6 +43,7 @@ export function actionsOf(
   return [
     ...(waitsFor?.kind === "upgrade" && !waitsFor.accepted ? (["upgrade"] as const) : []),
     "message",
+    ...(waitsFor?.kind === "model" && status !== "paused" ? (["resume"] as const) : []),
     status === "paused" ? "resume" : "pause",
     "assign",
     "fork",

@@ -49,6 +49,8 @@ function asked({ gates, unknown, waits, waitsFor }: Shown, now: number): Verdict
           action: "upgrade",
         };
   }
+  if (waitsFor?.kind === "model")
+    return { says: `The provider of its model refuses what it asks: ${waitsFor.why}`, action: "resume" };
   if (waitsFor?.kind === "agent") return { says: `Its agent cannot be loaded: ${waitsFor.why}`, action: null };
   if (waitsFor?.kind === "tools")
     return { says: `Its agent has no tool ${waitsFor.tools.join(", ")} any more.`, action: null };

@@ -5,7 +5,7 @@
  */
 import type { EventOf, ReplyPart } from "../event.ts";
 import { waitIn } from "./waits.ts";
-import { type Message, type Part, inline, wordsOf } from "../message.ts";
+import { type Message, type Part, inline, textOf, wordsOf } from "../message.ts";
 import type { OpenCall, State } from "../state.ts";
 
 /** The tool of these calls. No agent may have another tool of this name. */
@@ -48,7 +48,7 @@ export function lastAnswer(
   at: number,
 ): Omit<EventOf<"ModelCallCompleted">, "request"> {
   const answered = messages.findLast(({ role, parts }) => role === "assistant" && wordsOf(parts).trim() !== "");
-  const text = answered === undefined ? "The conversation is over." : wordsOf(answered.parts);
+  const text = answered === undefined ? "The conversation is over." : textOf(messages, answered.id);
   const parts = [{ kind: "text", text }] as const;
   return {
     kind: "ModelCallCompleted",

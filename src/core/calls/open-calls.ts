@@ -55,7 +55,11 @@ export function replyMessage(state: State, event: EventOf<"ModelCallCompleted">)
     return { ...part, call: callId(state, index - 1) };
   });
   const said = message(state, event.at, `model:${event.model}`, "assistant", parts, event.tokensOut);
-  return event.nearLimit === true ? { ...said, nearLimit: true } : said;
+  return {
+    ...said,
+    ...(event.nearLimit === true ? { nearLimit: true } : {}),
+    ...(event.cut === undefined ? {} : { cut: true }),
+  };
 }
 
 /** Replaces one open call. Throws `InvariantViolated` if it is not open. */

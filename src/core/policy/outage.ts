@@ -99,13 +99,19 @@ function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: numb
 }
 
 /** The run waits before it calls its model again. */
-export const withRetry = (state: State, { at, outage }: Retry): State => ({
-  ...state,
-  phase: "RetryingLLM",
-  retryAt: at,
-  modelRetries: state.modelRetries + 1,
-  outage,
-});
+export function withRetry(state: State, { at, outage }: Retry): State {
+  const { leavesOut, ...rest } = state;
+  // What one model refuses, another one may take, or need.
+  const isSame = (outage.model ?? 0) === (state.outage?.model ?? 0);
+  return {
+    ...rest,
+    ...(leavesOut !== undefined && isSame ? { leavesOut } : {}),
+    phase: "RetryingLLM",
+    retryAt: at,
+    modelRetries: state.modelRetries + 1,
+    outage,
+  };
+}
 
 /** The failure of a run whose models did not answer for too long. */
 export function modelUnavailable({ outage }: State, last: Failure, now: number): Failure {

@@ -40,7 +40,12 @@ export type Trouble =
       readonly retry: RetryTerms | null;
       /** A summary could replace a part of the context, and none was made since the last reply. */
       readonly shortens?: boolean;
+      /** The provider refuses the request. It says nothing about the task, so it never ends the run. */
+      readonly refused?: Refused;
     }
+  /** `cut`: a limit cut the reply. `say` tells the model so. `cuts`: the next one would be cut, too. */
+  | { readonly kind: "cut"; readonly failure: Failure; readonly say: string }
+  | { readonly kind: "cuts"; readonly failure: Failure }
   /** The agent's own model for summaries failed. `retry`: the same request may succeed later. */
   | {
       readonly kind: "summary";
@@ -53,6 +58,13 @@ export type Trouble =
    */
   | { readonly kind: "reply" | "conflict" | "crowded"; readonly failure: Failure; readonly say: string };
 
+/** What can be tried after a request was refused. */
+export interface Refused {
+  readonly terms: RetryTerms;
+  /** The transcript has parts that its provider can do without, and they were sent. */
+  readonly leavesOut: boolean;
+}
+
 interface Rule {
   readonly name: string;
   readonly when: (state: State, trouble: Trouble, now: number) => boolean;
@@ -63,7 +75,10 @@ const abort = (_: State, { failure }: Trouble): Action => ({ kind: "abort", fail
 /** No code of the agent runs any more, so nothing is undone, and the end waits for no child. */
 const leave = (_: State, { failure }: Trouble): Action => ({ kind: "abort", failure, next: "leave", forced: true });
 const stop = (_: State, { failure }: Trouble): Action => ({ kind: "stop", failure, text: farewell(failure) });
-const nudge = (_: State, trouble: Trouble): Action => ({ kind: "nudge", text: "say" in trouble ? trouble.say : "" });
+const nudge = (_: State, trouble: Trouble): Action => ({
+  ...{ kind: "nudge", text: "say" in trouble ? trouble.say : "" },
+  ...(trouble.kind === "cut" ? { isCut: true } : {}),
+});
 /** Applies `judge` to a model failure that may be retried. */
 const onTerms = (trouble: Trouble, judge: (terms: RetryTerms) => boolean): boolean =>
   trouble.kind === "model" && trouble.retry !== null && judge(trouble.retry);
@@ -86,8 +101,13 @@ function summaryRetry(
   if (failed >= BOUNDS.modelRetriesMax || waitMs > BOUNDS.outagePauseMsMin) return null;
   return { at: now + waitMs, failed: { ...failedSummaries, attempts: failed + 1 } };
 }
+/** Applies `judge` to a request that its provider refused. */
+const onRefusal = (trouble: Trouble, judge: (refused: Refused) => boolean): boolean =>
+  trouble.kind === "model" && trouble.refused !== undefined && judge(trouble.refused);
+const block = (_: State, { failure }: Trouble): Action => ({ kind: "hold", to: null, failure });
 /** A retry would send the same request: only a shorter context helps. */
 const isTooLong = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.failure.code === "ContextTooLong";
+const canShorten = (trouble: Trouble): boolean => trouble.kind === "model" && trouble.shortens === true;
 
 /** The rules in order of precedence. The last one matches every trouble. */
 export const RECOVERY: readonly Rule[] = [
@@ -102,8 +122,31 @@ export const RECOVERY: readonly Rule[] = [
   { name: "hard idle timeout", when: (_, { kind }) => kind === "idle", action: abort },
   {
     name: "context too long, not yet compacted",
-    when: (_, trouble) => trouble.kind === "model" && trouble.shortens === true,
+    when: (_, trouble) => canShorten(trouble) && (isTooLong(trouble) || !onRefusal(trouble, () => true)),
     action: () => ({ kind: "compact" }),
+  },
+  {
+    name: "request refused, sent again without optional parts",
+    when: (_, trouble) => onRefusal(trouble, ({ leavesOut }) => leavesOut),
+    action: () => ({ kind: "leaveOut" }),
+  },
+  {
+    name: "request refused, the next model is asked",
+    when: (state, trouble) => !isModelOut(state) && onRefusal(trouble, ({ terms }) => nextModel(terms) !== 0),
+    action: (state, trouble, now) => {
+      ensure(trouble.kind === "model" && trouble.refused !== undefined, "a request was refused");
+      return { kind: "retry", ...switchModel(state, trouble.refused.terms, now) };
+    },
+  },
+  {
+    name: "request refused, it may be too long, not yet compacted",
+    when: (_, trouble) => onRefusal(trouble, () => canShorten(trouble)),
+    action: () => ({ kind: "compact" }),
+  },
+  {
+    name: "the provider refuses the request",
+    when: (_, trouble) => isTooLong(trouble) || onRefusal(trouble, () => true),
+    action: block,
   },
   {
     name: "model of summaries failed, may be asked again",
@@ -118,7 +161,6 @@ export const RECOVERY: readonly Rule[] = [
       failed: { ...failedSummaries, attempts: (failedSummaries?.attempts ?? 0) + 1, isLeft: true },
     }),
   },
-  { name: "context too long", when: (_, trouble) => isTooLong(trouble), action: abort },
   {
     name: "model unavailable for too long",
     when: (state, trouble, now) => onTerms(trouble, (terms) => outageIsOver(state, terms, now)),
@@ -150,6 +192,9 @@ export const RECOVERY: readonly Rule[] = [
     when: (state, trouble) => trouble.kind === "reply" && state.nudges < BOUNDS.nudgesMax,
     action: nudge,
   },
+  // The text that follows the cut one is told in any case: a run that waits goes on with it.
+  { name: "reply was cut, model is told", when: (_, { kind }) => kind === "cut", action: nudge },
+  { name: "replies are cut again and again", when: (_, { kind }) => kind === "cuts", action: block },
   { name: "its topology gives up", when: (_, { kind }) => kind === "topology", action: abort },
   { name: "no other rule applies", when: () => true, action: abort },
 ];

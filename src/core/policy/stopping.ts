@@ -23,7 +23,7 @@ export function applyClosingReply(state: State, event: EventOf<"ModelCallComplet
   const parts = event.parts.filter(({ kind }) => kind !== "call");
   const spoken = parts.length === 0 ? state : withReply(state, { ...event, parts });
   const said = wordsOf(spoken.messages.slice(state.messages.length).flatMap((each) => each.parts)).trim();
-  const failure = said === "" ? stopsFor : withWords(stopsFor, said);
+  const failure = said === "" ? stopsFor : withWords(stopsFor, event.cut === undefined ? said : `${said} … (cut)`);
   return { ...spoken, ending: { kind: "failed", failure } };
 }
 

@@ -2,7 +2,8 @@
  * How a run relates to the versions of its agent, as changes of the state. A run that waits for code keeps the phase
  * that it returns to, as a paused run does. Used by `transition.ts`, which maps each event to its change.
  */
-import type { EventOf, MessageBody } from "../event.ts";
+import type { EventOf, Failure, MessageBody } from "../event.ts";
+import { withoutCuts } from "./cut-replies.ts";
 import { FOLLOWS, type Lack, type State, type Upgrades } from "../state.ts";
 
 export const upgradesOf = ({ upgrades }: State): Upgrades => upgrades ?? FOLLOWS;
@@ -19,6 +20,16 @@ export function holdForAgent(state: State, lack: Lack): State {
     pausedFrom,
     upgrades: { ...upgrades, questions: upgrades.questions + 1, lack },
   };
+}
+
+/**
+ * The provider of its model refuses what the run asks, so it waits for an operator. What it knew of an outage is over: the
+ * provider answers.
+ */
+export function holdForModel(state: State, failure: Failure): State {
+  const { outage: _, leavesOut: _whole, ...rest } = holdForAgent(state, { kind: "model", failure });
+  const back = rest.pausedFrom === "RetryingLLM" ? "AwaitingLLM" : rest.pausedFrom;
+  return { ...rest, pausedFrom: back, modelRetries: 0, retryAt: null };
 }
 
 /** Keeps an operator's acceptance. An answer to an earlier question changes nothing. */
@@ -38,7 +49,7 @@ export function applyAgentChange(state: State, { to, price }: Pick<EventOf<"Agen
 
 /** The run returns to the phase that it was in. */
 export const resumeAfterHold = (state: State): State => ({
-  ...state,
+  ...withoutCuts(state),
   ...withoutLack(state),
   phase: state.pausedFrom ?? "AwaitingLLM",
   pausedFrom: null,

@@ -33,6 +33,8 @@ export class Noticed {
   #hasModelShare = false;
   #modelFreeAt: number | null = null;
   #wakeCountRead: number;
+  /** A message or a resume had come when this invocation claimed the run. */
+  readonly isWoken: boolean;
   readonly #unanswered = new Set<string>();
   readonly #repeated = new Set<string>();
   readonly #begun = new Set<string>();
@@ -42,6 +44,7 @@ export class Noticed {
   constructor(row: Row) {
     this.waitsUntil = row.deadline;
     this.#wakeCountRead = row.wakeCountSeen;
+    this.isWoken = row.wakeCount !== row.wakeCountSeen;
   }
 
   /** How many model replies this invocation received. */

@@ -30,7 +30,11 @@ interface Hold {
  * Returns the agent for this invocation. Returns null if the run has to wait for other code; then the wait is recorded.
  */
 export function matchAgentVersion(run: ActiveRun, found: LoadedAgent | AgentAbsent): LoadedAgent | null {
-  const hold = holdBy(run.state, found);
+  const hold = holdBy(run.state, found) ?? holdByModel(run, found);
+  if (hold === "model") {
+    run.noticed.noteDeploymentChecked();
+    return null;
+  }
   if (hold !== null) waitFor(run, hold);
   if (hold !== null || found.kind === "absent") return null;
   goOn(run, found.agent);
@@ -49,12 +53,24 @@ function holdBy(state: State, found: LoadedAgent | AgentAbsent): Hold | null {
   return { to, what: "UpgradeAwaited", rule: "pinned to another version", why };
 }
 
+/**
+ * The run waits since the provider of its model refuses what it asks. A poll alone asks for nothing again: only a resume
+ * or a message does, or another version of the agent.
+ */
+const holdByModel = ({ state, noticed }: ActiveRun, found: LoadedAgent | AgentAbsent): "model" | null =>
+  state.phase === "AwaitingAgent" &&
+  upgradesOf(state).lack?.kind === "model" &&
+  found.kind === "agent" &&
+  found.agent.version === state.agentVersion &&
+  !noticed.isWoken
+    ? "model"
+    : null;
+
 /** Records the wait. If the run waits for the same version as before, nothing is recorded and no deadline moves. */
 function waitFor(run: ActiveRun, { to, what, rule, why: found }: Hold): void {
   const why = bounded(found);
   const { lack } = upgradesOf(run.state);
-  const before = lack?.kind === "upgrade" ? lack.to : null;
-  const isSame = lack !== null && before === to;
+  const isSame = to === null ? lack?.kind === "agent" : lack?.kind === "upgrade" && lack.to === to;
   // An agent that cannot be loaded always needs a repair, so each poll raises the alarm. A pinned run raises it only
   // once.
   if (!isSame || to === null) alarm(run.world, run.row.run, { what, why });

@@ -163,7 +163,7 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
     if (forced !== null) run.record(forced);
   }
   // Whether a message or a resume has come since the last beat. Read before any commit, because a commit clears it.
-  let isWoken = run.row.wakeCount !== run.row.wakeCountSeen;
+  let { isWoken } = run.noticed;
   await openInbox(run);
   for (;;) {
     const [command] = run.owed();

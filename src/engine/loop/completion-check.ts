@@ -9,7 +9,7 @@ import type { Json } from "../../core/json.ts";
 import { ensure } from "../../core/ensure.ts";
 import { withFiles } from "../../core/file.ts";
 import { filesOfResult } from "../../core/files-in.ts";
-import { textOf, wordsOf } from "../../core/message.ts";
+import { textOf } from "../../core/message.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { signalCrack } from "../context/signal-crack.ts";
@@ -53,7 +53,7 @@ async function answerOf(run: ActiveRun, agent: Agent): Promise<Done> {
   if (topology?.final !== undefined) return { kind: "done", message: topology.final };
   const last = messages.findLast(({ role }) => role === "assistant");
   ensure(last !== undefined, "a reply is judged");
-  const seen = { kind: "reply", message: last.id, text: wordsOf(last.parts) } as const;
+  const seen = { kind: "reply", message: last.id, text: textOf(messages, last.id) } as const;
   const followed = await observe(run, agent, seen);
   if (followed.kind === "finished") return { kind: "done", message: followed.message };
   if (followed.kind === "late") return { kind: "not", next: "release" };

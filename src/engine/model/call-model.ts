@@ -1,12 +1,13 @@
 /** Calls the model once and records its reply and its cost, or what follows from a failure. */
 import type { Agent } from "../../ports/agent.ts";
-import type { Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
+import type { CutReply, Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
 import type { RequestDigests } from "../../core/request-digests.ts";
 import { withMemoryDigest } from "./recalled.ts";
 import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { NEXT_MESSAGE, withNextMessage } from "../../core/calls/next-message.ts";
 import { type Loop, findLoop } from "../../core/policy/loops.ts";
+import { isCutTooOften } from "../../core/policy/cut-replies.ts";
 import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfSection, visibleMessages } from "../../core/policy/window.ts";
@@ -18,7 +19,7 @@ import { hasBudget } from "../context/budget-gate.ts";
 import { detectContradiction } from "./contradictions.ts";
 import { beginDetached } from "./begin-detached.ts";
 import { needsCompaction, reasonToCompact } from "./compaction-trigger.ts";
-import { recordModelFailure, routeOf } from "./provider-outage.ts";
+import { recordModelFailure, routeOf, waitForOperator } from "./provider-outage.ts";
 import { compactionRangeOf } from "./compaction-range.ts";
 import { toolNamed } from "../tools/tools.ts";
 import { recordable } from "../tools/recordable.ts";
@@ -86,6 +87,10 @@ export async function absorbReply(
 ): Promise<Next> {
   const { model, heard, tookMs } = asked;
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
+  if (heard.kind === "failed" && heard.cut !== undefined) {
+    absorbCut(run, agent, { ...asked, failed: heard, cut: heard.cut });
+    return "continue";
+  }
   if (heard.kind === "failed") {
     recordFailure(run, agent, { model, failed: heard });
     return "continue";
@@ -120,6 +125,49 @@ export async function absorbReply(
   return "continue";
 }
 
+/**
+ * Records a reply that a limit cut, and tells the model. If the next reply would be cut, too, the run waits for an
+ * operator: each of them is paid for.
+ */
+function absorbCut(
+  run: ActiveRun,
+  agent: Agent,
+  of: { model: Model; failed: ModelFailed; cut: CutReply; tookMs: number; request?: RequestDigests },
+): void {
+  const { model, failed, cut, tookMs } = of;
+  const { failure, spent = NO_TOKENS } = failed;
+  const { limit, calls, parts } = cut;
+  const at = run.now;
+  run.noticed.noteReply();
+  const request = of.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
+  const { tokensIn, tokensOut } = spent;
+  const told = { model: model.name, parts, finish: "length", cut: { limit, calls }, tokensIn, tokensOut, tookMs };
+  // A context that is full leaves no room for the next reply, unless it is made shorter before.
+  const nearLimit = /context/i.test(limit) || needsCompaction(agent, tokensIn) ? { nearLimit: true as const } : {};
+  run.record({ kind: "ModelCallCompleted", at, ...told, request, ...nearLimit, ...routeOf(run) });
+  debitReply(run, agent, { ...spent, model, isBeat: true });
+  run.record(decideRecovery(run.state, { kind: "cut", failure, say: goOnWords(cut) }, at));
+  if (!isCutTooOften(run.state)) return;
+  const { cutReplies: times = 0 } = run.state;
+  const message =
+    `${times} replies in a row were cut by their limit of tokens (${limit}): set modelOptions.maxOutputTokens ` +
+    "of the agent higher, or its reasoning lower, or give it smaller steps; then resume the run";
+  const blocked = { code: failure.code, message };
+  run.record(decideRecovery(run.state, { kind: "cuts", failure: blocked }, at));
+  waitForOperator(run, blocked);
+}
+
+const NO_TOKENS = { tokensIn: 0, tokensOut: 0 };
+
+/** What the model is told after its reply was cut. */
+function goOnWords({ limit, calls, parts }: CutReply): string {
+  const lead = `Your last reply was cut by its limit of tokens (${limit})`;
+  if (calls > 0)
+    return `${lead} while you wrote calls. None of them ran. Ask again for what you need, with shorter arguments or fewer calls.`;
+  if (parts.length === 0) return `${lead} and was not taken. Answer again, whole and shorter, with less reasoning.`;
+  return `${lead}. What you wrote is kept. Go on exactly where it stops, and repeat nothing.`;
+}
+
 /** Records a model call without a reply: its cost, and what follows from the timeout. */
 export function absorbSilence(
   run: ActiveRun,
@@ -148,7 +196,8 @@ export function recordFailure(
   const { failure, spent } = failed;
   if (failed.isPartial === true) recordOwnCallLost(run, failure.message);
   if (spent === undefined) {
-    const shortens = failure.code === "ContextTooLong" && compactionRangeOf(run.state) !== null;
+    const mayBeTooLong = failure.code === "ContextTooLong" || failed.refusal === "request";
+    const shortens = mayBeTooLong && compactionRangeOf(run.state) !== null;
     recordModelFailure(run, agent, { ...failed, shortens });
     return;
   }

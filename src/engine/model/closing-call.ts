@@ -45,20 +45,23 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
     speechless(run, heard.why);
     return run.noticed.outlived === "no" && heard.by !== "drain" ? "continue" : "release";
   }
-  if (heard.kind === "failed") {
+  const cut = heard.kind === "failed" ? (heard.cut ?? null) : null;
+  if (heard.kind === "failed" && (cut === null || cut.parts.length === 0)) {
     if (heard.isPartial === true) recordOwnCallLost(run, heard.failure.message);
     if (heard.spent !== undefined) debitReply(run, agent, { ...heard.spent, model, isBeat: false });
     return speechless(run, `${heard.failure.code}: ${heard.failure.message}`);
   }
-  const { finish, tokensIn, tokensOut } = heard;
-  const parts = heard.parts.flatMap(spoken);
+  const spent = heard.kind === "failed" ? (heard.spent ?? { tokensIn: 0, tokensOut: 0 }) : heard;
+  const { tokensIn, tokensOut } = spent;
+  const parts = (heard.kind === "failed" ? (cut?.parts ?? []) : heard.parts).flatMap(spoken);
   run.noticed.noteReply();
   run.record({
     kind: "ModelCallCompleted",
     at: run.now,
     model: model.name,
     parts,
-    finish,
+    finish: heard.kind === "failed" ? "length" : heard.finish,
+    ...(cut === null ? {} : { cut: { limit: cut.limit, calls: cut.calls } }),
     tokensIn,
     tokensOut,
     tookMs,
@@ -66,7 +69,7 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
     request: requestDigests(withMemoryDigest(run.state, withoutFormat(agent)), visibleMessages(run.state)),
   });
   // The closing call plans nothing, so a run may make it although its beats are used up.
-  debitReply(run, agent, { ...heard, model, isBeat: false });
+  debitReply(run, agent, { ...spent, model, isBeat: false });
   return "continue";
 }
 

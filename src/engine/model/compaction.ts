@@ -8,7 +8,6 @@ import type { Agent } from "../../ports/agent.ts";
 import type { Model } from "../../ports/model.ts";
 import { canonical, sha256 } from "../../codec/canonical.ts";
 import { type Message, text, wordsOf } from "../../core/message.ts";
-import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
 import { hasBudget } from "../context/budget-gate.ts";
@@ -128,6 +127,6 @@ function giveUpSummary(run: ActiveRun, agent: Agent, why: string): Next {
     return "continue";
   }
   const failure = { code: "ContextTooLong", message: `its context could not be made shorter: ${why}` };
-  run.record(decideRecovery(state, { kind: "model", failure, retry: null }, now));
+  recordModelFailure(run, agent, { failure, retryable: false, retryAfterMs: null, refusal: "access" });
   return "continue";
 }

@@ -131,7 +131,7 @@ export async function pollDetached(run: ActiveRun, met: LoadedAgent): Promise<Ne
     recordModelFailure(run, agent, polled);
     return "continue";
   }
-  if (polled.kind === "failed") {
+  if (polled.kind === "failed" && polled.cut === undefined) {
     endDetached(run, call, { how: "failed", why: polled.failure.message });
     recordFailure(run, agent, { model, failed: polled });
     return "continue";

@@ -11,6 +11,7 @@ import { estimatedCost } from "../context/unaccounted-model-calls.ts";
 import { openDeltaStream } from "./delta-stream.ts";
 import { instructionsWithMemory } from "./recalled.ts";
 import { filesToShow } from "./shown-files.ts";
+import { withoutOptionalParts } from "./optional-parts.ts";
 import { responseFormatOf } from "./response-format.ts";
 import { watchPhase } from "./watchdog.ts";
 
@@ -51,7 +52,8 @@ export async function requestModel(
 
 async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Heard> {
   const { clock, limits } = run.world;
-  const { mayCall, model, messages = visibleMessages(run.state) } = options;
+  const { mayCall, model, messages: all = visibleMessages(run.state) } = options;
+  const messages = run.state.leavesOut === true ? withoutOptionalParts(all) : all;
   const begun = run.now;
   const timeoutMs = Math.max(1, Math.min(limits.modelMs, run.leftMs));
   const stop = new AbortController();

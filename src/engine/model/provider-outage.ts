@@ -3,7 +3,8 @@
  * wake-up shortens the wait.
  */
 import type { Agent } from "../../ports/agent.ts";
-import type { Model } from "../../ports/model.ts";
+import type { Model, Refusal } from "../../ports/model.ts";
+import { hasOptionalParts } from "./optional-parts.ts";
 import type { Failure } from "../../core/event.ts";
 import { currentModel, earlierTryAt } from "../../core/policy/outage.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
@@ -21,8 +22,10 @@ export interface FailedCall {
   readonly retryable: boolean;
   /** The wait that the provider asks for, in milliseconds. Null if it names none. */
   readonly retryAfterMs: number | null;
-  /** The context was too long and can be compacted. */
+  /** The context was too long, or may have been, and can be compacted. */
   readonly shortens?: boolean;
+  /** The provider refuses the request, whatever the task is. */
+  readonly refusal?: Refusal;
 }
 
 /**
@@ -36,16 +39,26 @@ export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedC
   const models = 1 + fallbacks.length;
   // The deployed version of the agent may have fewer fallbacks than the one that made this choice.
   const asked = Math.min(currentModel(before, now), fallbacks.length);
-  const retry = retryable ? { afterMs, outageMaxMs, models, asked, chance: chanceIn(world) } : null;
-  const decided = decideRecovery(before, { kind: "model", failure, retry, shortens }, now);
+  const terms = { afterMs, outageMaxMs, models, asked, chance: chanceIn(world) };
+  const retry = retryable ? terms : null;
+  const leavesOut = failed.refusal === "request" && before.leavesOut === undefined && hasOptionalParts(before);
+  const refused = failed.refusal === undefined ? {} : { refused: { terms, leavesOut } };
+  const decided = decideRecovery(before, { kind: "model", failure, retry, shortens, ...refused }, now);
   run.record(decided);
   const { action } = decided;
+  if (action.kind === "hold") waitForOperator(run, failure);
   if (action.kind !== "retry" || action.outage === undefined) return;
   if (action.outage.alarmed !== true || before.outage?.alarmed === true) return;
   const { since, attempts } = action.outage;
   const minutes = Math.round((now - since) / 60_000);
   const why = `no model answered for ${minutes} minutes, in ${attempts} calls; ${failure.code}: ${failure.message}`;
   alarm(world, run.row.run, { what: "ModelUnavailable", why });
+}
+
+/** The run waits, and this invocation calls no model again. Only a resume, a message or another version lets it go on. */
+export function waitForOperator(run: ActiveRun, { code, message }: Failure): void {
+  run.noticed.noteDeploymentChecked();
+  alarm(run.world, run.row.run, { what: code, why: message });
 }
 
 /** A random number from 0 to below 1. */

@@ -1,6 +1,6 @@
 /** The view of a run for the code of its agent: checks, results, and the functions of its topology. */
 import type { RunView, SettledCall } from "../../ports/agent.ts";
-import { type Value, wordsOf } from "../../core/message.ts";
+import { type Value, textOf } from "../../core/message.ts";
 import { messagesOfRestart } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 
@@ -9,9 +9,10 @@ export async function viewOf(run: ActiveRun, answer: string | null = null): Prom
   const { state } = run;
   const args = new Map<string, Value>();
   const calls: SettledCall[] = [];
-  let text = "";
-  for (const { role, parts } of messagesOfRestart(state)) {
-    if (role === "assistant") text = wordsOf(parts);
+  const shown = messagesOfRestart(state);
+  const last = shown.findLast(({ role }) => role === "assistant");
+  const text = last === undefined ? "" : textOf(shown, last.id);
+  for (const { parts } of shown) {
     for (const part of parts) {
       if (part.kind === "call") args.set(part.call, part.args);
       if (part.kind !== "result") continue;

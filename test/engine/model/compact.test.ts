@@ -62,20 +62,23 @@ describe("a context that is too long", () => {
   });
 });
 
-describe("the run ends as ContextTooLong", () => {
+describe("the run waits for an operator as ContextTooLong", () => {
   test("at once, with the provider's message, when nothing can be summarised", async () => {
     const made = smallContextAgent({ refuses: () => true });
     const { shown, rules } = await outcomeOf(made);
-    expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining("8200 tokens") });
-    expect([rules, made.counts.summaries]).toEqual([["context too long"], 0]);
+    expect(shown).toMatchObject({
+      ...{ status: "blocked", failure: null },
+      waitsFor: { kind: "model", code: "ContextTooLong", why: expect.stringContaining("8200 tokens") },
+    });
+    expect([rules, made.counts.summaries]).toEqual([["the provider refuses the request"], 0]);
   });
 
   test("when a summary did not help: no second one is requested", async () => {
     // A second one could have stood for more: of so many turns it leaves more than one as it is.
     const made = smallContextAgent({ pages: 20, refuses: ({ calls }) => pageOf(calls.at(-1)?.args) === 11 });
     const { shown, rules } = await outcomeOf(made);
-    expect(shown).toMatchObject({ status: "failed", failure: { code: "ContextTooLong" } });
-    expect([rules.length, rules.at(-1), made.counts.summaries]).toEqual([2, "context too long", 1]);
+    expect(shown).toMatchObject({ status: "blocked", waitsFor: { kind: "model", code: "ContextTooLong" } });
+    expect([rules.length, rules.at(-1), made.counts.summaries]).toEqual([2, "the provider refuses the request", 1]);
   });
 
   test.each<readonly [string, ScriptedReply | Error, string]>([
@@ -91,7 +94,7 @@ describe("the run ends as ContextTooLong", () => {
       },
     });
     const { shown, kinds } = await outcomeOf(made);
-    expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining(why) });
+    expect(shown?.waitsFor).toMatchObject({ code: "ContextTooLong", why: expect.stringContaining(why) });
     expect([made.counts.summaries, kinds.includes("Compacted")]).toEqual([1, false]);
     expect(shown?.spent.tokensIn).toBe(said instanceof Error ? 200 : 270);
   });

@@ -53,7 +53,7 @@ describe("an agent with a limit for its context", () => {
     expect(linesOf(made.asked[4] ?? { prompt: [] }).at(-1)).toBe("user Your context is near");
   });
 
-  test("ends as ContextTooLong when its provider refuses the context afterwards, and no summary helps", async () => {
+  test("waits as ContextTooLong when its provider refuses the context afterwards, and no summary helps", async () => {
     const made = smallContextAgent({
       refuses: ({ messages }) => messages.some(({ text }) => text.startsWith("Your context is nearly full")),
       reply: crowded(801),
@@ -61,8 +61,8 @@ describe("an agent with a limit for its context", () => {
       options: { context: { tokensMax: 1_000 } },
     });
     const { shown, rules } = await outcomeOf(made);
-    expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining("is empty") });
-    expect(rules).toEqual([...NEARLY_FULL, NEARLY_FULL[0], "context too long"]);
+    expect(shown?.waitsFor).toMatchObject({ code: "ContextTooLong", why: expect.stringContaining("is empty") });
+    expect(rules).toEqual([...NEARLY_FULL, NEARLY_FULL[0], "the provider refuses the request"]);
     expect(made.counts.summaries).toBe(2);
   });
 
@@ -79,7 +79,7 @@ describe("an agent with a limit for its context", () => {
     expect(rules).toEqual([...NEARLY_FULL, ...NEARLY_FULL, ...NEARLY_FULL]);
   });
 
-  test("ends as ContextTooLong after useless summaries when a later request is longer than the limit", async () => {
+  test("waits as ContextTooLong after useless summaries when a later request is longer than the limit", async () => {
     const made = smallContextAgent({
       pages: 12,
       refuses: () => false,
@@ -91,9 +91,15 @@ describe("an agent with a limit for its context", () => {
       options: { context: { tokensMax: 10_000 } },
     });
     const { shown, rules } = await outcomeOf(made);
-    expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining("is empty") });
+    expect(shown?.waitsFor).toMatchObject({ code: "ContextTooLong", why: expect.stringContaining("is empty") });
     expect(made.counts.summaries).toBe(4);
-    expect(rules).toEqual([...NEARLY_FULL, ...NEARLY_FULL, ...NEARLY_FULL, NEARLY_FULL[0], "context too long"]);
+    expect(rules).toEqual([
+      ...NEARLY_FULL,
+      ...NEARLY_FULL,
+      ...NEARLY_FULL,
+      NEARLY_FULL[0],
+      "the provider refuses the request",
+    ]);
   });
 
   test("tries summaries again once one was made", async () => {
@@ -116,7 +122,7 @@ describe("an agent with a limit for its context", () => {
   test.each([
     ["what follows the last one is longer than the rest of the limit", 2_500, 1_100],
     ["all that is shown is longer than the limit", 5_500, 0],
-  ])("ends as ContextTooLong without a usable summary when %s", async (_, first, last) => {
+  ])("waits as ContextTooLong without a usable summary when %s", async (_, first, last) => {
     const reads = (page: number, characters: number, tokensIn: number): ScriptedReply => ({
       ...{ text: "word ".repeat(characters / 5), calls: [{ tool: "read", args: { page } }], tokensIn },
     });
@@ -127,8 +133,8 @@ describe("an agent with a limit for its context", () => {
       options: { context: { tokensMax: 1_000 } },
     });
     const { shown, rules } = await outcomeOf(made);
-    expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining("is empty") });
-    expect(rules).toEqual([NEARLY_FULL[0], "context too long"]);
+    expect(shown?.waitsFor).toMatchObject({ code: "ContextTooLong", why: expect.stringContaining("is empty") });
+    expect(rules).toEqual([NEARLY_FULL[0], "the provider refuses the request"]);
   });
 
   test.each([

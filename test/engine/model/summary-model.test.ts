@@ -197,7 +197,7 @@ describe("a working model that is asked for the summary after all", () => {
     });
     const { shown, rules } = await outcomeOf(made);
     expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining("is empty") });
-    expect(rules).toEqual([COMPACT, LEFT, "context too long"]);
+    expect(rules).toEqual([COMPACT, LEFT, "the provider refuses the request"]);
   });
 
   test("has its own retries, and the model of summaries is not called again meanwhile", async () => {

@@ -4,7 +4,8 @@ import { type Frame, type Said, type Wire, argsOf, sse } from "./wire.ts";
 const USAGE = { input_tokens: 20, cache_read_input_tokens: 70, cache_creation_input_tokens: 10 };
 const OUTPUT = { output_tokens: 30, output_tokens_details: { thinking_tokens: 12 } };
 
-const stopReason = ({ end, calls = [] }: Said): string => {
+const stopReason = ({ end, word, calls = [] }: Said): string | null => {
+  if (word !== undefined) return word;
   if (end === "length") return "max_tokens";
   if (end !== undefined) return "refusal";
   return calls.length > 0 ? "tool_use" : "end_turn";

@@ -21,7 +21,8 @@ const frame = (kind: "event" | "exception", type: string, body: object): Uint8Ar
     body: Buffer.from(JSON.stringify(body)),
   });
 
-const stopReason = ({ end, calls = [] }: Said): string => {
+const stopReason = ({ end, word, calls = [] }: Said): string | null => {
+  if (word !== undefined) return word;
   if (end === "length") return "max_tokens";
   if (end !== undefined) return end === "filter" ? "guardrail_intervened" : "content_filtered";
   return calls.length > 0 ? "tool_use" : "end_turn";

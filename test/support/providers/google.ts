@@ -24,7 +24,8 @@ const partsOf = ({ reasoning, text = [], calls = [] }: Said): readonly object[] 
   })),
 ];
 
-const reasonOf = ({ end }: Said): string => (end === undefined ? "STOP" : REASONS[end]);
+const reasonOf = ({ end, word }: Said): string | undefined =>
+  word === undefined ? (end === undefined ? "STOP" : REASONS[end]) : (word ?? undefined);
 
 export const google: Wire = {
   ...{ model: "google:gemini-2.5-pro", secret: "GOOGLE_GENERATIVE_AI_API_KEY", package: "@ai-sdk/google" },

@@ -8,7 +8,8 @@ const USAGE = {
 
 const OF = { id: "chatcmpl-1", created: 1_700_000_000, model: "m" };
 
-const reasonOf = ({ calls = [], end }: Said): string => {
+const reasonOf = ({ calls = [], end, word }: Said): string | null => {
+  if (word !== undefined) return word;
   if (end !== undefined) return end === "length" ? "length" : "content_filter";
   return calls.length > 0 ? "tool_calls" : "stop";
 };

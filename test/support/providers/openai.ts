@@ -8,10 +8,13 @@ const USAGE = {
 
 const RESPONSE = { id: "resp_1", object: "response", created_at: 1_700_000_000, model: "m" };
 
-const incomplete = ({ end }: Said) =>
-  end === "length" || end === "filter"
-    ? { incomplete_details: { reason: end === "length" ? "max_output_tokens" : "content_filter" } }
-    : { incomplete_details: null };
+/** A word, or none, stands for an incomplete response with that reason. */
+const incomplete = ({ end, word }: Said) =>
+  word !== undefined
+    ? { status: "incomplete", incomplete_details: word === null ? null : { reason: word } }
+    : end === "length" || end === "filter"
+      ? { incomplete_details: { reason: end === "length" ? "max_output_tokens" : "content_filter" } }
+      : { incomplete_details: null };
 
 /** The items of a response, with the events between the two that frame each. */
 function itemsOf({ reasoning, text, calls = [], end }: Said) {
@@ -59,7 +62,8 @@ function itemsOf({ reasoning, text, calls = [], end }: Said) {
 
 function streamed(said: Said): readonly Frame[] {
   const outcome = incomplete(said);
-  const type = outcome.incomplete_details === null ? "response.completed" : "response.incomplete";
+  const isWhole = outcome.incomplete_details === null && said.word === undefined;
+  const type = isWhole ? "response.completed" : "response.incomplete";
   return [
     sse({ type: "response.created", response: RESPONSE }),
     ...itemsOf(said).flatMap(({ item, begun, done, events }, index) => [

@@ -7,6 +7,8 @@ export interface Said {
   readonly calls?: readonly SaidCall[];
   /** Why it ends; absent: it is complete. */
   readonly end?: "length" | "filter" | "refusal";
+  /** The provider's own word for the end, or none, in place of the usual one. */
+  readonly word?: string | null;
 }
 
 export interface SaidCall {
@@ -50,4 +52,11 @@ export type SentBody = Readonly<Record<string, unknown>>;
 export const sse = (payload: object, event?: string): string =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(payload)}\n\n`;
 
-export const argsOf = ({ args }: SaidCall): unknown => JSON.parse(args.join(""));
+/** The arguments as an object. A reply that is cut within them has what could be parsed: none. */
+export function argsOf({ args }: SaidCall): unknown {
+  try {
+    return JSON.parse(args.join(""));
+  } catch {
+    return {};
+  }
+}
