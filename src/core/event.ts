@@ -255,6 +255,8 @@ export type Action =
   | { readonly kind: "nudge"; readonly text: string; readonly isCut?: true }
   /** Call the model again, without what its provider can do without in the transcript. */
   | { readonly kind: "leaveOut" }
+  /** Call the model again, with a limit of so many tokens for its reply. */
+  | { readonly kind: "limitReply"; readonly tokensMax: number }
   /** Make the closing call, then end the run. */
   | { readonly kind: "stop"; readonly failure: Failure; readonly text: string }
   /** End the run. It compensates first, and may restart. `next`: `end` forbids the restart, `leave` both of them. */

@@ -149,6 +149,8 @@ export interface State {
   readonly cutReplies?: number;
   /** Requests leave out what providers can do without, since one was refused with it. Absent: they are whole. */
   readonly leavesOut?: true;
+  /** The limit of a reply in tokens, since a request with a higher one was refused. Absent: the agent's own. */
+  readonly replyTokensMax?: number;
   /** When the model may be called again; null except in `RetryingLLM` and `Compacting`. */
   readonly retryAt: number | null;
   /** The model's provider does not answer; absent while it does. */

@@ -260,6 +260,8 @@ const handlers: Handlers = {
         return holdForAgent(state, action.to === null ? { kind: "agent", why } : { kind: "upgrade", to: action.to });
       case "leaveOut":
         return { ...state, leavesOut: true };
+      case "limitReply":
+        return { ...state, replyTokensMax: action.tokensMax };
       case "toolBack":
         return afterCalls(
           updateCall(state, action.call, (open) => {

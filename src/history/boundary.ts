@@ -98,6 +98,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   nudges: position(),
   cutReplies: position(),
   leavesOut: position(),
+  replyTokensMax: position(),
   retryAt: position(),
   outage: position(),
   failedSummaries: position(),

@@ -81,6 +81,8 @@ export interface ModelFailed {
   readonly spent?: TokenCounts;
   /** The provider refuses the request; absent: it does not. */
   readonly refusal?: Refusal;
+  /** By how many tokens the request and its reply are above what is allowed at once, where the provider says so. */
+  readonly tokensOver?: number;
   /** A limit cut the reply. */
   readonly cut?: CutReply;
   /** The reply broke off, or that of a job cannot be had. It was paid for, and nothing says how much. */

@@ -64,7 +64,8 @@ function readFailure(error: unknown, secret: string): ModelFailed {
   if (reported === null) return failed("ModelFailed", isUnreadable(error) || isNetwork(error));
   const { status, code, isRetryable, headers } = reported;
   const wait = retryAfterMs(headers);
-  if (asksMoreThanAllowed(said)) return refused("ContextTooLong", "request");
+  const tokensOver = tokensAbove(said);
+  if (tokensOver > 0) return { ...refused("ContextTooLong", "request"), tokensOver };
   // A throttling error mentions tokens too ("request too large for your tokens per minute"), but a retry helps.
   if (status !== 429 && CONTEXT.test(said)) return refused("ContextTooLong", "request");
   if (status === TOO_LARGE && wait === null) return refused("ContextTooLong", "request");
@@ -92,6 +93,7 @@ const CONTEXT = new RegExp(
   [
     "context_length_exceeded|exceed_context_size|context_window_exceeded|request_too_large",
     "model_max_prompt_tokens_exceeded|max_prompt_tokens|request entity too large|payload too large|input_too_long",
+    "maximum model length|token length too long|input.{0,20}tokens.{0,40}must be <=|input token count .{0,40}only supports",
     "(maximum|max|available|allowed|model'?s?) (allowed )?(context|prompt|input|sequence)[ _]?(tokens?|length|size|window|limit)",
     "(context|prompt|input|sequence)[ _]?(tokens?|length|size|window|limit)? (is |was |has been |limit )?(exceed|over|above|too l)",
     "(exceed|exceeds|exceeded|exceeding|overflows?|larger than|longer than|greater than|beyond|over) (the |your |its |this |max\\w* |a )*(model'?s? |maximum |allowed |available )*(context|prompt|input|sequence|token limit|number of tokens)",
@@ -104,11 +106,14 @@ const CONTEXT = new RegExp(
   "i",
 );
 
-/** The pair in which Groq and OpenAI say how much was asked for. More than the limit is never allowed, however late. */
-function asksMoreThanAllowed(said: string): boolean {
+/**
+ * How much more was asked for than the limit, by the pair in which Groq and OpenAI say so; 0: nothing is known. A request
+ * above its limit is never allowed, however long one waits.
+ */
+function tokensAbove(said: string): number {
   const [, limit, requested] = /\blimit:? ([\d,]+)(?:,? used:? [\d,]+)?,? requested:? ([\d,]+)/i.exec(said) ?? [];
-  const count = (digits: string | undefined): number => Number((digits ?? "").replaceAll(",", "") || Number.NaN);
-  return count(requested) > count(limit);
+  const count = (digits = "0"): number => Number(digits.replaceAll(",", ""));
+  return requested === undefined ? 0 : Math.max(0, count(requested) - count(limit));
 }
 
 /** Codes of a refusal that another key, more credit or another model ends, and nothing else. */

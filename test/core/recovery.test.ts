@@ -25,7 +25,12 @@ const away = (change: object = {}): State =>
   state({ modelRetries: 3, outage: { since: AT - 7_000, attempts: 3 }, ...change });
 const TOO_LONG = { code: "ContextTooLong", message: "8,192 tokens" };
 const refused = (change: object = {}) =>
-  ({ kind: "model", failure: FAILURE, retry: null, refused: { terms: terms(), leavesOut: false, ...change } }) as const;
+  ({
+    kind: "model",
+    failure: FAILURE,
+    retry: null,
+    refused: { terms: terms(), leavesOut: false, replyTokensMax: null, ...change },
+  }) as const;
 const budget: Trouble = { kind: "budget", failure: FAILURE };
 const deaths: Trouble = { kind: "deaths", failure: FAILURE };
 const idle: Trouble = { kind: "idle", failure: FAILURE };
@@ -48,12 +53,13 @@ const CASES: readonly (readonly [rule: string, State, Trouble])[] = [
   ["stops without a closing reply", IN_PHASE.ForceStop(), noClosingReply],
   ["hard idle timeout", state(), idle],
   ["context too long, not yet compacted", state(), model({ failure: TOO_LONG, shortens: true })],
-  ["model of summaries failed, may be asked again", IN_PHASE.Compacting(), summary({ afterMs: null })],
-  ["model of summaries failed, the working model summarises", IN_PHASE.Compacting(), summary(null)],
   ["request refused, sent again without optional parts", state(), refused({ leavesOut: true })],
   ["request refused, the next model is asked", state(), refused({ terms: terms({ models: 2 }) })],
   ["request refused, it may be too long, not yet compacted", state(), { ...refused(), shortens: true }],
+  ["request refused, a shorter reply makes room for it", state(), refused({ replyTokensMax: 512 })],
   ["the provider refuses the request", state(), refused()],
+  ["model of summaries failed, may be asked again", IN_PHASE.Compacting(), summary({ afterMs: null })],
+  ["model of summaries failed, the working model summarises", IN_PHASE.Compacting(), summary(null)],
   ["model unavailable for too long", away(), model({ retry: terms({ outageMaxMs: 7_000 }) })],
   ["model failed, may be asked again", state(), model()],
   ["model unavailable, the next one is asked", away(), model({ retry: terms({ models: 2 }) })],

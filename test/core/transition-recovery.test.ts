@@ -33,6 +33,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       compact: { kind: "compact" },
       nudge: { kind: "nudge", text: "go on" },
       leaveOut: { kind: "leaveOut" },
+      limitReply: { kind: "limitReply", tokensMax: 512 },
       again: { kind: "again", call: "c1" },
       cancel: { kind: "cancel" },
       probe: { kind: "probe", call: "c1", at: AT, tried: true },
@@ -66,6 +67,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       tell: phase === "ExecutingTools" || isAside(phase) ? phase : null,
       hold: "AwaitingAgent",
       leaveOut: phase,
+      limitReply: phase,
       // No call of these states lacks its tool.
       toolBack: null,
       stop: ["AwaitingLLM", "RetryingLLM", "Compacting", "ForceStop"].includes(phase) ? "ForceStop" : null,

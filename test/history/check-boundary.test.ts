@@ -54,6 +54,7 @@ const OTHER: { readonly [F in Field]: unknown } = {
   nudges: 2,
   cutReplies: 2,
   leavesOut: true,
+  replyTokensMax: 512,
   retryAt: AT,
   outage: { since: AT, attempts: 3 },
   failedSummaries: { attempts: 3 },

@@ -1,7 +1,7 @@
 /** Every way in which a model can fail, over HTTP: what the recovery table gets, and that no request is sent twice. */
 import { APICallError, type LanguageModelV4 } from "@ai-sdk/provider";
 import { describe, expect, test } from "vitest";
-import type { ModelOutcome } from "../../src/ports/model.ts";
+import type { ModelOutcome, Refusal } from "../../src/ports/model.ts";
 import { modelOf } from "../../src/providers/model.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
 import { SIZES } from "../../src/codec/limits.ts";
@@ -31,6 +31,81 @@ const failed = (code: string, message: string | RegExp, retry: { retryable: bool
   retryAfterMs: null,
   ...retry,
 });
+
+/** The words of providers as they are publicly known (2026-11). */
+const TOO_LONG: readonly (readonly [string, number, string])[] = [
+  ["Ollama", 400, "input length exceeds the context length"],
+  ["Ollama, at load", 500, "the prompt is longer than the context window"],
+  [
+    "LM Studio",
+    400,
+    "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens",
+  ],
+  ["LM Studio, newer", 400, "The number of tokens to keep from the initial prompt is greater than the context length"],
+  [
+    "llama.cpp",
+    400,
+    "the request exceeds the available context size. try increasing the context size or enable context shift",
+  ],
+  ["Kimi", 400, "Invalid request: Your request exceeded model token limit: 8192"],
+  ["Kimi, newer", 400, "Input token length too long"],
+  ["GLM", 400, "Prompt exceeds max length"],
+  ["GLM, in Chinese", 400, "输入内容过长，超出模型上下文长度"],
+  ["MiniMax", 400, "invalid params, context window exceeds limit"],
+  ["DashScope", 400, "Range of input length should be [1, 30720]"],
+  ["DashScope, newer", 400, "This model's maximum context length is 131072 tokens"],
+  ["Copilot", 400, "prompt token count of 140000 exceeds the limit of 128000"],
+  ["Copilot, by code", 400, "model_max_prompt_tokens_exceeded"],
+  [
+    "Together",
+    422,
+    "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000 `inputs` tokens",
+  ],
+  ["vLLM", 400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192."],
+  [
+    "vLLM, newer",
+    400,
+    "You passed 9000 input tokens and requested 100 output tokens. However, the model's context length is only 8192 tokens",
+  ],
+  ["SGLang", 400, "The input (9000 tokens) is longer than the model's context length (8192 tokens)."],
+  [
+    "Mistral",
+    400,
+    "Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length",
+  ],
+  ["Cohere", 400, "too many tokens: total number of tokens in the prompt cannot exceed 128000"],
+  ["xAI", 400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
+  ["Fireworks", 400, "The prompt is too long: 9000, model maximum context length: 8191"],
+  ["DeepSeek", 400, "This model's maximum context length is 65536 tokens. However, you requested 70000 tokens"],
+  [
+    "OpenRouter",
+    400,
+    "This endpoint's maximum context length is 8192 tokens. However, you requested about 9000 tokens",
+  ],
+  ["OpenAI", 400, "Your input exceeds the context window of this model. Please adjust your input and try again."],
+  ["Anthropic", 400, "input length and `max_tokens` exceed context limit: 199000 + 8192 > 200000"],
+  ["Anthropic, 413", 413, "Request exceeds the maximum size"],
+  ["nginx", 413, "413 Request Entity Too Large"],
+  ["Bedrock", 400, "The model returned the following errors: Input is too long for requested model."],
+  ["Gemini", 400, "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."],
+  [
+    "Vertex",
+    400,
+    "Unable to submit request because the input token count is 40000 but model only supports up to 32768.",
+  ],
+];
+
+/** Words that are near to those and say something else. */
+const NOT_TOO_LONG: readonly (readonly [number, string])[] = [
+  [400, "Invalid 'messages[3].name': string does not match pattern"],
+  [400, "max_tokens is too large: 999999. This model supports at most 16384 completion tokens"],
+  [400, "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."],
+  [400, "context_management: Extra inputs are not permitted"],
+  [400, "messages.1.content.0.thinking.signature: Field required"],
+  [400, "tools.0.input_schema: JSON schema is invalid"],
+  [429, "Number of request tokens has exceeded your per-minute rate limit"],
+  [503, "The model is overloaded"],
+];
 
 const error = (status: number, more: Partial<Extract<ChatAnswer, { kind: "error" }>> = {}): ChatAnswer => ({
   kind: "error",
@@ -86,17 +161,87 @@ describe("a failure that may be retried", () => {
   });
 });
 
+/** An error in a response of success, as some gateways send it. */
+const within = (fields: object): ChatAnswer => ({ kind: "raw", body: JSON.stringify({ error: fields }) });
+
 describe("a failure that is not retried", () => {
-  test.each<[string, ChatAnswer, string]>([
-    ["a bad request", error(400, { message: "Unknown field" }), "HTTP 400: Unknown field"],
+  test.each<[string, ChatAnswer, string, Refusal]>([
+    ["a bad request", error(400, { message: "Unknown field" }), "HTTP 400: Unknown field", "request"],
+    ["a request that cannot be processed", error(422), "HTTP 422: no", "request"],
     [
       "a wrong key",
       error(401, { message: "Wrong key", code: "invalid_api_key" }),
       "HTTP 401: Wrong key: invalid_api_key",
+      "access",
     ],
-    ["an unknown model", error(404), "HTTP 404: no"],
-  ])("%s", async (_, answer, message) => {
-    expect(await answered(answer)).toStrictEqual(failed("ModelRefused", message, { retryable: false }));
+    ["no credit", error(402), "HTTP 402: no", "access"],
+    ["no permission", error(403), "HTTP 403: no", "access"],
+    ["an unknown model", error(404), "HTTP 404: no", "access"],
+    [
+      "no credit, as a bad request",
+      error(400, { message: "Your credit balance is too low to access the API" }),
+      "HTTP 400: Your credit balance is too low to access the API",
+      "access",
+    ],
+    [
+      "no credit, as throttling",
+      error(429, { message: "You exceeded your current quota", code: "insufficient_quota" }),
+      "HTTP 429: You exceeded your current quota: insufficient_quota",
+      "access",
+    ],
+    ["a status within a response of success", within({ code: 402, message: "Pay" }), "HTTP 402: Pay", "access"],
+    [
+      "a code within a response of success",
+      within({ code: "model_not_found", message: "Gone" }),
+      "Gone: model_not_found",
+      "access",
+    ],
+    [
+      "a refused form within a response of success",
+      within({ type: "invalid_request_error", message: "No" }),
+      "No: invalid_request_error",
+      "request",
+    ],
+  ])("%s", async (_, answer, message, refusal) => {
+    expect(await answered(answer)).toStrictEqual({ ...failed("ModelRefused", message, { retryable: false }), refusal });
+  });
+
+  test("an error of the server within a response of success is retried", async () => {
+    expect(await answered(within({ code: 503, message: "Busy" }))).toMatchObject({ retryable: true });
+    expect(await answered(within({ message: "Odd" }))).toMatchObject({ retryable: true });
+  });
+
+  test.each(TOO_LONG)("a context that is too long, as %s says it", async (_, status, message) => {
+    const expected = { failure: { code: "ContextTooLong" }, retryable: false, refusal: "request" };
+    expect(await answered(error(status, { message }))).toMatchObject(expected);
+  });
+
+  test.each(NOT_TOO_LONG)("no context that is too long: %s", async (status, message) => {
+    const outcome = await answered(error(status, { message }));
+    expect(outcome).not.toMatchObject({ failure: { code: "ContextTooLong" } });
+  });
+
+  test("a request that asks for more than its limit is too long, however long one waits", async () => {
+    const groq =
+      "Request too large for model `m` on tokens per minute (TPM): Limit 12000, Requested 14137, please reduce";
+    const openai = "Rate limit reached for m on tokens per min (TPM): Limit 30,000, Used 2, Requested 39,413.";
+    for (const [status, message] of [
+      [413, groq],
+      [429, groq],
+      [429, openai],
+    ] as const) {
+      const outcome = await answered(error(status, { message, headers: { "retry-after": "6" } }));
+      const tokensOver = message === groq ? 2_137 : 9_413;
+      expect(outcome).toMatchObject({ failure: { code: "ContextTooLong" }, refusal: "request", tokensOver });
+    }
+  });
+
+  test("a request that fits into its limit later is sent again then", async () => {
+    const message = "Rate limit reached on tokens per min (TPM): Limit 30000, Used 29000, Requested 8000.";
+    const throttled = await answered(error(429, { message, headers: { "retry-after": "6" } }));
+    expect(throttled).toMatchObject({ retryable: true, retryAfterMs: 6_000 });
+    const large = await answered(error(413, { message: "Too large now", headers: { "retry-after": "6" } }));
+    expect(large).toMatchObject({ retryable: true, retryAfterMs: 6_000 });
   });
 
   test.each<[string, ChatAnswer]>([

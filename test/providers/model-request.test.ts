@@ -252,7 +252,7 @@ describe("the reply", () => {
 
   test("reports that it is truncated", async () => {
     const reply = await answered({ kind: "reply", text: "The first rea", finish: "length" });
-    expect(reply).toMatchObject({ kind: "reply", finish: "length" });
+    expect(reply).toMatchObject({ kind: "failed", cut: { limit: "length", parts: [{ text: "The first rea" }] } });
   });
 
   test("is well-formed Unicode, as its digest requires", async () => {

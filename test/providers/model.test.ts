@@ -129,7 +129,7 @@ describe("a model that fails", () => {
     expect(shown?.failure?.message).toContain("no such model");
   });
 
-  test("because the context is too long fails the run with that code, without a further request", async () => {
+  test("because the context is too long lets the run wait with that code, without a further request", async () => {
     let asked = 0;
     const full = talker(() => {
       asked += 1;
@@ -137,9 +137,9 @@ describe("a model that fails", () => {
       throw new APICallError({ message, url: "http://host", requestBodyValues: {}, statusCode: 400 });
     });
     const { shown, events } = await outcomeOf(full);
-    expect(shown).toMatchObject({ status: "failed", failure: { code: "ContextTooLong" } });
+    expect(shown).toMatchObject({ status: "blocked", waitsFor: { kind: "model", code: "ContextTooLong" } });
     expect(events.flatMap((event) => (event.kind === "RecoveryDecided" ? [event.rule] : []))).toEqual([
-      "context too long",
+      "the provider refuses the request",
     ]);
     expect(asked).toBe(1);
   });

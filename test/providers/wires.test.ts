@@ -156,11 +156,6 @@ describe.each(BOTH)("$name, $form", ({ wire, form }) => {
     }
   });
 
-  test("a reply that reached its limit says so", async () => {
-    withRegion();
-    expect(await outcomeOf(wire, form, says({ ...HELLO, end: "length" }))).toMatchObject({ finish: "length" });
-  });
-
   test("an abort ends the call and closes the connection", async () => {
     withRegion();
     await using server = await startProvider(wire, { kind: "hang" });

@@ -45,6 +45,8 @@ export function recoveryWords({ story, entry, page }: RecoveryContext): string {
     }
     case "leaveOut":
       return `${again} the model is asked again without reasoning and metadata (${rule}): ${why}`;
+    case "limitReply":
+      return `${again} the model is asked again for at most ${action.tokensMax} tokens (${rule}): ${why}`;
     case "hold":
       if (action.failure !== undefined) return paint("yellow", `‖ waits for an operator (${rule}): ${why}`);
       return paint("yellow", `‖ waits for ${action.to === null ? "its agent" : "an upgrade"} (${rule}): ${why}`);

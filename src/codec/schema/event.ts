@@ -53,6 +53,7 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("compact"), at: at.exactOptional(), failed: failedSummaries.exactOptional() }),
   z.looseObject({ kind: z.literal("nudge"), text: z.string(), isCut: z.literal(true).exactOptional() }),
   z.looseObject({ kind: z.literal("leaveOut") }),
+  z.looseObject({ kind: z.literal("limitReply"), tokensMax: z.int().positive() }),
   z.looseObject({ kind: z.literal("stop"), failure, text: z.string() }),
   z.looseObject({
     kind: z.literal("abort"),

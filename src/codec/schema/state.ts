@@ -150,6 +150,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   nudges: count,
   cutReplies: z.int().positive().exactOptional(),
   leavesOut: z.literal(true).exactOptional(),
+  replyTokensMax: z.int().positive().exactOptional(),
   retryAt: at.nullable(),
   outage: outage.exactOptional(),
   failedSummaries: failedSummaries.exactOptional(),

@@ -100,12 +100,13 @@ function failedOnce({ outage }: State, { afterMs, asked }: RetryTerms, now: numb
 
 /** The run waits before it calls its model again. */
 export function withRetry(state: State, { at, outage }: Retry): State {
-  const { leavesOut, ...rest } = state;
+  const { leavesOut, replyTokensMax, ...rest } = state;
   // What one model refuses, another one may take, or need.
   const isSame = (outage.model ?? 0) === (state.outage?.model ?? 0);
   return {
     ...rest,
     ...(leavesOut !== undefined && isSame ? { leavesOut } : {}),
+    ...(replyTokensMax !== undefined && isSame ? { replyTokensMax } : {}),
     phase: "RetryingLLM",
     retryAt: at,
     modelRetries: state.modelRetries + 1,

@@ -63,6 +63,8 @@ export interface Refused {
   readonly terms: RetryTerms;
   /** The transcript has parts that its provider can do without, and they were sent. */
   readonly leavesOut: boolean;
+  /** A limit of its reply in tokens that makes room for the request; null: none is known. */
+  readonly replyTokensMax: number | null;
 }
 
 interface Rule {
@@ -142,6 +144,15 @@ export const RECOVERY: readonly Rule[] = [
     name: "request refused, it may be too long, not yet compacted",
     when: (_, trouble) => onRefusal(trouble, () => canShorten(trouble)),
     action: () => ({ kind: "compact" }),
+  },
+  {
+    name: "request refused, a shorter reply makes room for it",
+    when: (_, trouble) => onRefusal(trouble, ({ replyTokensMax }) => replyTokensMax !== null),
+    action: (_, trouble) => {
+      const tokensMax = trouble.kind === "model" ? (trouble.refused?.replyTokensMax ?? null) : null;
+      ensure(tokensMax !== null, "a shorter reply makes room");
+      return { kind: "limitReply", tokensMax };
+    },
   },
   {
     name: "the provider refuses the request",

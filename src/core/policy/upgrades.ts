@@ -27,7 +27,12 @@ export function holdForAgent(state: State, lack: Lack): State {
  * provider answers.
  */
 export function holdForModel(state: State, failure: Failure): State {
-  const { outage: _, leavesOut: _whole, ...rest } = holdForAgent(state, { kind: "model", failure });
+  const {
+    outage: _,
+    leavesOut: _whole,
+    replyTokensMax: _own,
+    ...rest
+  } = holdForAgent(state, { kind: "model", failure });
   const back = rest.pausedFrom === "RetryingLLM" ? "AwaitingLLM" : rest.pausedFrom;
   return { ...rest, pausedFrom: back, modelRetries: 0, retryAt: null };
 }

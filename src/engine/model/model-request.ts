@@ -72,7 +72,8 @@ async function listen(run: ActiveRun, agent: Agent, options: Asked): Promise<Hea
   run.pending.modelCallLeaves();
   run.noticed.noteModelCallLeaves();
   const format = responseFormatOf(agent);
-  const settings = agent.modelOptions ?? {};
+  const { replyTokensMax } = run.state;
+  const settings = { ...agent.modelOptions, ...(replyTokensMax !== undefined && { maxOutputTokens: replyTokensMax }) };
   const unfollow = follow(run.invocation.drain, stop);
   const asked = model.ask({
     ...{ instructions, tools, mayCall, messages, options: settings, format, files, signal },

@@ -26,6 +26,8 @@ export interface FailedCall {
   readonly shortens?: boolean;
   /** The provider refuses the request, whatever the task is. */
   readonly refusal?: Refusal;
+  /** By how many tokens the request and its reply are above what is allowed at once. */
+  readonly tokensOver?: number;
 }
 
 /**
@@ -42,7 +44,8 @@ export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedC
   const terms = { afterMs, outageMaxMs, models, asked, chance: chanceIn(world) };
   const retry = retryable ? terms : null;
   const leavesOut = failed.refusal === "request" && before.leavesOut === undefined && hasOptionalParts(before);
-  const refused = failed.refusal === undefined ? {} : { refused: { terms, leavesOut } };
+  const replyTokensMax = roomForReply(run, agent, failed);
+  const refused = failed.refusal === undefined ? {} : { refused: { terms, leavesOut, replyTokensMax } };
   const decided = decideRecovery(before, { kind: "model", failure, retry, shortens, ...refused }, now);
   run.record(decided);
   const { action } = decided;
@@ -54,6 +57,15 @@ export function recordModelFailure(run: ActiveRun, agent: Agent, failed: FailedC
   const why = `no model answered for ${minutes} minutes, in ${attempts} calls; ${failure.code}: ${failure.message}`;
   alarm(world, run.row.run, { what: "ModelUnavailable", why });
 }
+
+/** A provider counts the limit of a reply with its request. A lower one may make room, if the agent sets one. */
+function roomForReply({ state }: ActiveRun, agent: Agent, { tokensOver = 0 }: FailedCall): number | null {
+  const own = state.replyTokensMax ?? agent.modelOptions?.maxOutputTokens ?? 0;
+  return tokensOver > 0 && own - tokensOver >= REPLY_TOKENS_MIN ? own - tokensOver : null;
+}
+
+/** A model that may say less cannot say what it wants to do. */
+const REPLY_TOKENS_MIN = 256;
 
 /** The run waits, and this invocation calls no model again. Only a resume, a message or another version lets it go on. */
 export function waitForOperator(run: ActiveRun, { code, message }: Failure): void {

@@ -189,14 +189,14 @@ describe("a model for summaries", () => {
 });
 
 describe("a working model that is asked for the summary after all", () => {
-  test("ends the run as ContextTooLong if its own summary is of no use", async () => {
+  test("lets the run wait as ContextTooLong if its own summary is of no use", async () => {
     const made = savingAgent({
       pages: 2,
       cheap: () => Promise.reject(refused()),
       summary: () => ({ text: " ", tokensIn: 70, tokensOut: 7 }),
     });
     const { shown, rules } = await outcomeOf(made);
-    expect(shown?.failure).toMatchObject({ code: "ContextTooLong", message: expect.stringContaining("is empty") });
+    expect(shown?.waitsFor).toMatchObject({ code: "ContextTooLong", why: expect.stringContaining("is empty") });
     expect(rules).toEqual([COMPACT, LEFT, "the provider refuses the request"]);
   });
 
