@@ -104,7 +104,7 @@ test("whole runs are diagnosed from their events", async () => {
       evidence: [expect.stringContaining("8 of 9 beats"), expect.stringContaining("look was called 9 times")],
     },
   ]);
-  expect(findings).toHaveLength(13);
+  expect(findings).toHaveLength(14);
   const topology = pipeline({ stages: [{ name: "write", instructions: "Write." }], endToEnd: () => "it is wrong" });
   const poisoned = await playRun(roleAgent(topology, { reply: () => ({ text: "It is." }) }).agent);
   expect(seenIn(await diagnose(poisoned.harness.world, poisoned.run)).map(({ likely }) => likely)).toEqual([
