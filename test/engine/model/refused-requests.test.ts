@@ -5,6 +5,7 @@ import { z } from "zod";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { type ScriptedReply, react, scriptedModel, tool } from "../../../src/index.ts";
 import { sendRequest } from "../../../src/engine/loop/request.ts";
+import { send } from "../../../src/operations/steer.ts";
 import { show } from "../../../src/operations/views.ts";
 import { DAY_MS } from "../../support/harness/clocked-machine.ts";
 import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
@@ -108,6 +109,15 @@ describe("a refused request", () => {
       await runForTime(harness, agent, HOUR);
       expect([own.asked.length, (await show(harness.world, run))?.status]).toEqual([asked, "blocked"]);
     }
+  });
+
+  test("is sent once, although a message had woken the run", async () => {
+    const own = provider("own", { refuses: () => refusal(401), replies: [] });
+    const { agent } = payer(own);
+    const { shown } = await playRun(agent, {
+      before: async ({ harness, run }) => void (await send(harness.world, { run, text: "Hurry.", by: "ann", id: "1" })),
+    });
+    expect([shown?.status, own.asked.length]).toEqual(["blocked", 1]);
   });
 
   test("goes to the next model in line, and waits only if that refuses it as well", async () => {
