@@ -220,7 +220,7 @@ function deathsAreReal(history: Simulated): readonly string[] {
 
 /** A run fails for a reason that its script or its faults can give it, and for no other. */
 const REASONS =
-  /^(CrashLoop|Abandoned|BudgetExhausted|Runaway|Oscillation|EmptyReply|NotDone|ContextTooLong|OutcomeUnknown|GateFailed|CascadingPoison|StalePlan|PartialExecution|PlanInvalid|JudgeUnusable)$/;
+  /^(CrashLoop|Abandoned|BudgetExhausted|Runaway|Oscillation|EmptyReply|NotDone|OutcomeUnknown|GateFailed|CascadingPoison|StalePlan|PartialExecution|PlanInvalid|JudgeUnusable)$/;
 
 function endsForAReason(history: Simulated): readonly string[] {
   const { failure } = replay(history).state;

@@ -6,7 +6,7 @@ import { BOUNDS } from "../../src/core/limits.ts";
 import { TIMES } from "../../src/protocol/limits.ts";
 import { RETRY_DELAYS_MS } from "../../src/protocol/chain.ts";
 import { type SeededChoices, seededChoices } from "./seeded-choices.ts";
-import { type ModelOutagePlan, modelOutagePlanOf } from "./provider.ts";
+import { type EndingsPlan, type ModelOutagePlan, endingsPlanOf, modelOutagePlanOf } from "./provider.ts";
 import { type SagaPlan, sagaPlanOf } from "./saga-plan.ts";
 import { type FeaturePlan, NO_FEATURES, featuresOf } from "./features/plan.ts";
 
@@ -127,6 +127,8 @@ export interface Plan {
   readonly saga: SagaPlan | null;
   /** Its model's provider gives no answers for a while; null: it always does. */
   readonly away: ModelOutagePlan | null;
+  /** Some replies of its model are cut, and some requests refused; null: none is. */
+  readonly endings: EndingsPlan | null;
   /** How often an operator redrives it where its processes died too often, which they may hardly do then. */
   readonly redrives: number;
   /** Before the first of them its processes die one after the other. */
@@ -166,6 +168,7 @@ export function planOf(mode: Mode, of: { readonly chance: SeededChoices; readonl
     redrives: chance.child("redrives").oneIn(3) ? 1 + chance.child("redriven").below(2) : 0,
     isDoomed: chance.child("crashes").oneIn(3),
     away: modelOutagePlanOf(chance.child("away"), first.repaired !== "nothing"),
+    endings: mode.oneIn.length === 0 ? null : endingsPlanOf(chance.child("endings")),
     features:
       isPlain || mode.oneIn.length === 0
         ? NO_FEATURES

@@ -13,6 +13,7 @@ import { retryUntilAcknowledged } from "./operator-attempts.ts";
 import { requestUndo } from "./sagas.ts";
 import type { Sim } from "./sim.ts";
 import type { Answer } from "../../src/core/event.ts";
+import { upgradesOf } from "../../src/core/policy/upgrades.ts";
 import type { OpenCall } from "../../src/core/state.ts";
 import { type Row, hasEnded } from "../../src/protocol/row.ts";
 import type { World } from "../../src/ports/world.ts";
@@ -244,6 +245,21 @@ async function acceptVersion(sim: Sim, run: string): Promise<void> {
   });
   sim.record.reached.add(`upgrade ${outcome ?? "unheard"}`);
   sim.record.note("person", `lets it go on → ${outcome ?? "unheard"}`);
+  // It may wait for no version: the provider of its model refuses what it asks, or its replies are cut.
+  const row = sim.world.store.rows.get(run);
+  if (outcome === "stale" && row?.phase === "AwaitingAgent") await mendModel(sim, row);
+}
+
+const RESUMES_MAX = 8;
+const resumed = new WeakMap<Sim, number>();
+
+/** Somebody mends what the provider refuses, and resumes the run; they give up one that it does not help. */
+async function mendModel(sim: Sim, row: Row): Promise<void> {
+  const { state } = await load(sim.world.objects, row, new SegmentCache());
+  if (upgradesOf(state).lack?.kind !== "model") return;
+  const before = resumed.get(sim) ?? 0;
+  resumed.set(sim, before + 1);
+  await steer(sim, row.run, before < RESUMES_MAX ? "resume" : "cancel");
 }
 
 /**

@@ -6,6 +6,7 @@ import { APICallError } from "@ai-sdk/provider";
 import type { Clock } from "../../src/ports/world.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 import type { ObservedHistory } from "./observed-history.ts";
+import { replay } from "./replay.ts";
 
 /** What the seed chose: from which question on, for how long, and whether a fallback answers meanwhile. */
 export interface ModelOutagePlan {
@@ -31,6 +32,17 @@ export function modelOutagePlanOf(chance: SeededChoices, isSwept: boolean): Mode
     fallback: chance.pick(["none", "none", "answers", "away as well"]),
     wakes: chance.pick(["send", "resume", null, null]),
   };
+}
+
+/** What the seed chose: one reply in so many is cut by its limit, and one request in so many is refused. */
+export interface EndingsPlan {
+  readonly cutOneIn: number;
+  readonly refusedOneIn: number;
+}
+
+export function endingsPlanOf(chance: SeededChoices): EndingsPlan | null {
+  if (!chance.oneIn(4)) return null;
+  return { cutOneIn: chance.pick([2, 6, 12]), refusedOneIn: chance.pick([6, 12]) };
 }
 
 export class Provider {
@@ -60,6 +72,22 @@ export const MODEL_OUTAGE_CELLS = ["for minutes", "for hours", "a fallback answe
   (what) => `provider ${what}`,
 );
 
+export const ENDING_CELLS = ["a reply is cut", "a request is refused", "a run goes on after a resume"].map(
+  (what) => `endings ${what}`,
+);
+
+/** What of cut replies and refused requests a history met, for the reach table. */
+export function endingCells({ events, history }: ObservedHistory): readonly string[] {
+  const decided = events("RecoveryDecided").map(({ event }) => event);
+  const waits = decided.some(({ action }) => action.kind === "hold" && action.failure !== undefined);
+  const cells: Readonly<Record<string, boolean>> = {
+    "a reply is cut": events("ModelCallCompleted").some(({ event }) => event.cut !== undefined),
+    "a request is refused": waits,
+    "a run goes on after a resume": waits && replay(history).state.phase === "Completed",
+  };
+  return Object.entries(cells).flatMap(([name, isMet]) => (isMet ? [`endings ${name}`] : []));
+}
+
 /** What of outages a history met, for the reach table. */
 export function modelOutageCells({ events, history }: ObservedHistory): readonly string[] {
   if (history.plan.away === null) return [];
@@ -75,6 +103,10 @@ export function modelOutageCells({ events, history }: ObservedHistory): readonly
   };
   return Object.entries(cells).flatMap(([name, isMet]) => (isMet ? [`provider ${name}`] : []));
 }
+
+/** Somebody has rotated the key: waiting does not help. */
+export const keyRefused = (): Error =>
+  new APICallError({ message: "unknown key", url: "http://provider", requestBodyValues: {}, statusCode: 401 });
 
 const refused = (): Error => Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
 

@@ -9,7 +9,7 @@ import type { Simulated } from "./history.ts";
 import { JUMP_CELLS } from "./clock-jumps.ts";
 import { MODES } from "./modes.ts";
 import { MEETS } from "./network.ts";
-import { MODEL_OUTAGE_CELLS, modelOutageCells } from "./provider.ts";
+import { ENDING_CELLS, MODEL_OUTAGE_CELLS, endingCells, modelOutageCells } from "./provider.ts";
 import { FAULT_KINDS } from "./record.ts";
 import { REDRIVE_CELLS, redriveCells } from "./redrives.ts";
 import { replay } from "./replay.ts";
@@ -75,14 +75,7 @@ const SAGAS = [
   ...["accepted", "duplicate", "stale"].map((outcome) => `answer compensate ${outcome}`),
 ];
 
-const ENDS = [
-  "Completed",
-  "Cancelled",
-  "Failed CrashLoop",
-  "Failed BudgetExhausted",
-  "Failed Runaway",
-  "Failed ContextTooLong",
-];
+const ENDS = ["Completed", "Cancelled", "Failed CrashLoop", "Failed BudgetExhausted", "Failed Runaway"];
 
 const OPERATIONS = Object.entries(MEETS).filter(([, faults]) => faults.length > 0);
 const SCHEDULES = Object.keys(WITNESSES).map((number) => `schedule ${number}`);
@@ -102,6 +95,7 @@ export const CELLS: readonly string[] = [
   ...SAGAS,
   ...TOPOLOGY_CELLS,
   ...MODEL_OUTAGE_CELLS,
+  ...ENDING_CELLS,
   ...JUMP_CELLS,
   ...REDRIVE_CELLS,
   ...FEATURE_CELLS,
@@ -134,6 +128,7 @@ export class Reach {
       ...sagaCells(seen),
       ...topologyCells(seen),
       ...modelOutageCells(seen),
+      ...endingCells(seen),
       ...redriveCells(seen),
       ...featureCells(seen),
       `mode ${plan.mode.name}`,

@@ -128,7 +128,13 @@ function simOf(seed: string, { mode, isPlain }: Required<SimulateOptions>): Sim 
     ...{ plan, clock, world, chainOffsetMs, chances, record },
     outside: simulatedAgents({
       ...{ chance: chance.child("outside"), clock, isGated, isArchived, isOrdered, isDialled },
-      ...{ saga: plan.saga, away: plan.away, diesSoon: plan.redrives > 0, isDoomed: isCrashLoop(plan) },
+      ...{
+        saga: plan.saga,
+        away: plan.away,
+        endings: plan.endings,
+        diesSoon: plan.redrives > 0,
+        isDoomed: isCrashLoop(plan),
+      },
       features: plan.features,
       log: features,
       upgrade: plan.deploys === "pin" ? "pin" : "follow",

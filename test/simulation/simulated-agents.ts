@@ -5,7 +5,7 @@ import { check } from "../../src/sdk/define.ts";
 import { type ToolContext, defineAgent, tool } from "../../src/index.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 import { SETTLE_MS, TIMEOUT_MS } from "./modes.ts";
-import type { ModelOutagePlan } from "./provider.ts";
+import type { EndingsPlan, ModelOutagePlan } from "./provider.ts";
 import type { SagaPlan } from "./saga-plan.ts";
 import { lateEnough, sagaOfAgent, undoRules } from "./sagas.ts";
 import { type Process, Services, type ServicesOptions } from "./services.ts";
@@ -44,6 +44,7 @@ export interface SimulatedAgentsOptions extends Omit<ServicesOptions, "behaviour
   readonly upgrade: Agent["upgrade"];
   readonly saga: SagaPlan | null;
   readonly away: ModelOutagePlan | null;
+  readonly endings: EndingsPlan | null;
   readonly features: FeaturePlan;
   readonly log: FeatureLog;
   /** Few of its processes may die. */
@@ -71,7 +72,7 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
   const { features, log } = options;
   const topology = features.chat === null ? drawnTopology : null;
   const batchChances = chance.child("batches");
-  const model = new SimulatedModel({ ...options, script, moods, batchChances });
+  const model = new SimulatedModel({ ...options, script, moods, batchChances, endingChances: chance.child("endings") });
   const price = features.cap === null ? {} : { price: PRICE };
   const agentIn = (here: Process): Agent =>
     defineAgent({

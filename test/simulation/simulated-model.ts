@@ -9,7 +9,7 @@ import type { Clock } from "../../src/ports/world.ts";
 import { BatchProvider } from "./features/batch-provider.ts";
 import type { FeatureLog } from "./features/log.ts";
 import type { FeaturePlan } from "./features/plan.ts";
-import { type ModelOutagePlan, Provider } from "./provider.ts";
+import { type EndingsPlan, type ModelOutagePlan, Provider, keyRefused } from "./provider.ts";
 import { type Script, replyOf } from "./script.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 import { type Process, later } from "./services.ts";
@@ -20,6 +20,8 @@ export interface ModelOptions {
   readonly batchChances: SeededChoices;
   /** The true time. */
   readonly clock: Clock;
+  readonly endings: EndingsPlan | null;
+  readonly endingChances: SeededChoices;
   readonly away: ModelOutagePlan | null;
   readonly features: FeaturePlan;
   readonly log: FeatureLog;
@@ -52,7 +54,8 @@ export class SimulatedModel {
     const mayPay = (): void => void (this.counts.givenUp += 1);
     const reply = async (asked: Asked) => {
       this.#provider.answer({ isFallback: false });
-      const model = scriptedModel({ name: "script", reply: (conversation) => replyOf(options.script, conversation) });
+      const said = (conversation: Conversation) => this.#ended(replyOf(options.script, conversation));
+      const model = scriptedModel({ name: "script", reply: said });
       return model.doGenerate(asked);
     };
     this.batches =
@@ -93,6 +96,16 @@ export class SimulatedModel {
     log.modelCalls.push({ order: next(), at: clock.now(), task, shows: first?.role === "system" ? first.content : "" });
   }
 
+  /** The reply as its limit leaves it: whole, or cut wherever it was. */
+  #ended(said: ScriptedReply): ScriptedReply {
+    return this.#meets("cutOneIn") ? { ...said, cutBy: "max_tokens" } : said;
+  }
+
+  #meets(what: keyof EndingsPlan): boolean {
+    const { endings, endingChances, isCalm } = this.#of;
+    return endings !== null && !isCalm() && endingChances.oneIn(endings[what]);
+  }
+
   async #reply(
     of: { readonly here: Process; readonly pay: () => void; readonly isFallback: boolean },
     conversation: Conversation,
@@ -103,8 +116,12 @@ export class SimulatedModel {
     this.#provider.answer({ isFallback });
     const mood: ModelFault | undefined = isCalm() ? undefined : MODEL_FAULTS[moods.below(MODEL_FAULTS_ONE_IN)];
     if (mood !== undefined) here.note(`the model ${mood}`);
+    if (this.#meets("refusedOneIn")) {
+      here.note("the model's provider refuses the key");
+      throw keyRefused();
+    }
     if (mood === "is away") throw Object.assign(new Error("connection reset"), { code: "ECONNRESET" });
-    const said = mood === "says nothing" ? { tokensIn: 1, tokensOut: 0 } : replyOf(script, conversation);
+    const said = mood === "says nothing" ? { tokensIn: 1, tokensOut: 0 } : this.#ended(replyOf(script, conversation));
     pay();
     if (mood === "hangs") await later(here.clock, { ms: HANGS_MS, signal: null });
     return said;
