@@ -19,7 +19,7 @@ import { type Base, PASSED_FILE, changedSince, findBase, formatPassed, gitIn, is
 import { OPTIONAL_STEPS, type OptionalStep, stepsFor } from "./verify/paths.ts";
 import { ROOT, type Score, type Step, endOnSignals, playStep } from "./verify/play.ts";
 import { UNSTABLE_MAX, settleLate } from "./verify/second-try.ts";
-import { type Stage, gate, night } from "./verify/steps.ts";
+import { LOCALSTACK_STEPS, type Stage, gate, night } from "./verify/steps.ts";
 
 const ARTEFACTS = join(ROOT, "coverage", "verify");
 const PROGRESS_MS = 30_000;
@@ -55,8 +55,11 @@ function makePlan({ full, localstack }: Options): Plan {
   const asked = base.kind === "none" ? { steps: all, unknown: [] } : stepsFor(files);
   const wanted = new Map(asked.steps);
   // What the last green run left out was never played for the commits before it either.
-  if (base.kind === "passed" && base.level === "without-localstack") wanted.set("localstack", ["never played"]);
-  if (!localstack) wanted.delete("localstack");
+  const isUnplayed = base.kind === "passed" && base.level === "without-localstack";
+  for (const step of LOCALSTACK_STEPS) {
+    if (isUnplayed) wanted.set(step, ["never played"]);
+    if (!localstack) wanted.delete(step);
+  }
   const leftOut = OPTIONAL_STEPS.filter((step) => !wanted.has(step));
   const lines = [
     describeBase(base, files.length),

@@ -16,6 +16,7 @@ export const OPTIONAL_STEPS = [
   "contract", // Schemathesis over the OpenAPI document
   "infra", // the resources that a deployment requests
   "localstack", // the AWS world on an emulator
+  "deployments", // whole deployments on it: their faults, outages and isolation, which take as long as all the rest
   "benchmarks", // the benchmarks start and end
 ] as const;
 export type OptionalStep = (typeof OPTIONAL_STEPS)[number];
@@ -80,7 +81,7 @@ export const TABLE: readonly Row[] = [
   {
     name: "AWS world",
     paths: ["src/adapters/aws/", "functions/", "infra/", "localstack/", "sst.config.ts", "tsconfig.infra.json"],
-    steps: ["infra", "localstack"],
+    steps: ["infra", "localstack", "deployments"],
   },
 
   // Tests that are steps of their own.
@@ -92,7 +93,7 @@ export const TABLE: readonly Row[] = [
   {
     name: "tests on LocalStack",
     paths: ["test/localstack/", "vitest.localstack.config.ts", "scripts/on-localstack.ts"],
-    steps: ["localstack"],
+    steps: ["localstack", "deployments"],
   },
   {
     name: "infra tests",

@@ -68,9 +68,19 @@ const CRASHES = tests("crash enumeration", VITEST, "--project", "long", "test/sl
 const SEEDS_OF_GATE = 1_500;
 const SEEDS_OF_NIGHT = 10_000;
 
-/** The processor's part of the optional steps. `localstack` has a lane of its own, since it mostly waits. */
+/** The longest files on LocalStack. They deploy stacks of their own. */
+const DEPLOYMENTS = ["deploy", "faults", "isolation", "outages"].map((name) => `test/localstack/${name}.test.ts`);
+
+/** The steps on LocalStack have a lane of their own, since they mostly wait. One emulator serves one of them at a time. */
+const ON_LOCALSTACK = {
+  localstack: tests("tests on LocalStack", LOCALSTACK, ...DEPLOYMENTS.flatMap((file) => ["--exclude", file])),
+  deployments: tests("deployments on LocalStack", LOCALSTACK, ...DEPLOYMENTS),
+} as const;
+export const LOCALSTACK_STEPS = Object.keys(ON_LOCALSTACK) as readonly (keyof typeof ON_LOCALSTACK)[];
+
+/** The processor's part of the optional steps. */
 const OPTIONAL: Readonly<
-  Record<Exclude<OptionalStep, "localstack">, { waiting: readonly Step[]; busy: readonly Step[] }>
+  Record<Exclude<OptionalStep, keyof typeof ON_LOCALSTACK>, { waiting: readonly Step[]; busy: readonly Step[] }>
 > = {
   crash: {
     waiting: [],
@@ -98,7 +108,9 @@ const OPTIONAL: Readonly<
 const downloadsFor = (steps: ReadonlySet<OptionalStep>): readonly Step[] => [
   PLATFORM,
   ...(steps.has("browser") ? [download("Chromium installed", "scripts/chromium.ts")] : []),
-  ...(steps.has("localstack") ? [download("LocalStack installed", "localstack/main.ts", "install")] : []),
+  ...(LOCALSTACK_STEPS.some((step) => steps.has(step))
+    ? [download("LocalStack installed", "localstack/main.ts", "install")]
+    : []),
 ];
 
 /** One after another: apt and pip hold locks, and a download is no work for two cores. */
@@ -130,17 +142,18 @@ export function gate(asked: ReadonlySet<OptionalStep>, base: string | null): rea
 }
 
 function stagesFor(asked: ReadonlySet<OptionalStep>, mutantsStep: Step): readonly Stage[] {
-  const chosen = [...asked].flatMap((step) => (step === "localstack" ? [] : [OPTIONAL[step]]));
+  const chosen = [...asked].flatMap((step) => (step in ON_LOCALSTACK ? [] : [OPTIONAL[step as keyof typeof OPTIONAL]]));
   const waiting = [FAST, LONG, ...chosen.flatMap((each) => each.waiting)];
   const busy = [...ALWAYS, ...chosen.flatMap((each) => each.busy), mutantsStep];
-  const localstack = asked.has("localstack") ? [[tests("tests on LocalStack", LOCALSTACK)]] : [];
-  return [inOneLane(downloadsFor(asked)), [waiting, busy, ...localstack]];
+  const localstack = LOCALSTACK_STEPS.filter((step) => asked.has(step)).map((step) => ON_LOCALSTACK[step]);
+  const lanes = localstack.length > 0 ? [waiting, busy, localstack] : [waiting, busy];
+  return [inOneLane(downloadsFor(asked)), lanes];
 }
 
 /** Every night and before a release: nothing is bounded, and nothing that compares durations runs beside other work. */
 export function night(isWithLocalStack: boolean, date: string): readonly Stage[] {
   const everything = new Set<OptionalStep>(Object.keys(OPTIONAL) as OptionalStep[]);
-  if (isWithLocalStack) everything.add("localstack");
+  if (isWithLocalStack) for (const step of LOCALSTACK_STEPS) everything.add(step);
   const deep: readonly Step[] = [
     { ...CRASHES, name: "crash enumeration, every fault" },
     script(`simulation, ${SEEDS_OF_NIGHT} seeds`, "scripts/sim.ts", "--seeds", String(SEEDS_OF_NIGHT)),

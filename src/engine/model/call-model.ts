@@ -142,12 +142,17 @@ function absorbCut(
   const request = of.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
   const { tokensIn, tokensOut } = spent;
   const told = { model: model.name, parts, finish: "length", cut: { limit, calls }, tokensIn, tokensOut, tookMs };
-  // A context that is full leaves no room for the next reply, unless it is made shorter before.
-  const nearLimit = /context/i.test(limit) || needsCompaction(agent, tokensIn) ? { nearLimit: true as const } : {};
+  const nearLimit = needsCompaction(agent, tokensIn) ? { nearLimit: true as const } : {};
   run.record({ kind: "ModelCallCompleted", at, ...told, request, ...nearLimit, ...routeOf(run) });
   debitReply(run, agent, { ...spent, model, isBeat: true });
   run.record(decideRecovery(run.state, { kind: "cut", failure, say: goOnWords(cut) }, at));
-  if (!isCutTooOften(run.state)) return;
+  if (!isCutTooOften(run.state)) {
+    // A context that is full leaves no room for the next reply either.
+    const shortens = /context/i.test(limit) && compactionRangeOf(run.state) !== null;
+    const full = { code: "ContextTooLong", message: failure.message };
+    if (shortens) run.record(decideRecovery(run.state, { kind: "model", failure: full, retry: null, shortens }, at));
+    return;
+  }
   const { cutReplies: times = 0 } = run.state;
   const message =
     `${times} replies in a row were cut by their limit of tokens (${limit}): set modelOptions.maxOutputTokens ` +

@@ -118,10 +118,15 @@ describe("a reply that was cut", () => {
     });
   });
 
-  test("makes the context shorter first where the context is what was full", async () => {
-    const { agent } = replying([{ text: "half", cutBy: "model_context_window_exceeded" }, { text: " whole" }]);
-    const { events } = await playRun(agent);
-    expect(events.find(({ kind }) => kind === "ModelCallCompleted")).toMatchObject({ nearLimit: true });
+  test("by a context that is full makes it shorter before the model goes on", async () => {
+    const read = tool({ input: z.object({}), effect: "none", run: () => "line ".repeat(200) });
+    const look: ScriptedReply = { calls: [{ tool: "read", args: {} }] };
+    const cut: ScriptedReply = { text: "half", cutBy: "model_context_window_exceeded" };
+    const { agent } = replying([look, look, cut, { text: "short" }, { text: " whole" }], { tools: { read } });
+    const { shown, events } = await playRun(agent);
+    expect(shown).toMatchObject({ status: "completed", result: "half whole" });
+    const kinds = events.map(({ kind }) => kind);
+    expect(kinds.indexOf("Compacted")).toBeGreaterThan(kinds.lastIndexOf("ToolResultRecorded"));
   });
 });
 
