@@ -36,6 +36,7 @@ export const TABLE: readonly Row[] = [
     paths: ["docs/", "README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "LICENSE", ".changeset/", ".editorconfig"],
     steps: [],
   },
+  { name: "the commit that passed", paths: [".ci/passed"], steps: [] },
   { name: "workflows", paths: [".github/", ".gitignore"], steps: [] },
 
   // The kernel: what runs a beat.

@@ -15,6 +15,7 @@ test("plays everything for a path that no row knows, and names it", () => {
 test.each([
   ["docs/recovery.md", []],
   ["docs/openapi.json", ["contract"]],
+  [".ci/passed", []],
   ["src/protocol/row.ts", ["crash", "simulation", "processes", "localstack"]],
   ["src/engine/loop/beat.ts", ["crash", "simulation", "processes"]],
   ["src/console/main.tsx", ["browser"]],
