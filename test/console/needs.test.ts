@@ -49,6 +49,14 @@ describe("a question that a run asks again", () => {
     const open = [waits("1", "2", true), later, shown({ waitsFor: null })];
     expect(needsIn(first).map((need) => open.map((each) => isOpenIn(need, each)))).toEqual([[true, false, false]]);
   });
+
+  test("about a refusal of a provider is another one after a resume", () => {
+    const waits = (statusSince: number): Shown =>
+      shown({ statusSince, waitsFor: { kind: "model", code: "ModelRefused", why: "HTTP 401" } });
+    const open = [waits(1), waits(2), shown({ waitsFor: null })];
+    expect(needsIn(waits(1))).toMatchObject([{ kind: "model", title: "The model of clerk" }]);
+    expect(needsIn(waits(1)).map((need) => open.map((each) => isOpenIn(need, each)))).toEqual([[true, false, false]]);
+  });
 });
 
 test("arguments that the list leaves out come from the same question of the run, unless that leaves them out too", () => {

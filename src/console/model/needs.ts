@@ -24,6 +24,8 @@ export type Need = About &
     | { readonly kind: "question"; readonly question: WaitingQuestion }
     | { readonly kind: "unknown"; readonly shown: Shown; readonly call: UnknownCall }
     | { readonly kind: "upgrade"; readonly shown: Shown }
+    /** The provider of its model refuses what it asks. */
+    | { readonly kind: "model"; readonly shown: Shown }
   );
 
 export function needsOf({ gates, questions, blocked }: AllNeeds): readonly Need[] {
@@ -54,6 +56,8 @@ export function needsOf({ gates, questions, blocked }: AllNeeds): readonly Need[
     ),
     ...blocked.flatMap((shown): readonly Need[] => {
       const { run, agent, waitsFor } = shown;
+      if (waitsFor?.kind === "model")
+        return [{ kind: "model", shown, id: modelId(shown), run, until: null, title: `The model of ${agent}` }];
       if (waitsFor?.kind !== "upgrade" || waitsFor.accepted) return [];
       const title = `New version of ${agent}`;
       return [{ kind: "upgrade", shown, id: upgradeId(run, waitsFor), run, until: null, title }];
@@ -70,6 +74,10 @@ export const unknownId = (
 
 /** A run can wait for another version later, which an earlier acceptance does not answer. */
 export const upgradeId = (run: string, { from, to }: Upgrade): string => `${run} upgrade ${from} ${to}`;
+
+/** After a resume the run may wait for the same again, and is asked about again. */
+export const modelId = ({ run, statusSince }: Pick<Shown, "run" | "statusSince">): string =>
+  `${run} model ${statusSince}`;
 
 type Upgrade = Pick<Extract<WaitsFor, { readonly kind: "upgrade" }>, "from" | "to">;
 
@@ -88,6 +96,8 @@ export function isOpenIn(need: Need, shown: Shown | null): boolean {
       return shown.waits.some(({ call, asked }) => call === need.question.call && asked === need.question.asked);
     case "unknown":
       return shown.unknown.some((call) => unknownId(run, call) === need.id);
+    case "model":
+      return waitsFor?.kind === "model" && modelId(shown) === need.id;
     case "upgrade":
       return waitsFor?.kind === "upgrade" && upgradeId(run, waitsFor) === need.id;
   }

@@ -10,6 +10,7 @@ import { allNeeds, needs, needsCut, needsTrouble } from "../store/needs.ts";
 import { ApprovalCard } from "../parts/approval-card.tsx";
 import { QuestionCard } from "../parts/question-card.tsx";
 import { UnknownCard } from "../parts/unknown-card.tsx";
+import { ModelCard } from "../parts/model-card.tsx";
 import { UpgradeCard } from "../parts/upgrade-card.tsx";
 
 export function Needs() {
@@ -122,7 +123,8 @@ function Cards({ shown, only }: { readonly shown: readonly Need[]; readonly only
   const title = `${isUnsure ? "Nothing found that waits" : "Nothing waits"} for you${whose}`;
   return shown.length === 0 ? (
     <Empty title={title} command="npx cairn approvals">
-      Calls that need approval, questions, unknown outcomes and upgrades appear here, the oldest deadline first.
+      Calls that need approval, questions, unknown outcomes, upgrades and refusals of providers appear here, the oldest
+      deadline first.
     </Empty>
   ) : (
     <>
@@ -144,6 +146,8 @@ function CardOf({ need }: { readonly need: Need }) {
       return <QuestionCard question={need.question} />;
     case "unknown":
       return <UnknownCard run={need.shown} call={need.call} />;
+    case "model":
+      return <ModelCard run={need.shown} />;
     case "upgrade":
       return <UpgradeCard run={need.shown} />;
   }

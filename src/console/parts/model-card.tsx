@@ -1,0 +1,29 @@
+/** A run that waits since the provider of its model refuses what it asks, or cuts each of its replies. */
+import type { Shown } from "../../operations/views.ts";
+import { describe } from "../model/actions.ts";
+import { modelId } from "../model/needs.ts";
+import { decide } from "../store/decided.ts";
+import { AsCommand } from "./action-dialog.tsx";
+import { CardHead, Deciding } from "./need-parts.tsx";
+
+export function ModelCard({ run: shown }: { readonly run: Shown }) {
+  const { run, agent, waitsFor } = shown;
+  if (waitsFor?.kind !== "model") return null;
+  const action = describe("resume", shown).request("", false);
+  const id = modelId(shown);
+  return (
+    <>
+      <CardHead title="Its model cannot be asked" run={run} agent={agent} />
+      <p>{waitsFor.why}</p>
+      <p class="quiet">Nothing was undone. Mend this, such as a key or a limit, and the run asks its model again.</p>
+      <Deciding id={id} needs="resume" title="Resume">
+        <div class="line">
+          <button type="button" class="primary" data-key="a" onClick={() => void decide(id, action)}>
+            Resume
+          </button>
+        </div>
+        <AsCommand action={action} />
+      </Deciding>
+    </>
+  );
+}
