@@ -8,6 +8,7 @@ import { EFFECTS } from "../core/calls/effects.ts";
 import { effectOf } from "../core/calls/ledger.ts";
 import { heldWait } from "../core/calls/waits.ts";
 import type { OpenCall, State, TopologyState } from "../core/state.ts";
+import { modelTrouble } from "./code-views.ts";
 import { newerBy } from "../codec/row.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 
@@ -50,14 +51,14 @@ export function modelWaits(row: Row, state: State): ModelWaits {
   return { outage: outageIn(state), detachedCall: { key, model, reference, since, nextLookAt: row.wakeAt ?? 0 } };
 }
 
-const REFUSED = "waiting for an operator: the provider of its model refuses what it asks";
-
 /** The label by row and state. */
 export function labelOf(row: Row, state: State): string {
   const label = labelOfRow(row);
   if (row.storeOutage !== null || row.redrive !== undefined) return label;
   if (outageIn(state) !== null) return "waiting: its model is unavailable";
-  if (state.phase === "AwaitingAgent" && upgradesOf(state).lack?.kind === "model") return REFUSED;
+  const { lack } = upgradesOf(state);
+  if (state.phase === "AwaitingAgent" && lack?.kind === "model")
+    return `waiting for an operator: ${modelTrouble(lack.failure.code)}`;
   const out = detachedOut(state);
   if (out !== undefined) return `waiting for model job ${out.reference ?? out.key}`;
   const awaited = awaitedLabel(state);

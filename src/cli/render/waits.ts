@@ -1,4 +1,5 @@
 /** Renders a run that waits for its agent: for other code, or for what the provider of its model refuses. */
+import { modelTrouble } from "../../operations/code-views.ts";
 import type { Shown, WaitsFor } from "../../operations/views.ts";
 import { type Style, pairs } from "../terminal/paint.ts";
 import type { Command } from "./words.ts";
@@ -31,7 +32,7 @@ function wantedWords(waitsFor: WaitsFor): string {
     case "upgrade":
       return `it is pinned to agent version ${waitsFor.from}, and version ${waitsFor.to} is deployed`;
     case "model":
-      return `the provider of its model refuses what it asks: ${waitsFor.code}: ${waitsFor.why}`;
+      return `${modelTrouble(waitsFor.code)}: ${waitsFor.code}: ${waitsFor.why}`;
     case "agent":
       return `its agent cannot be loaded: ${waitsFor.why}`;
     case "tools":

@@ -1,4 +1,5 @@
 /** What a run is doing in one sentence, and the one action that unblocks it. */
+import { modelTrouble } from "../../operations/code-views.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import { PHASES } from "../../core/phases.ts";
 import { dollars, relative, short } from "../../cli/render/words.ts";
@@ -50,7 +51,7 @@ function asked({ gates, unknown, waits, waitsFor }: Shown, now: number): Verdict
         };
   }
   if (waitsFor?.kind === "model")
-    return { says: `The provider of its model refuses what it asks: ${waitsFor.why}`, action: "resume" };
+    return { says: `It waits, since ${modelTrouble(waitsFor.code)}: ${waitsFor.why}`, action: "resume" };
   if (waitsFor?.kind === "agent") return { says: `Its agent cannot be loaded: ${waitsFor.why}`, action: null };
   if (waitsFor?.kind === "tools")
     return { says: `Its agent has no tool ${waitsFor.tools.join(", ")} any more.`, action: null };

@@ -1,10 +1,13 @@
 /** A run that waits since the provider of its model refuses what it asks, or cuts each of its replies. */
+import { modelTrouble } from "../../operations/code-views.ts";
 import type { Shown } from "../../operations/views.ts";
 import { describe } from "../model/actions.ts";
 import { modelId } from "../model/needs.ts";
 import { decide } from "../store/decided.ts";
 import { AsCommand } from "./action-dialog.tsx";
 import { CardHead, Deciding } from "./need-parts.tsx";
+
+const upper = (words: string): string => `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 
 export function ModelCard({ run: shown }: { readonly run: Shown }) {
   const { run, agent, waitsFor } = shown;
@@ -13,7 +16,7 @@ export function ModelCard({ run: shown }: { readonly run: Shown }) {
   const id = modelId(shown);
   return (
     <>
-      <CardHead title="Its model cannot be asked" run={run} agent={agent} />
+      <CardHead title={upper(modelTrouble(waitsFor.code))} run={run} agent={agent} />
       <p>{waitsFor.why}</p>
       <p class="quiet">Nothing was undone. Mend this, such as a key or a limit, and the run asks its model again.</p>
       <Deciding id={id} needs="resume" title="Resume">

@@ -140,7 +140,7 @@ describe("a run whose replies are only ever cut", () => {
   ])("%s waits for an operator, undoes nothing, and asks for nothing meanwhile", async (_, reply) => {
     const { agent, asked, paid, undone } = replying([{ calls: [PAY] }, reply]);
     const { shown, harness, run } = await playRun(agent);
-    expect(shown).toMatchObject(blocked);
+    expect(shown).toMatchObject({ ...blocked, label: "waiting for an operator: the replies of its model are cut" });
     expect(shown?.waitsFor).toMatchObject({ why: expect.stringMatching(/5 replies.*max_tokens.*maxOutputTokens/) });
     expect([asked.length, paid.length, undone.length]).toEqual([6, 1, 0]);
     await runForTime(harness, agent, 2 * DAY_MS);
