@@ -75,6 +75,17 @@ describe.each(CASES)("$name", ({ name, wire, bodyIn }) => {
     });
   });
 
+  test("a reply that a limit cut plans nothing, as that of any call", async () => {
+    await using server = await startBatchServer();
+    const reference = await started(name);
+    const calls = [{ id: "x", tool: "search", args: [""] }];
+    const whole = JSON.parse(wire.whole({ calls, end: "length" })) as { readonly [name: string]: unknown };
+    server.finish(0, { kind: "done", body: whole });
+    expect(await detachedOf(name).poll(request(), reference)).toMatchObject({
+      ...{ kind: "failed", failure: { code: "ReplyCut" }, cut: { calls: 1, parts: [] }, spent: { tokensOut: 30 } },
+    });
+  });
+
   test("its request has the key of the job, the prompt, the tools and the credential", async () => {
     await using server = await startBatchServer();
     await started(name);

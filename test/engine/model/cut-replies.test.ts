@@ -11,6 +11,7 @@ import { show } from "../../../src/operations/views.ts";
 import { UNTOLD } from "../../../src/cli/render/story.ts";
 import { tell } from "../../../src/cli/render/timeline.ts";
 import { plain } from "../../../src/cli/terminal/paint.ts";
+import { asynchronousAgent } from "../../support/agents/asynchronous-agent.ts";
 import { DAY_MS } from "../../support/harness/clocked-machine.ts";
 import { HOUR, runForTime } from "../../support/harness/run-for-time.ts";
 import { type Asked, playRun, roleAgent } from "../../support/runs/topology-run.ts";
@@ -177,6 +178,17 @@ describe("a run whose replies are only ever cut", () => {
     await runForTime(harness, agent, HOUR);
     expect([asked.length, (await show(harness.world, run))?.status]).toEqual([10, "blocked"]);
   });
+});
+
+test("the job of an asynchronous model whose reply was cut is over, paid for, and asked for again", async () => {
+  let count = 0;
+  const { agent } = asynchronousAgent({
+    reply: () => (count++ === 0 ? { text: "half", ...CUT, tokensOut: 5 } : { text: " whole", tokensOut: 1 }),
+  });
+  const { shown, events } = await playRun(agent);
+  expect(shown).toMatchObject({ status: "completed", result: "half whole", spent: { tokensOut: 6 } });
+  expect(events.filter(({ kind }) => kind === "DetachedCallSubmitted")).toHaveLength(2);
+  expect(events.filter(({ kind }) => kind === "DetachedCallEnded" || kind === "ModelCallLost")).toEqual([]);
 });
 
 describe("a topology", () => {
