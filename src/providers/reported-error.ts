@@ -27,8 +27,24 @@ export function reportedError(error: unknown): ReportedError | null {
     const body = data === undefined ? responseBody.trim() : "";
     return { status, isRetryable, message, code: codeIn(data), headers: headers ?? {}, body };
   }
-  if (error instanceof Error) return null;
-  return reportedObject(error);
+  return error instanceof Error ? reportedByClient(error) : reportedObject(error);
+}
+
+/** A model object may use the client of its provider, whose errors carry the status of the response. */
+function reportedByClient(error: Error): ReportedError | null {
+  const {
+    statusCode,
+    status,
+    $metadata: metadata,
+    code,
+  } = error as {
+    readonly [field in "statusCode" | "status" | "$metadata" | "code"]?: unknown;
+  };
+  const { httpStatusCode } = (metadata ?? {}) as { readonly httpStatusCode?: unknown };
+  const found = [statusCode, status, httpStatusCode].find(isStatus);
+  if (found === undefined) return null;
+  const named = typeof code === "string" ? code : null;
+  return { status: found, isRetryable: false, message: error.message, code: named, headers: {}, body: "" };
 }
 
 function reportedIn(body: string): ReportedError | null {

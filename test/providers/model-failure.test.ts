@@ -264,6 +264,18 @@ describe("a failure that is not retried", () => {
     expect(await answered(answer)).toMatchObject({ failure: { code: "ModelFailed" }, retryable: true });
   });
 
+  test.each([
+    ["statusCode", { statusCode: 403 }, "access"],
+    ["status", { status: 422, code: "bad" }, "request"],
+    ["the metadata of the AWS SDK", { $metadata: { httpStatusCode: 400 } }, "request"],
+  ])("an error of a provider's own client, with its status in %s", async (_, fields, refusal) => {
+    const reply = (): never => {
+      throw Object.assign(new Error("not allowed"), fields);
+    };
+    const outcome = await modelOf(scriptedModel({ name: "own", reply })).ask(request());
+    expect(outcome).toMatchObject({ failure: { code: "ModelRefused" }, retryable: false, refusal });
+  });
+
   test("an error that a model object throws itself", async () => {
     const model = modelOf(
       scriptedModel({
