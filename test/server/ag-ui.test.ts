@@ -219,7 +219,7 @@ describe("a thread over HttpAgent", () => {
     expect((await it.post("/ag-ui/talker", { ...input, messages: late })).status).toBe(409);
     const broke = opened({
       reply: () => {
-        throw Object.assign(new Error("no such model"), { isRetryable: false, statusCode: 404 });
+        throw new Error("no such model");
       },
     });
     const failed = await say(broke, "u1", "hello");

@@ -7,7 +7,7 @@
  */
 import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import { type ProposedCall, countAfter, proposedBy } from "../../core/calls/proposed-calls.ts";
-import type { Event } from "../../core/event.ts";
+import type { Event, Failure } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
@@ -36,13 +36,15 @@ export interface UiFold {
   calls: number;
   /** A gate asks for more budget. */
   asksBudget: boolean;
+  /** The provider of its model refuses what it asks, and it waits for an operator. */
+  refusal: Failure | null;
   hasStep: boolean;
   ended: Extract<Event, { kind: "RunEnded" }> | null;
 }
 
 /** The fold of a run without events. */
 export const uiFold = (run: string): UiFold => ({
-  ...{ run, segments: [], open: new Map(), calls: 0, asksBudget: false, hasStep: false, ended: null },
+  ...{ run, segments: [], open: new Map(), calls: 0, asksBudget: false, refusal: null, hasStep: false, ended: null },
 });
 
 /** Adds the next events. They have to be whole commits. */
@@ -70,6 +72,13 @@ function apply(fold: UiFold, entry: TimelineEntry): void {
       return waits(fold, entry.call, entry.wait.for === "answer" || isNextMessage(fold, entry.call));
     case "ToolOutcomeUnknown":
       return waits(fold, entry.call, (entry.onUnknown ?? "ask") === "ask");
+    case "RecoveryDecided":
+      if (entry.action.kind === "hold") fold.refusal = entry.action.failure ?? null;
+      return;
+    case "RunResumed":
+    case "AgentChanged":
+      fold.refusal = null;
+      return;
     case "RunRedriven":
       fold.ended = null;
       begin(fold, { entry: "redrive", isTurn: false });
@@ -190,27 +199,30 @@ function resultIn(
 
 /** Ends the segment if nothing goes on without a human. */
 function finishIfIdle(fold: UiFold): void {
-  const { segments, open, ended, asksBudget } = fold;
+  const { segments, open, ended, asksBudget, refusal } = fold;
   const segment = segments.at(-1);
   if (segment === undefined || segment.isDone) return;
-  const isWaiting = (open.size > 0 || asksBudget) && [...open.values()].every(({ waits: isHuman }) => isHuman);
+  const isAsked = (open.size > 0 || asksBudget) && [...open.values()].every(({ waits: isHuman }) => isHuman);
+  const isWaiting = refusal !== null || isAsked;
   if (ended === null && !isWaiting) return;
   const step: readonly UiChunk[] = fold.hasStep ? [{ type: "finish-step" }] : [];
   fold.hasStep = false;
-  segment.chunks.push(...step, ...endOf(ended), finish(fold));
+  segment.chunks.push(...step, ...endOf(fold), finish(fold));
   segment.isDone = true;
 }
 
-function endOf(ended: UiFold["ended"]): readonly UiChunk[] {
-  if (ended?.status === "failed")
-    return [{ type: "error", errorText: `${ended.failure.code}: ${ended.failure.message}` }];
+function endOf({ ended, refusal }: UiFold): readonly UiChunk[] {
+  const failure = ended?.status === "failed" ? ended.failure : ended === null ? refusal : null;
+  if (failure !== null) return [{ type: "error", errorText: `${failure.code}: ${failure.message}` }];
   return ended?.status === "cancelled" ? [{ type: "abort", reason: "the run was cancelled" }] : [];
 }
 
-function finish({ run, ended, open, asksBudget }: UiFold): UiChunk {
+function finish({ run, ended, open, asksBudget, refusal }: UiFold): UiChunk {
   const isConversation = [...open.values()].some(({ tool }) => tool === NEXT_MESSAGE);
+  const isRefused = ended === null && refusal !== null;
   const status = ended?.status ?? (isConversation ? "open" : asksBudget ? "budget" : "waiting");
-  const finishReason = ended?.status === "failed" ? "error" : ended === null && !isConversation ? "tool-calls" : "stop";
+  const finishReason =
+    ended?.status === "failed" || isRefused ? "error" : ended === null && !isConversation ? "tool-calls" : "stop";
   return { type: "finish", finishReason, messageMetadata: { run, status } };
 }
 
