@@ -100,6 +100,10 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
   toolGone: z.boolean().openapi({
     description: "Its agent has no such tool any more. The call continues by itself once the tool is deployed again.",
   }),
+  unbegun: z.string().nullable().openapi({
+    description:
+      "Why no beat could start it: it did not begin, and `retry` makes it. Null where its outcome is unknown.",
+  }),
   otherwise: z
     .enum(["ask", "tell", "fail", "compensate"])
     .openapi({ description: "What follows at reconcilableFrom without a reconciliation; `ask` keeps waiting." }),

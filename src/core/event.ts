@@ -201,6 +201,8 @@ interface Bodies
     readonly toolGone?: boolean;
     /** What follows at `reconcilableFrom` without a human's answer. Absent: `ask`, so only a human can settle it. */
     readonly onUnknown?: OnUnknown;
+    /** It is known not to have begun: no beat could start it, and an operator decides what follows. */
+    readonly unbegun?: true;
   };
   /** `evidence`: what the external service reported on its own initiative, for example by a webhook. */
   ToolResultReconciled: {
@@ -284,6 +286,11 @@ export type Action =
    * operator has mended what the provider of its model refuses.
    */
   | { readonly kind: "hold"; readonly to: string | null; readonly failure?: Failure }
+  /**
+   * The call did not begin, and a later beat releases it. `after`: how this invocation knows that. `missed`: it had done
+   * nothing before and could not start the call, so the beat counts (`BOUNDS.missedBeatsMax`).
+   */
+  | { readonly kind: "postpone"; readonly call: string; readonly after: PostponedAfter; readonly missed?: true }
   /** The agent has the tool of this call again, so the effect table decides about the call. */
   | { readonly kind: "toolBack"; readonly call: string }
   /** The outcome of the call stays unknown, and the model is told so. */
@@ -292,6 +299,13 @@ export type Action =
   | { readonly kind: "cancel" }
   /** The invocation that held the run is gone: go on from the last checkpoint. */
   | { readonly kind: "takeover"; readonly from: string; readonly takeovers: number };
+
+/**
+ * How an invocation knows that a call that it postpones did not begin. `intent`: nothing released it. `release`: this
+ * invocation released it, and did not start it. `retry`: the same, and a request of an earlier try may have left and got
+ * no answer. `probe`: the external service has no effect of it.
+ */
+export type PostponedAfter = "intent" | "release" | "retry" | "probe";
 
 /** The model's provider does not answer. */
 export interface Outage {

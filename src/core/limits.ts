@@ -6,6 +6,8 @@ export const BOUNDS = {
   idempotencyKeyCharactersMax: 256,
   /** Attempts of one call that may end with an unknown outcome. */
   callTriesMax: 3,
+  /** Beats in a row that cannot start a call, mostly for lack of time. After them an operator decides about it. */
+  missedBeatsMax: 3,
   /** Quick retries of a model call before the run waits for the end of an outage. */
   modelRetriesMax: 3,
   /** Pauses between retries in an outage: a random part of a ceiling that doubles from `Min` to `Max`. */

@@ -194,11 +194,15 @@ function callsOwed(state: State, view: View, quiet: boolean): readonly Command[]
   if (due !== undefined) commands.push({ kind: "reconcile", call: due.call });
   commands.push(...gatesOwed(state, earliest), ...waitsOwed(state, earliest));
   if (theirs.length > 0) commands.push({ kind: "recover", calls: theirs.map(idOf) });
-  if (probed.length > 0) commands.push({ kind: "probe", calls: probed.map(idOf) });
+  // A postponed call gets the room of this beat before any probe takes it (schedule 210).
+  const isUrgent = [...proposed, ...mine].some(({ postponed }) => postponed !== undefined);
+  const probes: readonly Command[] = probed.length === 0 ? [] : [{ kind: "probe", calls: probed.map(idOf) }];
+  if (!isUrgent) commands.push(...probes);
   if (proposed.length > 0) commands.push({ kind: "intend", calls: proposed.map(idOf) });
   // Children work while the other calls of the reply run.
   commands.push(...childrenOwed(state, { ...view, earliest }));
   if (mine.length > 0) commands.push({ kind: "perform", calls: mine.map(idOf) });
+  if (isUrgent) commands.push(...probes);
   if (overdue !== undefined) commands.push({ kind: "giveUp", call: overdue.call });
   if (!view.looked && owed.some(lacksTool)) commands.push({ kind: "lookAgain" });
   if (commands.length > 0) return commands;

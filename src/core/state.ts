@@ -67,6 +67,10 @@ export interface OpenCall {
   readonly answer: Answer | null;
   /** It is unknown because the agent has no tool for it. A later version may have the tool again. */
   readonly toolGone?: boolean;
+  /** Why no beat could start it. It did not begin, and an operator decides what follows. */
+  readonly unbegun?: string;
+  /** It was agreed and did not begin; absent for a call that was never postponed. */
+  readonly postponed?: Postponed;
   /** How often its gate was opened again: the edited arguments did not fit its tool, or the run was redriven. */
   readonly timesReopened?: number;
   /** The call that this one undoes. Its arguments come from there, and its tool is the undo of that tool. */
@@ -75,6 +79,16 @@ export interface OpenCall {
   readonly onUnknown?: OnUnknown;
   /** What its tool read outside before the release, for its probe. */
   readonly before?: Json;
+}
+
+/** What the state keeps of a call that was postponed. */
+export interface Postponed {
+  /** How many beats in a row could not start it. */
+  readonly missed: number;
+  /** It was released before, so it is debited. */
+  readonly released?: true;
+  /** An earlier invocation may have begun it. Its effect is known not to have happened. */
+  readonly begunBefore?: true;
 }
 
 /**

@@ -31,6 +31,7 @@ import {
   updateCall,
 } from "./calls/open-calls.ts";
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
+import { afterAttempt, permitAgain, postpone } from "./calls/postponed.ts";
 import { beginDetached, endDetached, noteDetached } from "./policy/detached-calls.ts";
 import { takeText, withoutModelOut } from "./policy/model-out.ts";
 import { endOutage, withRetry } from "./policy/outage.ts";
@@ -150,7 +151,7 @@ const handlers: Handlers = {
 
   ToolCompensated: (state, { call, value, at }) => settleCall(state, call, { outcome: "succeeded", value, at }),
 
-  ToolOutcomeUnknown: (state, { call, why, reconcilableFrom, toolGone = false, onUnknown = "ask", at }) => {
+  ToolOutcomeUnknown: (state, { call, why, reconcilableFrom, toolGone = false, onUnknown = "ask", unbegun, at }) => {
     if (reconcilableFrom === null) return settleCall(state, call, { outcome: "unknown", value: inline(why), at });
     return afterCalls(
       updateCall(state, call, (open) => ({
@@ -161,6 +162,7 @@ const handlers: Handlers = {
         probeAt: null,
         ...(toolGone || open.toolGone === true ? { toolGone } : {}),
         ...(onUnknown !== "ask" || open.onUnknown !== undefined ? { onUnknown } : {}),
+        ...(unbegun === undefined ? {} : { unbegun: why }),
       })),
     );
   },
@@ -175,9 +177,7 @@ const handlers: Handlers = {
       const said = inline(answer.note ?? `a person says that it ${answer.as}`);
       return settleCall(state, call, { outcome: answer.as, value: answer.value ?? said, files: answer.files, at });
     }
-    // The answer permits one more release: the commit of the next ToolInvoked performs it.
-    const again = { status: "permitted", releasedBy: null, answer: null, reconcilableFrom: null } as const;
-    return afterCalls(updateCall(state, call, (open) => ({ ...open, ...again })));
+    return afterCalls(updateCall(state, call, permitAgain));
   },
 
   MessageAbsorbed: (state, event) => {
@@ -244,12 +244,13 @@ const handlers: Handlers = {
         return beginRestart(state, { say: action.text, at });
       case "probe":
         return updateCall(state, action.call, (open) => ({
-          ...open,
-          attempts: open.attempts + (action.tried ? 1 : 0),
+          ...(action.tried ? afterAttempt(open) : open),
           probeAt: action.at,
         }));
       case "again":
-        return updateCall(state, action.call, (open) => ({ ...open, attempts: open.attempts + 1 }));
+        return updateCall(state, action.call, afterAttempt);
+      case "postpone":
+        return postpone(state, action);
       case "tell": {
         const { status } = state.open.find(({ call }) => call === action.call) ?? {};
         ensure(status === "unknown", `call ${action.call} is not unknown`);
@@ -266,6 +267,7 @@ const handlers: Handlers = {
         return afterCalls(
           updateCall(state, action.call, (open) => {
             ensure(lacksTool(open), `call ${action.call} waits for no tool`);
+            if (open.unbegun !== undefined) return { ...permitAgain(open), toolGone: false };
             return { ...open, status: "started", toolGone: false, reconcilableFrom: null };
           }),
         );

@@ -1,7 +1,7 @@
 /** The ledger of a run: one entry per tool call that a model ever proposed, folded from the events in order. */
 import type { LedgerEntry } from "../codec/archive.ts";
 import type { ChildReport } from "../core/child.ts";
-import type { Event } from "../core/event.ts";
+import type { Action, Event } from "../core/event.ts";
 import { inline } from "../core/message.ts";
 import { countAfter, proposedBy } from "../core/calls/proposed-calls.ts";
 
@@ -27,6 +27,7 @@ class CallLedger {
     for (const { call, tool } of proposedBy(event, this.#asked)) this.#calls.set(call, proposed(call, tool));
     this.#asked = countAfter(event, this.#asked);
     if (event.kind === "RecoveryDecided" && event.action.kind === "undo") this.#undo(event.action.call);
+    if (event.kind === "RecoveryDecided" && event.action.kind === "postpone") this.#postpone(event.action, event.why);
     if (event.kind === "ChildDispatched") this.#children.set(event.child, event.call);
     if (event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child") {
       this.#report(event.body, event.at);
@@ -54,6 +55,14 @@ class CallLedger {
     this.#calls.set(call, { ...proposed(call, tool), undoes, evidence: `undoes ${undoes}` });
   }
 
+  /** A call that is known not to have begun is intended again. Its release here counts as no attempt. */
+  #postpone({ call, after }: Extract<Action, { readonly kind: "postpone" }>, why: string): void {
+    const entry = this.#calls.get(call);
+    if (entry === undefined || after === "retry") return;
+    const attempts = entry.attempts - (after === "release" ? 1 : 0);
+    this.#calls.set(call, { ...entry, status: "intended", attempts, evidence: `postponed: ${why}` });
+  }
+
   #settle(call: string, { call: by, settledAt }: LedgerEntry): void {
     const entry = this.#calls.get(call);
     if (entry === undefined) return;
@@ -77,7 +86,7 @@ export function readLedgerEvent(event: Event): Event | null {
     case "RunStarted":
       return event.forked === undefined ? null : event;
     case "RecoveryDecided":
-      return event.action.kind === "undo" ? event : null;
+      return event.action.kind === "undo" || event.action.kind === "postpone" ? event : null;
     case "MessageAbsorbed":
       if (event.stage !== "taken" || event.body.kind !== "child") return null;
       return { ...event, body: { ...event.body, value: NOTHING } };
@@ -162,7 +171,7 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
     case "ToolCompensated":
       return { ...entry, status: "succeeded", evidence: event.evidence, settledAt: event.at };
     case "ToolOutcomeUnknown":
-      return { ...entry, status: "unknown", evidence: event.why };
+      return { ...entry, status: event.unbegun === true ? "intended" : "unknown", evidence: event.why };
     case "ToolResultReconciled": {
       const { as, by, note } = event.answer;
       const said = event.evidence ?? note;

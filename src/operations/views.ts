@@ -49,6 +49,8 @@ export interface UnknownCall {
   readonly answered: boolean;
   /** It goes on by itself once the agent has its tool again. */
   readonly toolGone: boolean;
+  /** It did not begin, and why no beat could start it; null: its outcome is unknown. */
+  readonly unbegun: string | null;
   /** What follows at `reconcilableFrom` without an answer. `ask`: it keeps waiting. */
   readonly otherwise: OnUnknown;
   /** The effects of the run can be undone, including this call. */
@@ -175,6 +177,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
         call,
         tool,
         toolGone: marks.toolGone ?? false,
+        unbegun: marks.unbegun ?? null,
         otherwise: marks.onUnknown ?? "ask",
         reconcilableFrom: reconcilableFrom ?? 0,
       },

@@ -20,7 +20,14 @@ const PAGE = { now: NOW, paint: plain, width: 100 };
 const RUN = "local-abcdefghijklmnopqrstuvwxyz";
 const command = (...words: readonly string[]): string => commandLine(words);
 
-const KNOWN = { answered: false, toolGone: false, business: false, otherwise: "ask", undo: false } as const;
+const KNOWN = {
+  answered: false,
+  toolGone: false,
+  unbegun: null,
+  business: false,
+  otherwise: "ask",
+  undo: false,
+} as const;
 
 const blocked: Shown = {
   ...{ run: RUN, agent: "travel", status: "blocked", phase: "AwaitingReconcile", inProgress: true, resumable: true },

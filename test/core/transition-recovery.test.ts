@@ -17,6 +17,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     "again",
     "probe",
     "hold",
+    "postpone",
     "toolBack",
     "stop",
     "tell",
@@ -38,6 +39,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       cancel: { kind: "cancel" },
       probe: { kind: "probe", call: "c1", at: AT, tried: true },
       hold: { kind: "hold", to: "2" },
+      postpone: { kind: "postpone", call: "c1", after: "probe" },
       toolBack: { kind: "toolBack", call: "c1" },
       tell: { kind: "tell", call: "c4" },
       stop: { kind: "stop", failure: FAILURE, text: "You have to stop now." },
@@ -68,6 +70,8 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       hold: "AwaitingAgent",
       leaveOut: phase,
       limitReply: phase,
+      // No call of these states is known not to have begun.
+      postpone: null,
       // No call of these states lacks its tool.
       toolBack: null,
       stop: ["AwaitingLLM", "RetryingLLM", "Compacting", "ForceStop"].includes(phase) ? "ForceStop" : null,

@@ -3,6 +3,7 @@
  * What can only be said of a simulated history is in `checkers-simulated.ts`.
  */
 import { canonical } from "../../src/codec/canonical.ts";
+import type { Action, Event } from "../../src/core/event.ts";
 import { NOTHING_SPENT, add } from "../../src/core/policy/budget.ts";
 import { reconcileId } from "../../src/protocol/ids.ts";
 import { type Row, hasEnded } from "../../src/protocol/row.ts";
@@ -31,6 +32,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   keyedOnce,
   unsafeOncePerPermission,
   recordedHappened,
+  agreedIsMade,
   spentIsSumOfDebits,
   repliesDebited,
   summariesDebited,
@@ -239,6 +241,34 @@ function recordedHappened(history: History, { mayDouble }: Allowances): readonly
   }
   return violations;
 }
+
+/**
+ * What was to be made is made: a call that was released, or that a human or a probe permitted, does not end as *not
+ * started*, even if the model hears of it. A run that is cancelled or that compensates starts nothing more.
+ */
+function agreedIsMade(history: History): readonly string[] {
+  const agreed = new Set<string>();
+  return replay(history).commits.flatMap(({ version, events }) => {
+    const ends = events.some(
+      ({ kind, ...event }) => kind === "RecoveryDecided" && "action" in event && isEnd(event.action),
+    );
+    return events.flatMap((event) => {
+      if (isAgreement(event)) agreed.add(event.call);
+      if (event.kind !== "ToolResultRecorded" || event.outcome !== "failed" || ends || !agreed.has(event.call))
+        return [];
+      const said = event.value.kind === "inline" ? JSON.stringify(event.value.json) : "";
+      const isUnstarted = said.startsWith('"NotStarted') || event.evidence.includes("started");
+      return isUnstarted ? [`${event.call} was agreed, and version ${version} ends it as not started`] : [];
+    });
+  });
+}
+
+const isAgreement = (event: Event): event is Extract<Event, { readonly call: string }> =>
+  event.kind === "ToolInvoked" ||
+  (event.kind === "HumanApprovalReceived" && event.decision.as !== "deny") ||
+  (event.kind === "ToolResultReconciled" && event.answer.as === "retry");
+
+const isEnd = ({ kind }: Action): boolean => kind === "cancel" || kind === "compensate" || kind === "abort";
 
 function spentIsSumOfDebits(history: History): readonly string[] {
   let sum = NOTHING_SPENT;

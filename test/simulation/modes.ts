@@ -39,6 +39,8 @@ export const ATTEMPTS_MAX = 5;
 export const BACKOFF_MS = 4_000;
 export const SETTLE_MS = 300;
 export const TIMEOUT_MS = 400;
+/** ... in some histories for probed calls: the time of a beat has room for one of them, and not for its probe as well. */
+export const LONG_TIMEOUT_MS = 1_400;
 /** How often the sweeper comes. */
 export const SWEEP_MS = 15_000;
 /** A person who is needed looks within this time. */

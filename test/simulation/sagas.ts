@@ -37,7 +37,7 @@ export function undoRules(of: {
       await services.act({ tool: effect, key, epoch, signal, undoes }, here);
       return "undone";
     },
-    ...(effect === "probed" ? { probe: ({ key }: { readonly key: string }) => services.probe(key, here) } : {}),
+    ...(effect === "probed" ? { probe: ({ key }: { readonly key: string }) => services.probe(key, here, 0) } : {}),
   };
   const isKeyed = name === "keyed";
   return {

@@ -109,9 +109,10 @@ export class Services {
   }
 
   /** The external service tells the truth about now, or that it cannot tell. */
-  async probe(key: string, { pause, note }: Process): Promise<Probe> {
+  async probe(key: string, { pause, note, clock }: Process, takesMs: number): Promise<Probe> {
     await pause();
     const { behaviour, isCalm } = this.#options;
+    if (takesMs > 0 && !isCalm()) await later(clock, { ms: takesMs, signal: null });
     const isSilent = !isCalm() && behaviour.oneIn(SILENT_ONE_IN);
     const happened = this.#done.has(key);
     note(`probes ${key}: ${isSilent ? "no answer" : happened ? "it happened" : "absent"}`);

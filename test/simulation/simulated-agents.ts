@@ -4,7 +4,7 @@ import type { Agent, Tool } from "../../src/ports/agent.ts";
 import { check } from "../../src/sdk/define.ts";
 import { type ToolContext, defineAgent, tool } from "../../src/index.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
-import { SETTLE_MS, TIMEOUT_MS } from "./modes.ts";
+import { LONG_TIMEOUT_MS, SETTLE_MS, TIMEOUT_MS } from "./modes.ts";
 import type { EndingsPlan, ModelOutagePlan } from "./provider.ts";
 import type { SagaPlan } from "./saga-plan.ts";
 import { lateEnough, sagaOfAgent, undoRules } from "./sagas.ts";
@@ -69,6 +69,8 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
   // In some histories what throws is tried again with its key, by whoever has the run by then.
   const retry = chance.child("retrying").oneIn(4) ? { attempts: 3, backoffMs: 20 } : null;
   const drawnTopology = topologyOf(chance.child("topology"), { undoes: options.saga !== null });
+  // In some histories a probe and its call do not fit into one beat.
+  const isSlow = chance.child("slow").oneIn(6);
   const { features, log } = options;
   const topology = features.chat === null ? drawnTopology : null;
   const batchChances = chance.child("batches");
@@ -87,7 +89,7 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
       fallbacks: (options.away?.fallback ?? "none") === "none" ? [] : [{ model: model.modelIn(here, true), ...price }],
       tools: {
         ...Object.fromEntries(
-          TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry }, ...options }, name)]),
+          TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry, isSlow }, ...options }, name)]),
         ),
         ...waitTools(features.waits),
         ...memoryTools(features.memory, log),
@@ -128,19 +130,21 @@ function toolIn(
     readonly services: Services;
     readonly script: Script;
     readonly retry: Tool["retry"];
+    readonly isSlow: boolean;
   },
   name: ToolName,
 ) {
-  const { here, services, script, retry, isGated, isOrdered, saga } = of;
+  const { here, services, script, retry, isGated, isOrdered, saga, isSlow } = of;
+  const probeMs = isSlow ? LONG_TIMEOUT_MS - 100 : 0;
   return tool({
     input: INPUT,
     effect: name === "look" ? "none" : name,
-    ...(name === "probed" ? { probe: ({ key }: { readonly key: string }) => services.probe(key, here) } : {}),
+    ...(name === "probed" ? { probe: ({ key }: { readonly key: string }) => services.probe(key, here, probeMs) } : {}),
     // A function of the arguments alone: whichever process judges a call judges it the same.
     approval: ({ step, index }: z.output<typeof INPUT>) =>
       isGated && (step + index) % 2 === 0 ? "every other" : false,
     parallel: !isOrdered || name === "look" || name === "probed",
-    timeoutMs: TIMEOUT_MS,
+    timeoutMs: isSlow && name === "probed" ? LONG_TIMEOUT_MS : TIMEOUT_MS,
     settleMs: SETTLE_MS,
     retry: name === "unsafe" ? null : retry,
     ...(saga === null ? {} : undoRules({ plan: saga, name, services, here })),

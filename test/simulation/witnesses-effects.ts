@@ -91,6 +91,22 @@ export const witnessesEffects: Witnesses = {
         return next !== undefined && next.order > order && next.epoch > epoch;
       }),
     ),
+  // The probe has used up the beat, and another one makes the call.
+  210: ({ events }) =>
+    events("RecoveryDecided").some(
+      ({ event: { action }, order }) =>
+        action.kind === "postpone" &&
+        action.after === "probe" &&
+        events("ToolInvoked").some((released) => released.event.call === action.call && released.order > order),
+    ),
+  // One invocation freezes after it released a call, and another one releases it again.
+  211: ({ events }) =>
+    events("RecoveryDecided").some(
+      ({ event: { action }, epoch }) =>
+        action.kind === "postpone" &&
+        events("ToolInvoked").some(({ event, epoch: before }) => event.call === action.call && before < epoch) &&
+        events("ToolInvoked").some(({ event, epoch: after }) => event.call === action.call && after > epoch),
+    ),
   78: ({ history }) => history.reached.has(MUST_END),
   53: ({ events }) => events("RecoveryDecided").some(({ event: { action } }) => action.kind === "hold"),
   // What was accepted is not what the run meets next, and is never used.

@@ -247,12 +247,17 @@ function renderBudget(run: string, gate: OpenGate, of: Style & { readonly comman
 /** Shows a call with an unknown outcome: its arguments, and how an operator can reconcile it. */
 function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
-  const title = `${paint("yellow", "?")} the outcome of ${paint("bold", call.tool)} (${call.call}) is unknown`;
+  const name = `${paint("bold", call.tool)} (${call.call})`;
+  const title =
+    call.unbegun === null
+      ? `${paint("yellow", "?")} the outcome of ${name} is unknown`
+      : `${paint("yellow", "?")} ${name} was agreed and could not be started; it did not happen`;
   const key = `${call.key}${call.business ? ", the agent's own" : ""}`;
   const facts: (readonly [string, string])[] = [
     ["arguments", shortJson(call.args, 300)],
     ["key", key],
   ];
+  if (call.unbegun !== null) facts.push(["why", call.unbegun]);
   if (call.answered) {
     return ["", title, ...pairs([...facts, ["answer", "recorded; the next beat applies it"]], paint)].join("\n");
   }
@@ -266,7 +271,9 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
     "",
     title,
     ...pairs(facts, paint),
-    "look for that key in the external service, then type one of these:",
+    call.unbegun === null
+      ? "look for that key in the external service, then type one of these:"
+      : "mend that, then type one of these:",
     ...answers.map(({ type, means, waits }) => {
       const when = waits && call.reconcilableFrom > now ? paint("yellow", from) : "";
       return `  ${paint("bold", type)}${" ".repeat(width - type.length)}  ${paint("dim", `# ${means}`)}${when}`;

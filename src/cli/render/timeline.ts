@@ -239,7 +239,8 @@ function callLine({ story, entry, page }: Context<CallEntry>): Line | null {
         reconcilableFrom === null
           ? ""
           : `; ${after} ${when}${onUnknown === "ask" ? "" : ", unless an operator reconciles it first"}`;
-      return { says: `${paint("yellow", "?")} the outcome of ${call} is unknown: ${short(why, WORDS_MAX)}${asks}` };
+      const what = entry.unbegun === true ? `${call} could not be started` : `the outcome of ${call} is unknown`;
+      return { says: `${paint("yellow", "?")} ${what}: ${short(why, WORDS_MAX)}${asks}` };
     }
     case "ToolResultReconciled": {
       const { as, by, note, value } = entry.answer;

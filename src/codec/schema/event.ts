@@ -68,6 +68,12 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("again"), call: name }),
   z.looseObject({ kind: z.literal("probe"), call: name, at, tried: z.boolean() }),
   z.looseObject({ kind: z.literal("hold"), to: name.nullable(), failure: failure.exactOptional() }),
+  z.looseObject({
+    kind: z.literal("postpone"),
+    call: name,
+    after: z.enum(["intent", "release", "retry", "probe"]),
+    missed: z.literal(true).exactOptional(),
+  }),
   z.looseObject({ kind: z.literal("toolBack"), call: name }),
   z.looseObject({ kind: z.literal("tell"), call: name }),
   z.looseObject({ kind: z.literal("cancel") }),
@@ -229,6 +235,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     reconcilableFrom: at.nullable(),
     toolGone: z.boolean().exactOptional(),
     onUnknown: onUnknown.exactOptional(),
+    unbegun: z.literal(true).exactOptional(),
   }),
   ToolResultReconciled: z.looseObject({
     kind: z.literal("ToolResultReconciled"),

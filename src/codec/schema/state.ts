@@ -57,6 +57,14 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   probeAt: at.nullable(),
   answer: answer.nullable(),
   toolGone: z.boolean().exactOptional(),
+  unbegun: z.string().exactOptional(),
+  postponed: z
+    .looseObject({
+      missed: count,
+      released: z.literal(true).exactOptional(),
+      begunBefore: z.literal(true).exactOptional(),
+    })
+    .exactOptional(),
   timesReopened: count.exactOptional(),
   undoes: name.exactOptional(),
   onUnknown: onUnknown.exactOptional(),

@@ -48,9 +48,10 @@ export function beginCompensation(given: State, at: number): State {
     retryAt: null,
     saga: { ...state.saga, leftInPlace: [] },
   };
-  const settled = others.reduce((next, { call, status }) => {
-    const outcome = status === "unknown" ? "unknown" : "failed";
-    const value: Value = { kind: "inline", json: status === "unknown" ? UNKNOWN : NEVER_STARTED };
+  const settled = others.reduce((next, { call, status, unbegun }) => {
+    const isUnknown = status === "unknown" && unbegun === undefined;
+    const outcome = isUnknown ? "unknown" : "failed";
+    const value: Value = { kind: "inline", json: isUnknown ? UNKNOWN : NEVER_STARTED };
     return settleCall(next, call, { outcome, value, at });
   }, begun);
   return afterCalls({ ...settled, open: still });

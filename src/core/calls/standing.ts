@@ -38,7 +38,9 @@ export function effectsThatStand(state: State, factsOf: (of: NamedCall) => CallF
   ]);
   const happened = new Set([
     ...parts.flatMap((part) => (part.kind === "result" && part.outcome !== "failed" ? [part.call] : [])),
-    ...state.open.flatMap(({ call, status }) => (status === "started" || status === "unknown" ? [call] : [])),
+    ...state.open.flatMap(({ call, status, unbegun }) =>
+      status === "started" || (status === "unknown" && unbegun === undefined) ? [call] : [],
+    ),
   ]);
   const stands = (of: NamedCall): boolean => {
     const { effect, isUndone } = factsOf(of);

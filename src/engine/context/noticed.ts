@@ -23,6 +23,7 @@ export class Noticed {
   #checkpoint: Checkpoint | null = null;
   #hasCheckedDeployment = false;
   #countsTime = false;
+  #hasWorked = false;
   #hasSeenDetached = false;
   #lacksChild = false;
   #cannotAskChild = false;
@@ -38,6 +39,7 @@ export class Noticed {
   readonly #unanswered = new Set<string>();
   readonly #repeated = new Set<string>();
   readonly #begun = new Set<string>();
+  readonly #postponed = new Set<string>();
   readonly #removed = new Set<string>();
   readonly #sent = new Set<string>();
 
@@ -54,11 +56,22 @@ export class Noticed {
 
   noteReply(): void {
     this.#replies += 1;
+    this.#hasWorked = true;
+  }
+
+  /** Whether this invocation has called a model, a tool or a probe. What follows has less than the time of a beat. */
+  get hasWorked(): boolean {
+    return this.#hasWorked;
+  }
+
+  noteWork(): void {
+    this.#hasWorked = true;
   }
 
   /** Tools run now. If this invocation has received no reply before, another invocation released these calls. */
   noteToolsRun(): void {
     this.#ranToolsFirst ||= this.#replies === 0;
+    this.#hasWorked = true;
   }
 
   /** How many rounds of plan, act and observe this invocation has completed. */
@@ -256,6 +269,20 @@ export class Noticed {
   /** This invocation began the call. */
   noteBegun(call: string): void {
     this.#begun.add(call);
+  }
+
+  /** This invocation leaves the call to another one. */
+  notePostponed(call: string): void {
+    this.#postponed.add(call);
+  }
+
+  hasPostponed(call: string): boolean {
+    return this.#postponed.has(call);
+  }
+
+  /** The attempt has ended, and this invocation released another one. */
+  noteReleasedAgain(call: string): void {
+    this.#begun.delete(call);
   }
 
   hasBegun(call: string): boolean {

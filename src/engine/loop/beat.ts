@@ -7,7 +7,7 @@ import { RowNewer } from "../../codec/row.ts";
 import { StateTooLarge } from "../../codec/snapshot.ts";
 import type { Attempt, Payload, TaskResult } from "../../protocol/chain.ts";
 import { TIMES } from "../../protocol/limits.ts";
-import { waitsForCode } from "../../core/outstanding.ts";
+import { type Command, waitsForCode } from "../../core/outstanding.ts";
 import { LEVEL } from "../../core/levels.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import { PHASES } from "../../core/phases.ts";
@@ -39,6 +39,7 @@ import { loadVouched } from "../../history/vouch.ts";
 import { retryIsSooner } from "../model/provider-outage.ts";
 import { learnSecrets } from "../../history/secrets.ts";
 import type { Runner } from "../context/runner.ts";
+import { postponeUnbegun } from "../tools/postpone.ts";
 import { takeMessage } from "../tools/waits.ts";
 import { step } from "./step.ts";
 
@@ -166,8 +167,10 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
   let { isWoken } = run.noticed;
   await openInbox(run);
   for (;;) {
-    const [command] = run.owed();
+    const owed = run.owed();
+    const [command] = owed.flatMap((each) => withoutPostponed(run, each));
     if (command === undefined) {
+      if (owed.length > 0) return release(run, { kind: "beat" });
       return mayEnd(run, await ended(run.world, payloadOf(run.row), run.row));
     }
     if (command.kind === "wait") {
@@ -186,6 +189,13 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
     const next = await guarded(run, () => step(runner, run, command));
     if (next === "release") return release(run, afterStep(run));
   }
+}
+
+/** What this invocation postponed is for another one. */
+function withoutPostponed({ noticed }: ActiveRun, command: Command): readonly Command[] {
+  if (command.kind !== "intend") return [command];
+  const calls = command.calls.filter((call) => !noticed.hasPostponed(call));
+  return calls.length === 0 ? [] : [{ ...command, calls }];
 }
 
 /** A run whose model is busy waits for it without a process. */
@@ -214,6 +224,7 @@ type LetGo =
 
 /** Commits what is pending, releases the run, and tells the chain what to do next. */
 async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
+  postponeUnbegun(run, "the beat ended before it was started");
   const looks = waitsForCode(run.state) || run.noticed.cannotAskChild;
   // Schedule 57: a poll without news moves no deadline. Otherwise a run whose agent never returns would never end.
   const isIdle = looks && !run.moved && !run.hasPending;

@@ -14,11 +14,11 @@
  * `test/schedules/outages.test.ts`.
  */
 import { checkedCommit } from "../../codec/checksum.ts";
-import { startsOnce } from "../../core/calls/ledger.ts";
 import type { Commit, CommitOutcome, StoreOutage, Row } from "../../protocol/row.ts";
 import { type StoreUnreachable, type World } from "../../ports/world.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
+import { postponeUnbegun } from "../tools/postpone.ts";
 import { endUnsent } from "../context/unsent-detached.ts";
 import { alarm } from "../../history/alarm.ts";
 import { resolveAmbiguousWrite, unitFrom } from "../../history/resolve-ambiguous-write.ts";
@@ -38,7 +38,7 @@ export async function releaseRun(run: ActiveRun, error: StoreUnreachable): Promi
   // 93).
   if (run.pending.isConditional) run.rewind("no store accepted it");
   try {
-    permitAgain(run);
+    postponeUnbegun(run, "a store did not answer before it was started");
     endUnsent(run);
     return (await released(run, waiting)) ?? (await giveBack(world, row, { ...waiting, ...leftBy(run) }));
   } catch (refused) {
@@ -125,25 +125,6 @@ async function giveBack(
   );
   if (outcome.kind !== "committed") throw new Fenced(`epoch ${row.epoch} is over, or a commit of it landed`);
   return outcome.row;
-}
-
-/**
- * Permits calls that this invocation released and never began. They are known not to have happened, so the next
- * invocation may release them again. No human has to reconcile them.
- */
-function permitAgain(run: ActiveRun): void {
-  for (const open of run.state.open) {
-    const { call, status, releasedBy, probeAt } = open;
-    const isMine = status === "started" && releasedBy === run.row.epoch && probeAt === null;
-    if (!isMine || !startsOnce(open) || run.noticed.hasBegun(call)) continue;
-    const answer = {
-      as: "retry",
-      value: null,
-      by: "cairn",
-      note: "a store did not answer before it was started",
-    } as const;
-    run.record({ kind: "ToolResultReconciled", at: run.now, call, answer, evidence: "it was never started" });
-  }
 }
 
 /**

@@ -15,6 +15,7 @@ import { READ_RESULT } from "../../core/calls/stored-values.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { inline } from "../../core/message.ts";
 import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
+import { wasDebited } from "../../core/calls/postponed.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import type { Runner } from "../context/runner.ts";
@@ -24,7 +25,9 @@ import { dispatchFirst, reasonAgainstChild } from "./dispatch.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
 import { recordResult } from "./record-result.ts";
-import { callContextOf, misfit, openCall, toolFor } from "./tools.ts";
+import { callContextOf, misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { postpone, postponeForRoom, postponeMissed } from "./postpone.ts";
+import { recordMissingTool } from "./missing-tool.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 import { beginWait } from "./waits.ts";
 
@@ -51,15 +54,21 @@ type Judged =
        */
       readonly again?: number;
     }
-  | { readonly kind: "refused"; readonly open: OpenCall; readonly why: string };
+  | {
+      readonly kind: "refused";
+      readonly open: OpenCall;
+      readonly why: string;
+      /** The agent as it is now cannot make the call; a later version may. */
+      readonly isGone?: true;
+    };
 
 /** Why the topology dispatches no child run for this call; null: it may be dispatched. */
 type RefusalOf = (of: { readonly call: string; readonly tool: string; readonly args: Json }) => Promise<string | null>;
 
 /**
  * Checks each call. A call that names no tool or does not fit its schema is refused, and the model is told why. The
- * others get an intent, and the next commit releases them. A call that could not end within this invocation is not
- * released.
+ * others get an intent, and the next commit releases them. A call that could not end within this invocation is postponed:
+ * a later beat releases it.
  */
 export async function prepareCalls(
   run: ActiveRun,
@@ -68,13 +77,16 @@ export async function prepareCalls(
 ): Promise<Next> {
   const { agent } = by;
   const judged = await Promise.all(calls.map((call) => judgeCall(run, by, openCall(run, call))));
-  const fitting = judged.filter((each) => each.kind === "fits");
-  const longest = Math.max(0, ...fitting.map(({ tool }) => timeWithImage(run, tool)));
-  if (longest > run.leftMs && run.moved) return "release";
-  // Undo calls need no room in the budget, and neither does the wait of a conversation for its user.
+  const all = judged.filter((each) => each.kind === "fits");
+  const { leftMs } = run;
+  const fitting = all.filter(({ tool }) => timeToStart(run, tool) <= leftMs);
+  if (fitting.length < all.length && run.moved) return "release";
+  // Undo calls need no room in the budget, and neither does the wait of a conversation for its user. A call that was
+  // released before is paid for.
+  const unpaid = fitting.filter(({ open }) => !wasDebited(open));
   if (
-    fitting.some(({ open }) => open.undoes === undefined && open.tool !== NEXT_MESSAGE) &&
-    !hasBudget(run, agent, fitting.length)
+    unpaid.some(({ open }) => open.undoes === undefined && open.tool !== NEXT_MESSAGE) &&
+    !hasBudget(run, agent, unpaid.length)
   )
     return "continue";
   const images = await takeImages(run, agent, fitting);
@@ -85,14 +97,19 @@ export async function prepareCalls(
     if (why !== null && each.open.undoes !== undefined) {
       const asked = `it cannot be undone by the agent as it is now: ${why}; undo it by hand, and say so`;
       recordUnknown(run, { call, tool: null, why: asked });
+    } else if (each.kind === "refused" && each.isGone && wasDebited(each.open)) {
+      postpone(run, each.open, { after: "intent", why: each.why });
+      recordMissingTool(run, { open: each.open, tool: null, isUnbegun: true });
     } else if (why !== null) {
       const evidence = "refused before it was started";
       recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
     } else if (each.kind === "gated") {
       openGate(run, each);
     } else if (each.kind === "fits" && !waitsForEarlierCall(run.state.open, openCall(run, call))) {
-      if (await release(run, by, { ...each, image: images.get(each.open.call) })) {
-        released += each.open.tool === NEXT_MESSAGE ? 0 : 1;
+      if (!fitting.includes(each)) {
+        postponeForRoom(run, { ...each, after: "intent", takesMs: timeToStart(run, each.tool) });
+      } else if (await release(run, by, { ...each, image: images.get(each.open.call) })) {
+        released += each.open.tool === NEXT_MESSAGE || wasDebited(each.open) ? 0 : 1;
       }
     }
   }
@@ -101,6 +118,15 @@ export async function prepareCalls(
     run.record({ kind: "BudgetDebited", at: run.now, debit, for: "tool calls" });
   }
   return "continue";
+}
+
+/**
+ * How much of this invocation it takes to start the call and to let it end. A wait and a child run take none of it. No
+ * later invocation has more time than one that has just begun, so a before-image, which is quick, does not count there.
+ */
+function timeToStart(run: ActiveRun, tool: Tool): number {
+  if (tool.wait !== undefined || tool.child !== undefined) return 0;
+  return run.moved ? timeWithImage(run, tool) : timeoutOf(run, tool);
 }
 
 /**
@@ -113,6 +139,11 @@ async function release(
   { open, tool, args, image }: Fits & { readonly image: BeforeImage | undefined },
 ): Promise<boolean> {
   const { call } = open;
+  if (image?.kind === "failed" && open.status === "permitted") {
+    // A human or a probe decided that it is made, so a service that does not answer for a while does not end it.
+    postponeMissed(run, { open, tool, after: "intent", why: image.why, mend: "see that it can be read" });
+    return false;
+  }
   if (image?.kind === "failed") return refuse(run, call, image.why);
   if (tool.wait !== undefined) {
     const against = beginWait(run, { call, tool, rule: tool.wait, args });
@@ -202,12 +233,15 @@ async function judgeCall(
       kind: "refused",
       open,
       why: bounded(`UnknownTool: there is no tool ${open.tool}; the tools are ${known}`),
+      isGone: true,
     };
   }
   const args = await run.json(argsOf(run.state, open.call));
   const wrong = misfit(tool, args);
   if (wrong !== null && open.edited !== null) return askAgain(run, { open, tool, wrong });
-  if (wrong !== null) return { kind: "refused", open, why: bounded(`InvalidArguments: ${unreadable(args) ?? wrong}`) };
+  if (wrong !== null) {
+    return { kind: "refused", open, why: bounded(`InvalidArguments: ${unreadable(args) ?? wrong}`), isGone: true };
+  }
   const { child } = tool;
   const against = child === undefined ? null : await reasonAgainstChild(run, { agentOf, child, args });
   if (against !== null) return { kind: "refused", open, why: against };

@@ -6,7 +6,9 @@ import type { Agent, Probe, Tool } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { recordMissingTool, undoneBy } from "./run-tools.ts";
+import { postponeForRoom } from "./postpone.ts";
+import { recordMissingTool } from "./missing-tool.ts";
+import { undoneBy } from "./run-tools.ts";
 import { withTimeout } from "./tool-attempt.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
 import type { Next } from "../context/next.ts";
@@ -30,11 +32,17 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
       run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
       continue;
     }
+    // A probe without the time that it may take would only find that it gave no answer.
+    if (run.noticed.hasWorked && timeoutOf(run, tool) > run.leftMs) return "release";
+    run.noticed.noteWork();
     const truth = await ask(run, agent, { tool, question: tool.probe, call });
     const at = run.now;
     if (truth.kind === "absent") {
       run.noticed.noteRepeated(call);
-      run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
+      const takesMs = timeoutOf(run, tool);
+      // Schedule 210: the probe has used up the beat. The next one releases the call, and needs no probe for it.
+      if (takesMs > run.leftMs) postponeForRoom(run, { open, tool, after: "probe", takesMs });
+      else run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
     }
     if (truth.kind === "happened") {
       // The result has to be durable before the model sees it (result before advance, `docs/protocol.md`).

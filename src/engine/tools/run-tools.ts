@@ -16,7 +16,6 @@ import {
 import { inline } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { alarm } from "../../history/alarm.ts";
 import { runBatch } from "./batch.ts";
 import { inRun } from "./read-result.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
@@ -28,7 +27,9 @@ import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import type { Next } from "../context/next.ts";
 import { externalIdOf, lostResult, readError, recordEvidence } from "./outcome-evidence.ts";
 import { callbackFor, filesFor } from "./run-files.ts";
+import { afterRelease, postpone, postponeForRoom } from "./postpone.ts";
 import { pauseBefore, waitUnlessDrained, recordRetry } from "./tool-retry.ts";
+import { recordMissingTool } from "./missing-tool.ts";
 import { reconcileFromAfter, reconcileFromOf, recordUnknown, recordUnknownAndTellModel } from "./unknown-outcome.ts";
 
 /** A released call with its tool and its loaded arguments. */
@@ -51,12 +52,17 @@ export async function runTools(run: ActiveRun, agent: Agent, calls: readonly str
     await run.commitPending();
     return "continue";
   }
-  const runnable = await Promise.all(calls.map((call) => prepared(run, agent, call)));
+  const all = await Promise.all(calls.map((call) => prepared(run, agent, call)));
+  const runnable = withRoom(run, all);
+  // A run that asks an operator now parks at once.
+  if (runnable.length === 0) return run.state.phase === "AwaitingReconcile" ? "continue" : "release";
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
-  if (longest > run.leftMs) return noTime(run, runnable);
   const pauseMs = Math.max(...runnable.map(({ open, tool }) => pauseBefore(open, tool)));
   // The pause before a retry is cut to the time that is left. It never costs the attempt itself.
-  if (!(await waitUnlessDrained(run, Math.min(pauseMs, run.leftMs - longest)))) return noTime(run, runnable);
+  if (!(await waitUnlessDrained(run, Math.min(pauseMs, run.leftMs - longest)))) {
+    for (const { open } of runnable) postpone(run, open, { after: afterRelease(run, open), why: DRAINED });
+    return "release";
+  }
   run.noticed.noteToolsRun();
   await runBatch(run, runnable, {
     start: (each) => tryOnce(run, agent, each),
@@ -65,27 +71,19 @@ export async function runTools(run: ActiveRun, agent: Agent, calls: readonly str
   return run.noticed.outlived === "no" ? "continue" : "release";
 }
 
+const DRAINED = "its process has to end";
+
 /**
- * Settles calls for which no time is left. A call that starts only in the epoch that released it is over, and is known
- * not to have begun.
+ * The calls that can end within this invocation. The others are postponed. Schedule 211: an invocation freezes after it
+ * released a call, and another one releases the call again. The time of the frozen one is over, so it starts nothing.
  */
-function noTime(run: ActiveRun, runnable: readonly Runnable[]): Next {
-  for (const { open } of runnable) {
-    if (!startsOnce(open)) continue;
-    const { call, undoes } = open;
-    const evidence = "it was never started";
-    if (undoes !== undefined) {
-      // If this undo were recorded as over, its effect would stay. Only a human may decide that, so the undo is
-      // released again.
-      const answer = { as: "retry", value: null, by: "cairn", note: "no time was left to start it" } as const;
-      run.record({ kind: "ToolResultReconciled", at: run.now, call, answer, evidence });
-      continue;
-    }
-    const why = "NotStarted: no time was left to start it; it did not happen";
-    const known = open.attempts === 0 ? evidence : "no further try of it was started";
-    recordResult(run, call, { outcome: "failed", value: inline(why), evidence: known });
-  }
-  return "release";
+function withRoom(run: ActiveRun, all: readonly Runnable[]): readonly Runnable[] {
+  return all.filter(({ open, tool }) => {
+    const takesMs = timeoutOf(run, tool);
+    if (takesMs <= run.leftMs) return true;
+    postponeForRoom(run, { open, tool, after: afterRelease(run, open), takesMs });
+    return false;
+  });
 }
 
 /**
@@ -145,7 +143,8 @@ function contextOf(
   const input: unknown = tool.input.parse(args);
   const secrets = secretsFor(run.world, agent);
   // An invocation that died, or an operator who let the call run again, counts as one earlier attempt.
-  const attempt = Math.max(open.attempts, open.timesUnknown > 0 || run.noticed.isRepeated(open.call) ? 1 : 0) + 1;
+  const isRepeated = open.timesUnknown > 0 || open.postponed?.begunBefore === true || run.noticed.isRepeated(open.call);
+  const attempt = Math.max(open.attempts, isRepeated ? 1 : 0) + 1;
   const files = filesFor(run);
   const callback = callbackFor(run);
   const memory = memoryFor(run, agent);
@@ -279,19 +278,4 @@ export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly
     else recordUnknown(run, { call, tool, why: died, reconcilableFrom: reconcileFromAfter(run, { open, tool }) });
   }
   return "continue";
-}
-
-/**
- * Schedule 52: a released call is never dropped. It continues when its tool is back, or when an operator reconciles it
- * before.
- */
-export function recordMissingTool(
-  run: ActiveRun,
-  { open, tool }: { readonly open: OpenCall; readonly tool: Tool | null },
-): void {
-  const { call } = open;
-  const why = `the agent has no tool ${open.tool} any more that can go on with it; deploy it again, or reconcile the call`;
-  alarm(run.world, run.row.run, { what: "ToolGone", why: `${call}: ${why}` });
-  const reconcilableFrom = reconcileFromOf(run, tool);
-  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, reconcilableFrom, toolGone: true });
 }

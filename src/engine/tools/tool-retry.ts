@@ -42,7 +42,9 @@ export function recordRetry(run: ActiveRun, agent: Agent, failed: Failed): strin
     : ({ kind: "again", call } as const);
   run.record({ kind: "RecoveryDecided", at: run.now, rule: RULE, why, action });
   // Each further attempt is released by an event of its own, as after a probe.
-  if (!isLate) run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
+  if (isLate) return null;
+  run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch });
+  run.noticed.noteReleasedAgain(call);
   return null;
 }
 

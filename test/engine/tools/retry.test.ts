@@ -174,7 +174,7 @@ describe("without time for another try", () => {
     const payload = await beginRun(harness.world, agent, {});
     const first = await advanceUntilSettled(harness, attemptBeat(runnerOf(harness.world, agent), payload));
     expect(first).toMatchObject({ kind: "beat", reply: { route: "beat" } });
-    expect((await stateOf(harness.world, payload.run)).open).toMatchObject([{ status: "started", attempts: 1 }]);
+    expect((await stateOf(harness.world, payload.run)).open).toMatchObject([{ status: "permitted", attempts: 1 }]);
     expect(of.done).toHaveLength(1);
     const last = await advanceUntilSettled(
       harness,

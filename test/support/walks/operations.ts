@@ -83,7 +83,11 @@ const verdictOperations = (state: State): readonly WalkOperation[] => [
 
 const probeOperations = (call: string, view: View): readonly WalkOperation[] => [
   operation(reconciled(call, answer("succeeded"))),
-  operation(invoked(call, view.epoch)),
+  {
+    events: (_, pick) => [
+      pick % 5 === 0 ? decided({ kind: "postpone", call, after: "probe" }) : invoked(call, view.epoch),
+    ],
+  },
   operation(outcomeLost(call, view.now + 30)),
 ];
 
@@ -301,7 +305,15 @@ function endsOf(call: string, state: State, view: View): readonly WalkOperation[
     { performs: true, events: () => [silent] },
     ...(isUnsafe ? [] : [{ performs: true, events: () => [outcomeLost(call, null)] }]),
     ...(isUnsafe ? [] : [{ performs: true, events: () => [exists] }]),
+    ...(state.messages.length % 4 === 3 ? [postponement(call, state)] : []),
   ];
+}
+
+/** No time is left for the call. Now and then that was so for long, and an operator is asked. */
+function postponement(call: string, state: State): WalkOperation {
+  const missed = decided({ kind: "postpone", call, after: "release", missed: true });
+  const isLast = (state.open.find((open) => open.call === call)?.postponed?.missed ?? 0) >= 2;
+  return operation(missed, ...(isLast ? [{ ...outcomeLost(call, AT), unbegun: true } as Event] : []));
 }
 
 function recoveryOf(call: string, state: State, view: View): WalkOperation {

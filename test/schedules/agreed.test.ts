@@ -1,0 +1,97 @@
+/** A call that was agreed and did not begin is made by a later beat: once, with its key, and by one invocation. */
+import { expect, test } from "vitest";
+import { ledger } from "../../src/operations/views.ts";
+import { runTask } from "../../src/maintenance/chain-tasks.ts";
+import { beginRun, runnerOf } from "../support/harness/drive.ts";
+import { beatReply, createChainHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
+import {
+  dieInTool,
+  endAttempt,
+  flushPromises,
+  performTask,
+  runAttempt,
+  runUntilIdle,
+  startAttempt,
+  wrapTableCall,
+} from "../support/harness/chain-steps.ts";
+import { recoveryRulesOf } from "../support/harness/chain-steps.ts";
+import { toolResultsOf } from "../support/agents/approval-agent.ts";
+
+/** Of a beat of 3 s 2.5 s are for its work: there is room for the call, and not for a slow probe as well. */
+const TIMEOUT_MS = 1_500;
+const PROBE_MS = 1_200;
+const POSTPONED = "call did not begin, a later beat makes it";
+
+/** An agent whose call the external service knows by its key, and whose probe takes most of a beat. */
+function slowlyProbed(harness: ReturnType<typeof createChainHarness>) {
+  const effects: { readonly key: string; readonly epoch: number }[] = [];
+  const agent = scriptedAgent({
+    effect: "probed",
+    timeoutMs: TIMEOUT_MS,
+    run: ({ key, epoch }) => {
+      effects.push({ key, epoch });
+      return "acted";
+    },
+    probe: (key) => {
+      harness.clock.moveTo(harness.clock.now() + PROBE_MS);
+      return effects.some((each) => each.key === key) ? { kind: "happened", result: "seen" } : { kind: "absent" };
+    },
+  });
+  return { effects, agent };
+}
+
+test("schedule 210: a probe finds that a call did not happen, and uses up the beat; the next beat makes the call", async () => {
+  const harness = createChainHarness();
+  const { effects, agent } = slowlyProbed(harness);
+  const { run } = await beginRun(harness.world, agent, {});
+  const key = await dieInTool(harness, agent);
+  await runUntilIdle(harness, agent);
+  expect(await recoveryRulesOf(harness.world, run)).toContain(POSTPONED);
+  expect(effects.map((each) => each.key)).toEqual([key]);
+  expect(await toolResultsOf(harness, run)).toMatchObject([{ outcome: "succeeded", value: { json: "acted" } }]);
+  expect(rowOf(harness, run).status).toBe("completed");
+});
+
+test("schedule 211: A releases a call and freezes; B probes and postpones it, C makes it, and A thaws", async () => {
+  const harness = createChainHarness();
+  const { effects, agent } = slowlyProbed(harness);
+  const { run } = await beginRun(harness.world, agent, {});
+  const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
+  // The commit that releases the call has landed, and A hears of it when it thaws.
+  const frozen = wrapTableCall(harness.world, "commit", (commit) => async (asked) => {
+    const outcome = await commit(asked);
+    if (asked.phase === "ExecutingTools") await thawed;
+    return outcome;
+  });
+  const out = startAttempt(harness);
+  const a = performTask(out.task, { world: frozen, agent });
+  await flushPromises();
+  expect(rowOf(harness, run).phase).toBe("ExecutingTools");
+  endAttempt(harness, out, null);
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
+  expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "beat" });
+  expect(await recoveryRulesOf(harness.world, run)).toContain(POSTPONED);
+  thaw();
+  await a.catch(() => undefined);
+  expect(effects).toEqual([]);
+  await runUntilIdle(harness, agent);
+  expect(effects).toHaveLength(1);
+  expect(effects[0]?.epoch).toBeGreaterThan(2);
+  expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded" }]);
+});
+
+test("schedule 212: A dies in an unsafe call, and B is asked to end before it decides about the call", async () => {
+  const harness = createChainHarness();
+  const effects: string[] = [];
+  const agent = scriptedAgent({ effect: "unsafe", run: ({ key }) => effects.push(key) });
+  const { run } = await beginRun(harness.world, agent, {});
+  effects.push(await dieInTool(harness, agent));
+  const out = startAttempt(harness);
+  const { clock, limits } = harness.world;
+  const invocation = { deadline: clock.now() + limits.beatMs, drain: AbortSignal.abort() };
+  endAttempt(harness, out, await runTask(runnerOf(harness.world, agent))(out.task, invocation));
+  await runUntilIdle(harness, agent);
+  expect(effects).toHaveLength(1);
+  expect(rowOf(harness, run).status).toBe("blocked");
+  expect(await recoveryRulesOf(harness.world, run)).not.toContain(POSTPONED);
+});
