@@ -113,6 +113,7 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
 const openGate: z.ZodType<OpenGate> = z.object({
   ...{ gate: z.string(), call: z.string(), tool: z.string(), reason: z.string(), args: json },
   ...{ argsHash: z.string(), planHash: z.string(), expiresAt: at, decided: z.boolean() },
+  asksAgain: z.boolean().openapi({ description: "At expiresAt a human is asked again. False: the gate is denied." }),
 });
 
 const openWait: z.ZodType<OpenWait> = z.object({

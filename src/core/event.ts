@@ -164,8 +164,10 @@ interface Bodies
     readonly planHash: string;
     readonly argsHash: string;
     readonly reason: string;
-    /** Epoch milliseconds. Without a decision by then the gate is denied. */
+    /** Epoch milliseconds. Without a decision by then the gate is denied, unless `asksAgainMs` is there. */
     readonly expiresAt: number;
+    /** Without a decision a human is asked again, for so many milliseconds. */
+    readonly asksAgainMs?: number;
     /** How often the gate of this call was opened again, since the edited arguments did not fit its tool. */
     readonly timesReopened?: number;
     /** The gate asks for more budget, and `call` is `budget`. Its limits so far, and how many calls wait. */
@@ -291,6 +293,8 @@ export type Action =
    * nothing before and could not start the call, so the beat counts (`BOUNDS.missedBeatsMax`).
    */
   | { readonly kind: "postpone"; readonly call: string; readonly after: PostponedAfter; readonly missed?: true }
+  /** The gate of the call, or of the budget, expired without a decision: a human is asked again. */
+  | { readonly kind: "askAgain"; readonly call: string; readonly gate: string }
   /** The agent has the tool of this call again, so the effect table decides about the call. */
   | { readonly kind: "toolBack"; readonly call: string }
   /** The outcome of the call stays unknown, and the model is told so. */

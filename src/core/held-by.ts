@@ -14,6 +14,8 @@ export interface Gate {
   readonly argsHash: string;
   readonly reason: string;
   readonly expiresAt: number;
+  /** Without a decision by then a human is asked again, for so many milliseconds. Absent: the gate is denied. */
+  readonly asksAgainMs?: number;
   /** The decision as soon as it is absorbed, or null. */
   readonly decision: Decision | null;
 }

@@ -17,7 +17,7 @@ import { EFFECTS } from "./calls/effects.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./ensure.ts";
 import { inline, text } from "./message.ts";
-import { closeGate, openGate } from "./calls/gates.ts";
+import { closeGate, openGate, reopenGate } from "./calls/gates.ts";
 import {
   afterCalls,
   applyAnswer,
@@ -249,6 +249,8 @@ const handlers: Handlers = {
         }));
       case "again":
         return updateCall(state, action.call, afterAttempt);
+      case "askAgain":
+        return reopenGate(state, action);
       case "postpone":
         return postpone(state, action);
       case "tell": {

@@ -1,7 +1,7 @@
 /** Finds what an agent does not declare but will need after a crash, and says what to write. */
 import type { Agent } from "../ports/agent.ts";
 import type { Meter } from "../core/policy/budget.ts";
-import { hotMsOf, type Limits } from "../protocol/limits.ts";
+import { APPROVAL_MS_MAX, hotMsOf, type Limits } from "../protocol/limits.ts";
 import { EFFECTS, type Effect, type EffectRow } from "../core/calls/effects.ts";
 import { topologiesIn } from "./inner-topologies.ts";
 import { moduleOf } from "../engine/model/topology.ts";
@@ -124,9 +124,14 @@ const LOOKS: { readonly [W in Seen]: Look } = {
   retention: (agent, { tools, limits }) => {
     const waits = tools.some(({ approval }) => approval !== "never") || agent.budget.onExhausted === "ask";
     const hotMs = hotMsOf(limits, agent.retention ?? undefined);
-    if (!waits || hotMs >= limits.gateMs) return null;
-    const why = `an ended run is removed after ${hours(hotMs)} hours, and an approval may take ${hours(limits.gateMs)}`;
-    return { why, mend: `write retention: { hotDays: ${Math.ceil(limits.gateMs / DAY_MS)} } or more` };
+    const declared = [agent.approvals, ...Object.values(agent.tools).map(({ approvals }) => approvals)];
+    const terms = declared.flatMap((each) =>
+      each?.expiresMs === undefined ? [] : [each.expiresMs ?? APPROVAL_MS_MAX],
+    );
+    const longest = Math.max(agent.approvals?.expiresMs === undefined ? limits.gateMs : 0, ...terms);
+    if (!waits || hotMs >= longest) return null;
+    const why = `an ended run is removed after ${hours(hotMs)} hours, and an approval may take ${hours(longest)}`;
+    return { why, mend: `write retention: { hotDays: ${Math.ceil(longest / DAY_MS)} } or more` };
   },
 };
 

@@ -66,8 +66,10 @@ export interface OpenGate {
   readonly args: Json;
   readonly argsHash: string;
   readonly planHash: string;
-  /** Without a decision by then the gate is denied. Epoch milliseconds. */
+  /** Without a decision by then the gate is denied, or a human is asked again. Epoch milliseconds. */
   readonly expiresAt: number;
+  /** True: a human is asked again then. */
+  readonly asksAgain: boolean;
   /** Also true if the decision is still in the inbox. */
   readonly decided: boolean;
 }
@@ -188,9 +190,10 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     })),
   );
   const gates = await Promise.all(
-    gated.map(({ call, tool, gate: { by: _, decision, ...gate } }) => {
+    gated.map(({ call, tool, gate: { by: _, decision, asksAgainMs, ...gate } }) => {
       const decided = decision !== null || isSent(decisionId(gate.gate));
-      return json(argsOf(state, call)).then((args): OpenGate => ({ ...gate, call, tool, args, decided }));
+      const asksAgain = asksAgainMs !== undefined;
+      return json(argsOf(state, call)).then((args): OpenGate => ({ ...gate, asksAgain, call, tool, args, decided }));
     }),
   );
   if (asks !== null && !hasEnded(row)) gates.push(budgetGate(state, asks, isSent));
@@ -227,9 +230,16 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
 
 /** The gate of the budget. `args` holds what was spent, the limits, and the number of waiting calls. */
 function budgetGate(state: State, asks: BudgetGate, isSent: (id: string) => boolean): OpenGate {
-  const { decision, limits, calls, ...gate } = asks;
+  const { decision, limits, calls, asksAgainMs, ...gate } = asks;
   const args = { spent: { ...state.spent }, limits, calls };
-  return { ...gate, call: BUDGET, tool: BUDGET, args, decided: decision !== null || isSent(decisionId(gate.gate)) };
+  return {
+    ...gate,
+    asksAgain: asksAgainMs !== undefined,
+    call: BUDGET,
+    tool: BUDGET,
+    args,
+    decided: decision !== null || isSent(decisionId(gate.gate)),
+  };
 }
 
 /** The whole transcript, each message with its own time and source. Null if there is no such run. */

@@ -46,6 +46,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   /** How many beats an invocation may make before it stores a snapshot and releases the run. Absent: the deployment's. */
   readonly checkpoint?: Checkpoint;
   readonly upgrade: UpgradePolicy;
+  /** How long its approvals wait for a human, those for more budget included. Absent: a day, then they are denied. */
+  readonly approvals?: Partial<ApprovalTerms>;
   /** Absent: a run has no deadline. */
   readonly deadline?: DeadlinePolicy;
   readonly budget: Budget;
@@ -121,6 +123,17 @@ export type TopologyFunction = (
   view: TopologyView<never>,
 ) => boolean | string | Judged | Promise<boolean | string | Judged>;
 
+/** Returns the reason for asking a human about a call, or false. */
+export type ApprovalRule<Input> = (input: Input, context: CallContext) => string | false | Promise<string | false>;
+
+/** How long an approval waits for a human, and what follows without a decision. */
+export interface ApprovalTerms {
+  /** Milliseconds; null: never, so a human is asked again before the run would expire. */
+  readonly expiresMs: number | null;
+  /** `deny`: the call is denied. `ask`: a human is asked again. */
+  readonly onExpiry: "deny" | "ask";
+}
+
 /** A checked tool. */
 export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.output<Schema>> {
   /** What the model reads about the tool. */
@@ -142,8 +155,13 @@ export interface Tool<Schema extends z.ZodType = z.ZodType> extends ToolRules<z.
    * throws, the call does not start. For probed tools. Absent: the probe gets no before-image.
    */
   readonly before?: (input: z.output<Schema>, context: BeforeContext) => unknown;
-  /** Whether a human approves a call before it starts. A function returns the reason for asking, or false. */
-  readonly approval: "never" | "always" | ((input: z.output<Schema>, context: CallContext) => string | false);
+  /**
+   * Whether a human approves a call before it starts. A function returns the reason for asking, or false. It has 10 s; if it
+   * fails, a human is asked.
+   */
+  readonly approval: "never" | "always" | ApprovalRule<z.output<Schema>>;
+  /** How long its approvals wait for a human, and what follows. Absent: as its agent says. */
+  readonly approvals?: Partial<ApprovalTerms>;
   /** How long a call may take, in milliseconds; null: the world's default (30 s). At most 45 s in a beat of 60 s. */
   readonly timeoutMs: number | null;
   /** How many milliseconds after its caller's lease a request may still take effect; null: the world's default (30 s). */

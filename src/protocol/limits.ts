@@ -143,6 +143,13 @@ function assertLimits(limits: Limits): void {
   ensure(beatMs <= TIMES.invocationMsMax, "a beat may not take longer than an invocation may live");
 }
 
+/** The longest time that an approval waits for a human: a day less than a run may be idle. */
+export const APPROVAL_MS_MAX = 29 * 24 * 3_600_000;
+
+/** How long an approval waits in this world. It is decided, or asked again, before its run expires. */
+export const approvalMs = ({ idleRunMs }: Limits, wantedMs: number): number =>
+  Math.min(wantedMs, Math.floor((idleRunMs * 29) / 30));
+
 /**
  * How long an ended run is kept, in milliseconds. It covers at least the life of an invocation plus the time in which
  * its requests may still take effect. So the process that reports the end does not outlive the row.

@@ -6,6 +6,7 @@ import { isName } from "../core/ids.ts";
 import { type Budget, type Grant, METERS, type Meter } from "../core/policy/budget.ts";
 import { AgentInvalid } from "../ports/agent-invalid.ts";
 import type { ChildRun, Tool } from "../ports/agent.ts";
+import { type ApprovalOptions, approvalsOf } from "./approvals.ts";
 import { wallMsSchema } from "./budget.ts";
 import { rulesOf } from "./tool-rules.ts";
 
@@ -48,6 +49,8 @@ export interface ChildToolOptions<Schema extends z.ZodType, Output extends z.Zod
   readonly mayEcho?: boolean;
   /** Whether a human approves a call before its child is dispatched. */
   readonly approval?: Tool<Schema>["approval"];
+  /** How long its approvals wait for a human. Default: as its agent says. */
+  readonly approvals?: ApprovalOptions;
 }
 
 const DEADLINE_MS = 3_600_000;
@@ -100,6 +103,7 @@ export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z
   }
   return {
     ...{ description, input, output, effect: CHILD_EFFECT, probe: null, approval: options.approval ?? "never" },
+    ...approvalsOf("a child tool", options.approvals),
     ...{ timeoutMs: null, settleMs: null, externalId: null },
     ...rulesOf({}),
     // The engine dispatches a child instead.

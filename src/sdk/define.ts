@@ -11,6 +11,7 @@ import { SIZES } from "../codec/limits.ts";
 import type { Price } from "../core/policy/price.ts";
 import type { Budget } from "../core/policy/budget.ts";
 import type { UpgradePolicy } from "../core/state.ts";
+import { type ApprovalOptions, approvalsOf } from "./approvals.ts";
 import { type BudgetOptions, budgetFrom, budgetSchema } from "./budget.ts";
 import { type ChatOptions, chatOf } from "./chat.ts";
 import { type McpOptions, sourcesOf } from "./mcp.ts";
@@ -30,8 +31,8 @@ import type {
   Schedule,
   ToolRules,
   Agent,
+  ApprovalRule,
   BeforeContext,
-  CallContext,
   Tool,
   ModelChoice,
   ToolContext,
@@ -54,7 +55,7 @@ type AnyTool = Omit<Tool, "run" | "probe" | "before" | "approval" | "key" | "und
   readonly run: (context: ToolContext<never>) => unknown;
   readonly probe: ((context: ProbeContext<never>) => Probe | Promise<Probe>) | null;
   readonly before?: (input: never, context: BeforeContext) => unknown;
-  readonly approval: "never" | "always" | ((input: never, context: CallContext) => string | false);
+  readonly approval: "never" | "always" | ApprovalRule<never>;
   readonly key: ToolRules<never>["key"];
   readonly undo: ToolRules<never>["undo"];
 };
@@ -65,6 +66,8 @@ type ToolOptions<Schema extends z.ZodType, Output extends z.ZodType> = Pick<Tool
     Pick<Tool<Schema>, "description" | "probe" | "before" | "approval" | "timeoutMs" | "settleMs" | "externalId">
   > &
   Partial<ToolRules<z.output<Schema>>> & {
+    /** How long its approvals wait for a human. Default: as its agent says. */
+    readonly approvals?: ApprovalOptions;
     /** The zod schema of the result. cairn records the parsed value. Default: any JSON. */
     readonly output?: Output | null;
     /** Does the work. Its result is recorded as JSON. It throws if the effect did not happen. */
@@ -124,6 +127,8 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
    * that: `warm` for 90 days, `cold` for seven years. It applies to runs that start after the change.
    */
   readonly retention?: RetentionOptions;
+  /** How long approvals wait for a human, those for more budget included. Default: a day, then they are denied. */
+  readonly approvals?: ApprovalOptions;
   /** When a run must be over, whatever it waits for. Default: never. */
   readonly deadline?: DeadlineOptions;
   /** Default: when a run fails, cairn compensates the calls that can be undone, then ends the run. */
@@ -137,7 +142,7 @@ const AGENT_OPTIONS: { readonly [Option in keyof AgentOptions<z.ZodType>]-?: tru
   ...{ task: true, tools: true, mcp: true, output: true, result: true, results: true, done: true, chat: true },
   ...{ topology: true, checkpoint: true, budget: true, loops: true, dial: true, context: true, memory: true },
   ...{ upgrade: true, schedule: true, retention: true, deadline: true, saga: true, secrets: true },
-  ...{ hardIdleMs: true, outageMax: true, fallbacks: true },
+  ...{ hardIdleMs: true, outageMax: true, fallbacks: true, approvals: true },
 };
 
 /**
@@ -215,6 +220,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     retention,
     saga,
     ...deadlineOf(name, options.deadline),
+    ...approvalsOf(`agent ${name}`, options.approvals),
     secrets: secrets.data ?? [],
     ...resultsOf(name, options),
   };
@@ -266,7 +272,7 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
 const TOOL_OPTIONS: { readonly [Option in keyof ToolOptions<z.ZodType, z.ZodType>]-?: true } = {
   ...{ description: true, input: true, output: true, effect: true, run: true, probe: true, before: true },
   ...{ approval: true, timeoutMs: true, settleMs: true, externalId: true, key: true, onExists: true, onUnknown: true },
-  ...{ parallel: true, retry: true, claims: true, undo: true, redact: true },
+  ...{ parallel: true, retry: true, claims: true, undo: true, redact: true, approvals: true },
 };
 
 /**
@@ -294,6 +300,7 @@ export function tool<Schema extends z.ZodType, Output extends z.ZodType = z.ZodT
     probe: options.probe ?? null,
     ...(options.before === undefined ? {} : { before: options.before }),
     approval: options.approval ?? "never",
+    ...approvalsOf("a tool", options.approvals),
     timeoutMs: options.timeoutMs ?? null,
     settleMs: options.settleMs ?? null,
     externalId: options.externalId ?? null,

@@ -45,6 +45,17 @@ describe("a gate", () => {
     }
   });
 
+  test("that expires asks again only if it was opened so, and only about itself", () => {
+    const again = (gate: string) => decided({ kind: "askAgain", call: "c1", gate });
+    const asking = two(intended("c1"), { ...gateOpened("c1"), asksAgainMs: 5_000 } as Event);
+    const asked = foldAll(asking, [again("gate-c1")]);
+    expect(asked.open[0]).toMatchObject({ status: "proposed", timesReopened: 1 });
+    expect(asked.open[0]?.heldBy).toBeUndefined();
+    expect(() => foldAll(asking, [again("gate-c2")])).toThrow("does not wait at gate gate-c2");
+    expect(() => foldAll(two(intended("c1"), gateOpened("c1")), [again("gate-c1")])).toThrow("denied when it expires");
+    expect(() => foldAll(asking, [decisionTaken("c1"), again("gate-c1")])).toThrow("does not wait at gate");
+  });
+
   test("holds its call: no action is outstanding until it expires", () => {
     const state = waiting();
     expect(state).toMatchObject({ phase: "AwaitingApproval", open: [{ status: "gated", releasedBy: null }] });

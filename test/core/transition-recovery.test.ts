@@ -17,6 +17,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     "again",
     "probe",
     "hold",
+    "askAgain",
     "postpone",
     "toolBack",
     "stop",
@@ -39,6 +40,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       cancel: { kind: "cancel" },
       probe: { kind: "probe", call: "c1", at: AT, tried: true },
       hold: { kind: "hold", to: "2" },
+      askAgain: { kind: "askAgain", call: "c1", gate: "c1-g" },
       postpone: { kind: "postpone", call: "c1", after: "probe" },
       toolBack: { kind: "toolBack", call: "c1" },
       tell: { kind: "tell", call: "c4" },
@@ -70,6 +72,8 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       hold: "AwaitingAgent",
       leaveOut: phase,
       limitReply: phase,
+      // No gate of these states asks again.
+      askAgain: null,
       // No call of these states is known not to have begun.
       postpone: null,
       // No call of these states lacks its tool.

@@ -8,11 +8,9 @@ import {
   dieInTool,
   endAttempt,
   flushPromises,
-  performTask,
   runAttempt,
   runUntilIdle,
   startAttempt,
-  wrapTableCall,
 } from "../support/harness/chain-steps.ts";
 import { recoveryRulesOf } from "../support/harness/chain-steps.ts";
 import { toolResultsOf } from "../support/agents/approval-agent.ts";
@@ -57,14 +55,16 @@ test("schedule 211: A releases a call and freezes; B probes and postpones it, C 
   const { effects, agent } = slowlyProbed(harness);
   const { run } = await beginRun(harness.world, agent, {});
   const { promise: thawed, resolve: thaw } = Promise.withResolvers<void>();
-  // The commit that releases the call has landed, and A hears of it when it thaws.
-  const frozen = wrapTableCall(harness.world, "commit", (commit) => async (asked) => {
-    const outcome = await commit(asked);
-    if (asked.phase === "ExecutingTools") await thawed;
-    return outcome;
-  });
+  // Its commit has released the call, and it freezes while it loads its agent.
+  const runner = runnerOf(harness.world, agent);
+  const agentOf = async (name: string) => {
+    if (rowOf(harness, run).phase === "ExecutingTools") await thawed;
+    return runner.agentOf(name);
+  };
   const out = startAttempt(harness);
-  const a = performTask(out.task, { world: frozen, agent });
+  const { clock, limits } = harness.world;
+  const invocation = { deadline: clock.now() + limits.beatMs, drain: new AbortController().signal };
+  const a = runTask({ ...runner, agentOf })(out.task, invocation);
   await flushPromises();
   expect(rowOf(harness, run).phase).toBe("ExecutingTools");
   endAttempt(harness, out, null);

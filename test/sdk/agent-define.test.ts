@@ -152,7 +152,7 @@ describe("an agent", () => {
     [
       "an option of its budget beside the budget",
       { onExhausted: "ask" } as never,
-      /agent travel has no option "onExhausted": take it out, or write one of budget, .*, version$/,
+      /agent travel has no option "onExhausted": take it out, or write one of approvals, budget, .*, version$/,
     ],
     ["a budget in another currency", { budget: { eur: 1 } as never }, /the budget of agent travel/],
   ])("with %s is refused", (_, change, message) => {
@@ -162,8 +162,8 @@ describe("an agent", () => {
 });
 
 test("a tool with an option that no tool has is refused, since nothing would obey it", () => {
-  const cautious = { input: z.object({}), effect: "unsafe", run: () => null, approvals: "always" } as const;
-  expect(() => tool(cautious)).toThrow(/^a tool has no option "approvals": take it out, or write one of approval, /);
+  const cautious = { input: z.object({}), effect: "unsafe", run: () => null, approved: "always" } as const;
+  expect(() => tool(cautious)).toThrow(/^a tool has no option "approved": take it out, or write one of approval, /);
 });
 
 describe("the topology of an agent", () => {

@@ -50,6 +50,8 @@ export function recoveryWords({ story, entry, page }: RecoveryContext): string {
     case "hold":
       if (action.failure !== undefined) return paint("yellow", `‖ waits for an operator (${rule}): ${why}`);
       return paint("yellow", `‖ waits for ${action.to === null ? "its agent" : "an upgrade"} (${rule}): ${why}`);
+    case "askAgain":
+      return paint("yellow", `? a human is asked again about ${callName(story, action.call)}: ${why}`);
     case "postpone":
       return `${again} ${callName(story, action.call)} did not begin, and a later beat makes it: ${why}`;
     case "toolBack":

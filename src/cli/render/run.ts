@@ -192,12 +192,15 @@ function end(run: Shown, { paint, command }: Style & { readonly command: Command
   ];
 }
 
+const untilOf = ({ expiresAt, asksAgain }: OpenGate, now: number): string =>
+  `${timeOfDay(expiresAt, now)} (${relative(expiresAt, now)}), then ${asksAgain ? "it is asked again" : "it is denied"}`;
+
 /** Shows a gate: the frozen call, and the decisions that an operator can make. */
 export function renderGate(run: string, gate: OpenGate, of: Style & { readonly command: Command }): string {
   const { now, paint, command } = of;
   if (gate.call === BUDGET) return renderBudget(run, gate, of);
   const title = `${paint("yellow", "?")} may ${paint("bold", gate.tool)} (${gate.call}) run? ${gate.reason}`;
-  const until = `${timeOfDay(gate.expiresAt, now)} (${relative(gate.expiresAt, now)}), then it is denied`;
+  const until = untilOf(gate, now);
   const facts = [["arguments", shortJson(gate.args, 300)] as const, ["gate", gate.gate] as const];
   if (gate.decided) {
     return ["", title, ...pairs([...facts, ["decision", "recorded; the next beat applies it"]], paint)].join("\n");
@@ -221,7 +224,7 @@ function renderBudget(run: string, gate: OpenGate, of: Style & { readonly comman
   const title = `${paint("yellow", "?")} may the run spend more than its ${paint("bold", "budget")}? ${gate.reason}`;
   if (gate.decided)
     return ["", title, ...pairs([["decision", "recorded; the next beat applies it"]], paint)].join("\n");
-  const until = `${timeOfDay(gate.expiresAt, now)} (${relative(gate.expiresAt, now)}), then it is denied`;
+  const until = untilOf(gate, now);
   const ways = [
     {
       type: command("approve", run, gate.call, ...askedFor(gate)),

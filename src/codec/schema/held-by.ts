@@ -14,6 +14,7 @@ export const gate = {
   argsHash: sha,
   reason: z.string(),
   expiresAt: z.int().nonnegative(),
+  asksAgainMs: z.int().positive().exactOptional(),
   decision: decision.nullable(),
 };
 

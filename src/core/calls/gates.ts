@@ -43,13 +43,14 @@ export function gatesOwed(state: State, earliest: number): readonly GateCommand[
 }
 
 export function openGate(state: State, event: EventOf<"ApprovalRequested">): State {
-  const { gate, call, planHash, argsHash, reason, expiresAt, timesReopened } = event;
+  const { gate, call, planHash, argsHash, reason, expiresAt, asksAgainMs, timesReopened } = event;
   if (call === BUDGET) return openBudgetGate(state, event);
   return afterCalls(
     updateCall(state, call, (open) => {
       const isEdited = open.status === "permitted" && open.edited !== null && timesReopened !== undefined;
       ensure(open.intent !== null && (open.status === "proposed" || isEdited), `call ${call} is not intended`);
-      const asked = { by: "gate", gate, planHash, argsHash, reason, expiresAt, decision: null } as const;
+      const again = asksAgainMs === undefined ? {} : { asksAgainMs };
+      const asked = { by: "gate", gate, planHash, argsHash, reason, expiresAt, ...again, decision: null } as const;
       // A human who is asked again sees the model's arguments.
       return { ...open, status: "gated", heldBy: asked, ...(isEdited ? { edited: null, timesReopened } : {}) };
     }),
@@ -69,6 +70,21 @@ export function closeGate(state: State, { gate, call, decision, at }: EventOf<"H
       ...withoutHold(open),
       status: "permitted",
       edited: as === "edit" ? args : null,
+    })),
+  );
+}
+
+/** Closes a gate that expired without a decision, so that a human is asked again under another gate. */
+export function reopenGate(state: State, { call, gate }: { readonly call: string; readonly gate: string }): State {
+  const open = gateNamed(state, call);
+  ensure(open?.gate === gate && open.decision === null, `call ${call} does not wait at gate ${gate}`);
+  ensure(open.asksAgainMs !== undefined, `gate ${gate} is denied when it expires`);
+  if (call === BUDGET) return applyBudgetDecision(state, { as: "deny", args: null, by: "expiry", note: null });
+  return afterCalls(
+    updateCall(state, call, (each) => ({
+      ...withoutHold(each),
+      status: "proposed",
+      timesReopened: (each.timesReopened ?? 0) + 1,
     })),
   );
 }

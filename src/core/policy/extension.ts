@@ -26,10 +26,11 @@ export const limitsInAll = (state: Pick<State, "grant" | "extension">, budget: L
 
 /** Opens the gate of the budget. At most one is open at a time. */
 export function openBudgetGate(state: State, event: EventOf<"ApprovalRequested">): State {
-  const { gate, planHash, argsHash, reason, expiresAt, budget } = event;
+  const { gate, planHash, argsHash, reason, expiresAt, asksAgainMs, budget } = event;
   const { gate: open, ...extension } = extensionOf(state);
   ensure(budget !== undefined && open === null, "the budget is asked about once at a time");
-  const asks = { gate, planHash, argsHash, reason, expiresAt, decision: null, ...budget };
+  const again = asksAgainMs === undefined ? {} : { asksAgainMs };
+  const asks = { gate, planHash, argsHash, reason, expiresAt, ...again, decision: null, ...budget };
   return afterCalls({
     ...state,
     retryAt: null,

@@ -15,6 +15,7 @@ import { decideRecovery } from "../../core/policy/recovery.ts";
 import type { BudgetGate, State } from "../../core/state.ts";
 import type { ActiveRun } from "./active-run.ts";
 import { debitTime } from "./debits.ts";
+import { gateTerms } from "./gate-terms.ts";
 
 /**
  * Whether the budget has room for another model call or, with `calls`, for releasing that many tool calls. If it
@@ -27,7 +28,7 @@ export function hasBudget(run: ActiveRun, agent: Agent, calls = 0): boolean {
   if (over === null) return true;
   // What a child may spend is its parent's money, and only the parent can ask for more.
   if (agent.budget.onExhausted === "ask" && run.state.grant === undefined)
-    run.record(question(run, { over, limits, calls }));
+    run.record(question(run, { over, limits, calls, terms: gateTerms(run, agent, null) }));
   else {
     const [meter] = exhaustedMeters(run.state.spent, limits, calls);
     run.record(endOverBudget(run, over, meter === "beats" ? BEATS : undefined));
@@ -61,19 +62,22 @@ export function endOverBudget(run: ActiveRun, over: string, cause = "the agent's
  * The question for more budget. Each question has a number and so its own gate: a decision about one question does not
  * apply to the next (schedule 64).
  */
-function question(
+export function question(
   run: ActiveRun,
-  of: { readonly over: string; readonly limits: Limits; readonly calls: number },
+  of: {
+    readonly over: string;
+    readonly limits: Limits;
+    readonly calls: number;
+    readonly terms: ReturnType<typeof gateTerms>;
+  },
 ): EventOf<"ApprovalRequested"> {
-  const { over: reason, limits, calls } = of;
+  const { over: reason, limits, calls, terms } = of;
   const { restart, spent } = run.state;
   const asked = extensionOf(run.state).questions + 1;
   const [planHash, argsHash] = [digestOf(limits), digestOf({ asked, calls, spent: { ...spent } })];
   const gate = gateId(run.world.hash, { attempt: restart, call: BUDGET, planHash, argsHash });
-  const at = run.now;
-  const expiresAt = at + run.world.limits.gateMs;
-  const frozen = { gate, call: BUDGET, planHash, argsHash, reason, expiresAt };
-  return { kind: "ApprovalRequested", at, ...frozen, budget: { limits, calls } };
+  const frozen = { gate, call: BUDGET, planHash, argsHash, reason, ...terms };
+  return { kind: "ApprovalRequested", at: run.now, ...frozen, budget: { limits, calls } };
 }
 
 /**

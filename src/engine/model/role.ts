@@ -41,5 +41,5 @@ const toolsInWords = ({ tools }: Agent): string =>
 function gated(tool: Tool, reason: string): Tool {
   const { approval } = tool;
   if (approval === "always") return tool;
-  return { ...tool, approval: (...of) => (approval === "never" ? reason : approval(...of) || reason) };
+  return { ...tool, approval: async (...of) => (approval === "never" ? reason : (await approval(...of)) || reason) };
 }

@@ -1,16 +1,18 @@
 /**
  * Gates: a human decides about a call before it starts. The hashes of the gate freeze what is decided (seed 3:
- * approvals). The first decision counts. A gate that expires is a denial.
+ * approvals). The first decision counts. A gate that expires is a denial, or asks again where its agent says so.
  */
 import type { Decision } from "../../core/event.ts";
 import { gateNamed } from "../../core/calls/gates.ts";
-import { BUDGET } from "../../core/policy/extension.ts";
+import { BUDGET, extensionOf } from "../../core/policy/extension.ts";
 import { ensure } from "../../core/ensure.ts";
 import type { Gate } from "../../core/held-by.ts";
 import type { ActiveRun } from "../context/active-run.ts";
-import { endOverBudget } from "../context/budget-gate.ts";
+import { endOverBudget, question } from "../context/budget-gate.ts";
 import { absorbInbox } from "../context/inbox.ts";
+import { gateId } from "../../protocol/ids.ts";
 import type { Next } from "../context/next.ts";
+import { openCall } from "./tools.ts";
 
 /** Applies the decision that the run has absorbed. */
 export function applyDecision(run: ActiveRun, call: string): Next {
@@ -30,10 +32,40 @@ export async function expireGate(run: ActiveRun, call: string): Promise<Next> {
   if (gate.decision !== null || !isAll) return "continue";
   const before = run.mark();
   const note = "no decision before the gate expired";
-  record(run, { call, gate, decision: { as: "deny", args: null, by: "expiry", note } });
+  if (gate.asksAgainMs === undefined) {
+    record(run, { call, gate, decision: { as: "deny", args: null, by: "expiry", note } });
+  } else {
+    askAgain(run, { call, gate, asksAgainMs: gate.asksAgainMs, why: note });
+  }
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);
   return "continue";
+}
+
+/**
+ * Asks a human again about the same plan and arguments, under another gate. The approval policy is not asked: it could
+ * say now that none is needed, and the call would start without one. The commit moves the time at which the run expires.
+ */
+function askAgain(
+  run: ActiveRun,
+  of: { readonly call: string; readonly gate: Gate; readonly asksAgainMs: number; readonly why: string },
+): void {
+  const { call, gate, asksAgainMs, why } = of;
+  const at = run.now;
+  const budget = extensionOf(run.state).gate;
+  const action = { kind: "askAgain", call, gate: gate.gate } as const;
+  run.record({ kind: "RecoveryDecided", at, rule: "approval expired, asked again", why, action });
+  run.noticed.requireCommit();
+  const terms = { expiresAt: at + asksAgainMs, asksAgainMs };
+  if (call === BUDGET && budget !== null) {
+    run.record(question(run, { over: budget.reason, limits: budget.limits, calls: budget.calls, terms }));
+    return;
+  }
+  const { planHash, argsHash, reason } = gate;
+  const { timesReopened: again = 0 } = openCall(run, call);
+  const name = gateId(run.world.hash, { attempt: run.state.restart, call, planHash, argsHash, again });
+  const asks = { gate: name, call, planHash, argsHash, reason, ...terms, timesReopened: again };
+  run.record({ kind: "ApprovalRequested", at, ...asks });
 }
 
 /** Records the decision. A denied budget ends the run in the same commit. */

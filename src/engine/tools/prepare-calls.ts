@@ -6,7 +6,7 @@
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { parseArguments } from "../../codec/arguments.ts";
 import { digestOf } from "../../codec/canonical.ts";
-import { bounded, sentenceOf } from "../../codec/value.ts";
+import { bounded } from "../../codec/value.ts";
 import { gateId } from "../../protocol/ids.ts";
 import type { Json } from "../../core/json.ts";
 import { argsOf, proposedArgsOf } from "../../core/calls/ledger.ts";
@@ -19,13 +19,15 @@ import { wasDebited } from "../../core/calls/postponed.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import type { Runner } from "../context/runner.ts";
+import { reasonToAsk } from "./approval-rule.ts";
 import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
 import { dispatchFirst, reasonAgainstChild } from "./dispatch.ts";
+import { gateTerms } from "../context/gate-terms.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
 import { recordResult } from "./record-result.ts";
-import { callContextOf, misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
 import { postpone, postponeForRoom, postponeMissed } from "./postpone.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
@@ -104,7 +106,7 @@ export async function prepareCalls(
       const evidence = "refused before it was started";
       recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
     } else if (each.kind === "gated") {
-      openGate(run, each);
+      openGate(run, agent, each);
     } else if (each.kind === "fits" && !waitsForEarlierCall(run.state.open, openCall(run, call))) {
       if (!fitting.includes(each)) {
         postponeForRoom(run, { ...each, after: "intent", takesMs: timeToStart(run, each.tool) });
@@ -193,7 +195,7 @@ async function recordIntent(
 }
 
 /** Opens a gate that freezes the plan and the arguments by their hashes. */
-function openGate(run: ActiveRun, { open, args, ...judged }: Extract<Judged, { kind: "gated" }>): void {
+function openGate(run: ActiveRun, agent: Agent, { open, args, ...judged }: Extract<Judged, { kind: "gated" }>): void {
   const { call } = open;
   // The reasons of all open calls share this room in the state.
   const reason = bounded(judged.reason, Math.floor(SIZES.reasonsCharactersMax / run.state.open.length));
@@ -201,14 +203,13 @@ function openGate(run: ActiveRun, { open, args, ...judged }: Extract<Judged, { k
   const { again = open.timesReopened } = judged;
   const gate = gateId(run.world.hash, { attempt: run.state.restart, call, planHash, argsHash, again });
   const at = run.now;
-  const expiresAt = at + run.world.limits.gateMs;
   const asks = {
     gate,
     call,
     planHash,
     argsHash,
     reason,
-    expiresAt,
+    ...gateTerms(run, agent, judged.tool),
     ...(again === undefined ? {} : { timesReopened: again }),
   };
   run.record({ kind: "ApprovalRequested", at, ...asks });
@@ -266,20 +267,4 @@ async function askAgain(
 function unreadable(args: Json): string | null {
   const parsed = typeof args === "string" ? parseArguments(args) : null;
   return parsed === null || parsed.ok ? null : parsed.why;
-}
-
-/**
- * Why a human has to approve the call, or null. A policy that throws asks for approval: what it could not judge must
- * not start without one.
- */
-async function reasonToAsk(run: ActiveRun, { approval, input }: Tool, args: Json): Promise<string | null> {
-  if (approval === "never") return null;
-  if (approval === "always") return "this tool always needs approval";
-  const context = await callContextOf(run);
-  try {
-    const reason: unknown = approval(input.parse(args), context);
-    return reason === false ? null : bounded(String(reason));
-  } catch (error) {
-    return bounded(`its approval policy threw: ${sentenceOf(error)}`);
-  }
 }

@@ -27,7 +27,7 @@ import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import type { Next } from "../context/next.ts";
 import { externalIdOf, lostResult, readError, recordEvidence } from "./outcome-evidence.ts";
 import { callbackFor, filesFor } from "./run-files.ts";
-import { afterRelease, postpone, postponeForRoom } from "./postpone.ts";
+import { afterRelease, postponeForRoom } from "./postpone.ts";
 import { pauseBefore, waitUnlessDrained, recordRetry } from "./tool-retry.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { reconcileFromAfter, reconcileFromOf, recordUnknown, recordUnknownAndTellModel } from "./unknown-outcome.ts";
@@ -59,10 +59,8 @@ export async function runTools(run: ActiveRun, agent: Agent, calls: readonly str
   const longest = Math.max(...runnable.map(({ tool }) => timeoutOf(run, tool)));
   const pauseMs = Math.max(...runnable.map(({ open, tool }) => pauseBefore(open, tool)));
   // The pause before a retry is cut to the time that is left. It never costs the attempt itself.
-  if (!(await waitUnlessDrained(run, Math.min(pauseMs, run.leftMs - longest)))) {
-    for (const { open } of runnable) postpone(run, open, { after: afterRelease(run, open), why: DRAINED });
-    return "release";
-  }
+  // Released without a start, the calls are postponed by the release of the run.
+  if (!(await waitUnlessDrained(run, Math.min(pauseMs, run.leftMs - longest)))) return "release";
   run.noticed.noteToolsRun();
   await runBatch(run, runnable, {
     start: (each) => tryOnce(run, agent, each),
@@ -70,8 +68,6 @@ export async function runTools(run: ActiveRun, agent: Agent, calls: readonly str
   });
   return run.noticed.outlived === "no" ? "continue" : "release";
 }
-
-const DRAINED = "its process has to end";
 
 /**
  * The calls that can end within this invocation. The others are postponed. Schedule 211: an invocation freezes after it

@@ -15,7 +15,8 @@ import {
   stateOf,
 } from "../../support/agents/approval-agent.ts";
 import { drive } from "../../support/harness/drive.ts";
-import { FINAL_REPLY, parkRun, rowOf, createHarness } from "../../support/harness/harness.ts";
+import { flushPromises } from "../../support/harness/chain-steps.ts";
+import { FINAL_REPLY, advanceUntilSettled, parkRun, rowOf, createHarness } from "../../support/harness/harness.ts";
 
 const HOURS_24 = 24 * 3_600_000;
 const AGAIN = "a".repeat(26);
@@ -56,13 +57,34 @@ describe("a call that needs approval", () => {
       },
       "its approval policy threw: no rates today",
     ],
-    ["answers what is no answer", () => undefined, "undefined"],
+    ["answers what is no answer", () => undefined, "its approval policy returned no reason and not false: undefined"],
+    ["gives a promise that rejects", () => Promise.reject(new Error("503")), "its approval policy threw: 503"],
+    ["gives a promise of a reason", async () => "50 is much", "50 is much"],
+    ["rejects with nothing", () => Promise.reject(null as never), "its approval policy threw: null"],
     ["says nothing", () => "", ""],
   ])("is gated also if its policy %s, because it was not judged", async (_, approval, reason) => {
     const harness = createHarness();
     const { run, ran } = await runUntilGate(harness, { approval: approval as ApprovalAgentOptions["approval"] & {} });
     expect(await gatesOf(harness.world, run)).toMatchObject([{ reason }]);
     expect(ran).toEqual([]);
+  });
+
+  test("is gated if its policy gives no answer in the time of its beat, and a late rejection ends nothing", async () => {
+    const harness = createHarness();
+    const late = Promise.withResolvers<false>();
+    const { run, ran } = await advanceUntilSettled(harness, runUntilGate(harness, { approval: () => late.promise }));
+    late.reject(new Error("too late"));
+    await flushPromises();
+    expect(await gatesOf(harness.world, run)).toMatchObject([
+      { reason: expect.stringMatching(/^its approval policy gave no answer within \d+ ms$/) },
+    ]);
+    expect(ran).toEqual([]);
+  });
+
+  test("starts without a gate once its asynchronous policy says that none is needed", async () => {
+    const harness = createHarness();
+    const { payload, ran } = await runUntilGate(harness, { approval: async () => false as const });
+    expect([payload.route, ran.length]).toEqual(["done", 1]);
   });
 
   test("is refused at once when its arguments do not fit: no gate opens", async () => {

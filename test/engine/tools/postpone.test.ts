@@ -6,15 +6,13 @@ import { executionName } from "../../../src/protocol/ids.ts";
 import { beat } from "../../../src/engine/loop/beat.ts";
 import type { Payload, TaskResult } from "../../../src/protocol/chain.ts";
 import type { Agent, Tool } from "../../../src/ports/agent.ts";
-import type { World } from "../../../src/ports/world.ts";
-import { ledger, show, timeline } from "../../../src/operations/views.ts";
+import { ledger, show } from "../../../src/operations/views.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
 import { decideGate, runUntilGate, stateOf, toolResultsOf } from "../../support/agents/approval-agent.ts";
 import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effect-agent.ts";
 import { crashAtCall, forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
 import { attemptBeat, beginRun, drive, killableWorld, runnerOf } from "../../support/harness/drive.ts";
 import {
-  type Harness,
   advanceUntilSettled,
   createChainHarness,
   createHarness,
@@ -23,53 +21,15 @@ import {
   scriptedAgent,
 } from "../../support/harness/harness.ts";
 import {
-  dieInTool,
   endAttempt,
   flushPromises,
   performTask,
   runAttempt,
   runUntilIdle,
   startAttempt,
-  wrapTableCall,
 } from "../../support/harness/chain-steps.ts";
+import { EFFECTS, next, postponements, slowly, withSlowCommits } from "../../support/runs/slow-commits.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
-
-/** Commits of this world take so long. A beat of 3 s has 2.5 s for its work. */
-const withSlowCommits = (harness: Harness, tookMs: () => number): World =>
-  wrapTableCall(harness.world, "commit", (commit) => async (asked) => {
-    const outcome = await commit(asked);
-    harness.clock.moveTo(harness.clock.now() + tookMs());
-    return outcome;
-  });
-
-const postponements = async (harness: Harness, run: string) =>
-  ((await timeline(harness.world, { run, after: 0 })) ?? []).flatMap((event) =>
-    event.kind === "RecoveryDecided" && event.action.kind === "postpone" ? [event.action] : [],
-  );
-
-const EFFECTS = ["none", "keyed", "idempotent", "probed", "unsafe"] as const;
-
-/** One call that takes up to 2 s, and how long the commits of its run take. */
-function slowly(effect: (typeof EFFECTS)[number], more: Partial<Tool> = {}) {
-  const harness = createHarness();
-  const probe = effect === "probed" ? { probe: () => ({ kind: "absent" }) as const } : {};
-  const made = sideEffectAgent({
-    reply: replyWithCalls([["pay", "ada", 5]]),
-    pay: { effect, timeoutMs: 2_000, ...probe, ...(more as object) },
-  });
-  const commits = { tookMs: 0 };
-  const runner = runnerOf(
-    withSlowCommits(harness, () => commits.tookMs),
-    made.agent,
-  );
-  return { harness, runner, commits, ...made };
-}
-
-async function next({ harness, runner }: Pick<ReturnType<typeof slowly>, "harness" | "runner">, payload: Payload) {
-  const result = await advanceUntilSettled(harness, attemptBeat(runner, payload));
-  if (result.kind !== "beat") throw new Error(`the beat ended as ${result.kind}`);
-  return result.reply;
-}
 
 describe.each(EFFECTS)("%s: a call for which no time is left", (effect) => {
   test("is made by the next beat, although it was released already", async () => {
@@ -274,64 +234,6 @@ describe("a process that is asked to end", () => {
     expect(reply.route).toBe("done");
     expect([tries, probes]).toEqual([2, []]);
     expect(await toolResultsOf(of.harness, payload.run)).toMatchObject([{ outcome: "succeeded" }]);
-  });
-});
-
-describe("a call that its probe found absent", () => {
-  const probedSlowly = (probeMs: number) => {
-    const harness = createChainHarness();
-    const attempts: number[] = [];
-    const agent = scriptedAgent({
-      effect: "probed",
-      timeoutMs: 1_500,
-      run: ({ attempt }) => attempts.push(attempt),
-      probe: () => {
-        harness.clock.moveTo(harness.clock.now() + probeMs);
-        return { kind: "absent" };
-      },
-    });
-    return { harness, agent, attempts };
-  };
-
-  test("is another attempt when the next beat makes it", async () => {
-    const { harness, agent, attempts } = probedSlowly(1_200);
-    const { run } = await beginRun(harness.world, agent, {});
-    await dieInTool(harness, agent);
-    await runUntilIdle(harness, agent);
-    expect(await postponements(harness, run)).toMatchObject([{ after: "probe" }]);
-    expect(attempts).toEqual([2]);
-  });
-
-  test("and a probe for which a beat has no time waits for the next one", async () => {
-    const { harness } = probedSlowly(0);
-    const probed: number[] = [];
-    const made = sideEffectAgent({
-      reply: replyWithCalls([
-        ["pay", "ada", 5],
-        ["pay", "bob", 6],
-      ]),
-      pay: {
-        effect: "probed",
-        timeoutMs: 1_500,
-        probe: () => {
-          probed.push(rowOf(harness, payload.run).epoch);
-          harness.clock.moveTo(harness.clock.now() + 1_200);
-          return { kind: "absent" };
-        },
-      },
-    });
-    const payload = await beginRun(harness.world, made.agent, {});
-    const { world, kill } = killableWorld(harness.world);
-    const out = startAttempt(harness);
-    const pay = { ...(made.agent.tools["pay"] as Tool), run: neverSettles };
-    performTask(out.task, { world, agent: { ...made.agent, tools: { pay } } }).catch(() => undefined);
-    await flushPromises();
-    kill();
-    endAttempt(harness, out, null);
-    await runUntilIdle(harness, made.agent);
-    expect(new Set(probed).size).toBe(2);
-    assertSafety("each call is made once", () => expect(made.done).toHaveLength(2));
-    expect(rowOf(harness, payload.run).status).toBe("completed");
   });
 });
 
