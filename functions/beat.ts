@@ -11,13 +11,14 @@ import { type AskedBeat, answerBeat, readBeat } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
 import { settingsOf, spansOf } from "./settings.ts";
-import { webhooksOf } from "./webhooks.ts";
+import { requestsToDeliver, webhooksOf } from "./webhooks.ts";
 
 const spans = spansOf();
 const settings = settingsOf("beat");
 const telemetry = { ...settings.telemetry, ...(spans && { spans }) };
 const stores = awsWorld({ ...settings, telemetry, secrets: secretsOf(), sealKeys: sealKeysOf() });
-const world = { ...stores, ...webhooksOf() };
+const deliveries = requestsToDeliver();
+const world = { ...stores, ...webhooksOf(deliveries?.noted) };
 const caches = { segments: new SegmentCache(), commits: new CommitCache() };
 const runner: Runner = { world, agentOf: agentOf(world), ...caches };
 
@@ -35,7 +36,7 @@ export async function handler(asked: AskedBeat, context: BeatContext): Promise<M
       return await beat(runner, task, own);
     } finally {
       // Lambda freezes the process after its answer.
-      await spans?.flush();
+      await Promise.all([spans?.flush(), deliveries?.flush()]);
     }
   });
   return answerBeat(asked, { reply, code: context.functionVersion });

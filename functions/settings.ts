@@ -51,6 +51,9 @@ export const access = (): AccessOptions => JSON.parse(process.env["CAIRN_ACCESS"
 export const webhooks = (): readonly Webhook[] =>
   JSON.parse(process.env["CAIRN_WEBHOOKS"] || "[]") as readonly Webhook[];
 
+/** The function that delivers notifications; null: the deployment has no webhooks. */
+export const sweepFunction = (): string | null => process.env["CAIRN_SWEEP"] || null;
+
 /** Where the beats send their spans; undefined if `deploy.env` of the config names no collector. */
 export const spansOf = (): Spans | undefined => otlpSpans(process.env);
 

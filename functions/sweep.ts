@@ -1,7 +1,8 @@
 /**
  * The function of the sweeper. Schedules invoke it for all runs and for all objects. The states Renew and Rescue invoke
- * it for one run.
+ * it for one run, and beats for the notifications that they noted.
  */
+import type { DeliveryTask } from "../src/adapters/aws/delivery-requests.ts";
 import { awsWorld } from "../src/adapters/aws/world.ts";
 import type { Task } from "../src/protocol/chain.ts";
 import { collectAllOrphans } from "../src/maintenance/orphans.ts";
@@ -21,7 +22,7 @@ const secrets = hooks.webhooks === undefined ? {} : { secrets: secretsOf() };
 const world = { ...awsWorld({ ...settingsOf("sweep"), ...secrets, sealKeys: sealKeysOf() }), ...hooks };
 const options = { deployment: deployment() };
 
-type Sweep = Extract<Task, { readonly kind: "sweep" | "orphans" | "renew" }> | AskedRescue;
+type Sweep = Extract<Task, { readonly kind: "sweep" | "orphans" | "renew" }> | AskedRescue | DeliveryTask;
 
 /** The input of the state after Rescue: `wait` for `seconds` while an owner holds the run, else `done`. */
 export interface Rescued {
@@ -35,6 +36,8 @@ export async function handler(task: Sweep, context: LambdaContext): Promise<Resc
     switch (task.kind) {
       case "sweep":
         return withDeliveries(world, own, sweep(world, own, options));
+      case "deliver":
+        return withDeliveries(world, own, Promise.resolve({ kind: "sweep" } as const));
       case "orphans":
         return collectAllOrphans(world, own);
       case "renew":

@@ -32,6 +32,7 @@ export function environmentOf(
     CAIRN_PARAMETERS: kind === "sweep" && plan.webhooks.length === 0 ? "" : JSON.stringify(secretsOf(fn, plan)),
     CAIRN_ACCESS: Object.keys(plan.access).length === 0 ? "" : JSON.stringify(plan.access),
     CAIRN_WEBHOOKS: plan.webhooks.length === 0 ? "" : JSON.stringify(plan.webhooks),
+    CAIRN_SWEEP: plan.webhooks.length === 0 ? "" : names.functionName("sweep"),
     CAIRN_DEPLOYMENT: plan.deployment,
     CAIRN_SEAL_KMS_KEY: seal?.kmsKey ?? "",
     CAIRN_SEAL: seal?.required === true ? "required" : "",

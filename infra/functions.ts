@@ -58,7 +58,8 @@ function createFunction(site: Site, fn: DeployedFunction): sst.aws.Function {
   const isBeat = kindOf(fn) === "beat";
   const reserved = reservedFor(fn, plan);
   const { memoryMb = options.memoryMb, layers = [], permissions = [], vpc } = agentOptionsOf(fn, site.options, plan);
-  const grants = { secrets: secretsOf(fn, plan), sealKey: options.seal?.kmsKey ?? null, storeKey: site.options.kmsKey };
+  const keys = { sealKey: options.seal?.kmsKey ?? null, storeKey: site.options.kmsKey };
+  const grants = { secrets: secretsOf(fn, plan), ...keys, hasWebhooks: plan.webhooks.length > 0 };
   return new sst.aws.Function(called(componentOf(fn)), {
     name: names.functionName(fn),
     description: `cairn: ${fn}`,

@@ -28,6 +28,8 @@ interface Grant {
   readonly wakes?: true;
   /** May read the stream of the table. Lambda reads it with the role of this function. */
   readonly follows?: true;
+  /** May ask the sweep to deliver notifications, if the config names webhooks. */
+  readonly asksToDeliver?: true;
   /** May read its secrets (`secretsOf`), and no others: those that agents declare, or that sign webhooks. */
   readonly secrets?: true;
   /** Writes runs: may get data keys for sealing, and decrypt the data keys of other writers. */
@@ -53,7 +55,7 @@ const GRANTS: Readonly<Record<FunctionKind, Grant>> = {
   beat: {
     // It makes child runs: their transaction checks the parent's row, and then their executions are started.
     ...{ rows: [...DELIVER, ...INBOX, "ConditionCheckItem"], objects: KEEP, archives: true },
-    ...{ starts: true, wakes: true, secrets: true, seals: true },
+    ...{ starts: true, wakes: true, asksToDeliver: true, secrets: true, seals: true },
   },
   park: { rows: ["GetItem", "Query", "UpdateItem"], wakes: true },
   start: { rows: [...CREATE, "Query"], objects: KEEP, starts: true, letters: "schedule", secrets: true, seals: true },
@@ -78,7 +80,7 @@ const GRANTS: Readonly<Record<FunctionKind, Grant>> = {
 /**
  * The policy statements of a function. `secrets`: the names of the secrets that it may read; AWS's own key encrypts
  * them and needs no grant. `sealKey`: the ARN of the KMS key with which the deployment seals. `storeKey`: the one that
- * encrypts table and bucket.
+ * encrypts table and bucket. `hasWebhooks`: the config names some.
  */
 export function statementsOf(
   fn: DeployedFunction,
@@ -87,10 +89,12 @@ export function statementsOf(
     secrets,
     sealKey = null,
     storeKey,
+    hasWebhooks = false,
   }: {
     readonly secrets: readonly string[];
     readonly sealKey?: string | null;
     readonly storeKey?: string | undefined;
+    readonly hasWebhooks?: boolean;
   },
 ): Statement[] {
   const grant = GRANTS[kindOf(fn)];
@@ -113,6 +117,9 @@ export function statementsOf(
           },
         ]),
     ...(wakes === undefined ? [] : [{ actions: ["states:SendTaskSuccess"], resources: [machineArn] }]),
+    ...(hasWebhooks && grant.asksToDeliver === true
+      ? [{ actions: ["lambda:InvokeFunction"], resources: [names.functionArn("sweep")] }]
+      : []),
     ...(follows === undefined ? [] : [{ actions: FOLLOW, resources: [`${tableArn}/stream/*`] }]),
     ...(parameters.length === 0 ? [] : [{ actions: ["ssm:GetParameter"], resources: parameters }]),
     ...(sealKey === null || grant.seals === undefined ? [] : [{ actions: SEAL, resources: [sealKey] }]),

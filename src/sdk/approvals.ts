@@ -28,7 +28,9 @@ export function approvalsOf(
 ): { readonly approvals?: Partial<ApprovalTerms> } {
   if (given === undefined) return {};
   if (typeof given !== "object" || given === null) {
-    throw new AgentInvalid(`the approvals of ${whose}: write { expires: "3d", onExpiry: "ask" }; whether a tool needs one is its option approval`);
+    throw new AgentInvalid(
+      `the approvals of ${whose}: write { expires: "3d", onExpiry: "ask" }; whether a tool needs one is its option approval`,
+    );
   }
   refuseUnknown(`the approvals of ${whose}`, given, KNOWN);
   const { onExpiry } = given;

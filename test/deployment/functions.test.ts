@@ -31,7 +31,7 @@ describe("the environment of a function", () => {
       expect(Object.keys(given).toSorted()).toEqual(reads.toSorted());
       if (fn === "beat_teller") return;
       // A deployment is told nothing of seals, shards, logins and webhooks if it has none of its own.
-      const optional = /^CAIRN_(SEAL|SEAL_KMS_KEY|STATUS_SHARDS|ACCESS|WEBHOOKS)$/;
+      const optional = /^CAIRN_(SEAL|SEAL_KMS_KEY|STATUS_SHARDS|ACCESS|WEBHOOKS|SWEEP)$/;
       const isNeeded = (name: string): boolean => fn !== "sweep" || name !== "CAIRN_PARAMETERS";
       const without = reads.filter((name) => !optional.test(name) && isNeeded(name));
       expect(Object.keys(functionOf("dev", fn).environment.variables).toSorted()).toEqual(without.toSorted());
@@ -50,7 +50,7 @@ describe("the environment of a function", () => {
       ...{ CAIRN_BEAT_SECONDS: String(plan.beatSeconds), CAIRN_LIMITS: '{"openParkMs":2700000}' },
       ...{ CAIRN_PARAMETERS: '["AIRLINE_TOKEN","CARD_KEY"]', TRAVEL_PACE: "0" },
       ...{ CAIRN_SEAL_KMS_KEY: plan.options.seal?.kmsKey, CAIRN_SEAL: "required", CAIRN_STATUS_SHARDS: "4" },
-      CAIRN_WEBHOOKS: JSON.stringify(plan.webhooks),
+      ...{ CAIRN_WEBHOOKS: JSON.stringify(plan.webhooks), CAIRN_SWEEP: names.functionName("sweep") },
     });
   });
 

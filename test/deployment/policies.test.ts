@@ -85,7 +85,10 @@ describe.each(STAGES)("in %s", (stage) => {
     const { options } = deployment.plan;
     const secrets = secretsOf(fn, deployment.plan);
     expect(own?.Statement).toEqual(
-      statementsOf(fn, deployment.names, { secrets, sealKey: options.seal?.kmsKey ?? null }).map(writtenAs),
+      statementsOf(fn, deployment.names, {
+        ...{ secrets, sealKey: options.seal?.kmsKey ?? null },
+        hasWebhooks: deployment.plan.webhooks.length > 0,
+      }).map(writtenAs),
     );
     // One beside the role's own would be taken away by the next change of the role.
     expect(more).toEqual([]);

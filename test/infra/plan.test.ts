@@ -270,6 +270,22 @@ test("only the sweep may read the keys that sign webhooks; beats learn what to n
   expect(FUNCTIONS.filter((fn) => "CAIRN_WEBHOOKS" in environmentOf(fn, { names, plan }))).toEqual(["beat", "sweep"]);
 });
 
+test("only beats may ask the sweep to deliver, and only where there are webhooks", () => {
+  const names = namesOf("cairn-dev", { partition: "aws", region: "eu-west-1", account: "1" });
+  const webhooks = [{ url: "https://hooks.example/", events: ["approval.requested"], secret: "HOOK_KEY" }] as const;
+  const asking = (plan: ReturnType<typeof planOf>) =>
+    FUNCTIONS.filter((fn) => environmentOf(fn, { names, plan })["CAIRN_SWEEP"] === "cairn-dev-sweep");
+  expect([asking(planOf({ webhooks }, [])), asking(planOf({}, []))]).toEqual([["beat"], []]);
+  const invoking = (hasWebhooks: boolean) =>
+    FUNCTIONS.filter((fn) =>
+      statementsOf(fn, names, { secrets: [], storeKey: undefined, hasWebhooks }).some(
+        ({ actions, resources }) =>
+          actions.join() === "lambda:InvokeFunction" && resources.join() === names.functionArn("sweep"),
+      ),
+    );
+  expect([invoking(true), invoking(false)]).toEqual([["beat"], []]);
+});
+
 test("a deployment refuses webhooks to this machine, and more than its environment holds", () => {
   const hook = (url: string) => ({ url, events: ["run.failed"], secret: "HOOK_KEY" }) as const;
   expect(() => planOf({ webhooks: [hook("http://127.0.0.1:3000/")] }, [])).toThrow("no deployment can reach");

@@ -18,11 +18,19 @@ const ACCESS = "CAIRN_ACCESS";
 /** Given only where the config names webhooks: beats note what happened, and the sweep delivers it. */
 const WEBHOOKS = "CAIRN_WEBHOOKS";
 
-export type FunctionVariable = (typeof OUTSIDE)[number] | typeof ACCESS | typeof WEBHOOKS | "CAIRN_DEPLOYMENT";
+/** Given only where the config names webhooks: the function that beats ask to deliver at once. */
+const SWEEP = "CAIRN_SWEEP";
+
+export type FunctionVariable =
+  | (typeof OUTSIDE)[number]
+  | typeof ACCESS
+  | typeof WEBHOOKS
+  | typeof SWEEP
+  | "CAIRN_DEPLOYMENT";
 
 /** By each function. */
 export const READ = {
-  beat: [...OUTSIDE, WEBHOOKS],
+  beat: [...OUTSIDE, WEBHOOKS, SWEEP],
   park: ["CAIRN_TABLE", "CAIRN_MACHINE"],
   start: OUTSIDE,
   sweep: [...OUTSIDE, WEBHOOKS, "CAIRN_DEPLOYMENT"],

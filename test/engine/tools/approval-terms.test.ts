@@ -113,6 +113,8 @@ describe("an approval that asks again", () => {
     );
     const again = ["RecoveryDecided", "ApprovalRequested"];
     expect(asked).toEqual(["ApprovalRequested", ...again, ...again, ...again]);
+    const gates = events.flatMap((event) => (event.kind === "ApprovalRequested" ? [event.gate] : []));
+    expect(new Set(gates).size).toBe(4);
   });
 
   test("does not ask its policy, which could say by then that none is needed", async () => {

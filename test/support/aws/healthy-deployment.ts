@@ -29,6 +29,7 @@ const ENV = {
     CAIRN_STATUS_SHARDS: "",
     CAIRN_ACCESS: "",
     CAIRN_WEBHOOKS: "",
+    CAIRN_SWEEP: "",
     CAIRN_SEAL_KMS_KEY: "",
     CAIRN_SEAL: "",
   },
