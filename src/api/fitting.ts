@@ -33,6 +33,6 @@ const LARGE: Readonly<Record<string, (shown: Shown) => Partial<Shown>>> = {
   "#/task": () => ({ task: null }),
   "#/result": () => ({ result: null }),
   "#/unknown/*/args": ({ unknown }) => ({ unknown: unknown.map((each) => ({ ...each, args: null })) }),
-  "#/gates/*/args": ({ gates }) => ({ gates: gates.map((each) => ({ ...each, args: null })) }),
+  "#/gates/*/args": ({ gates }) => ({ gates: gates.map((each) => ({ ...each, args: null, parsed: null })) }),
   "#/waits/*/args": ({ waits }) => ({ waits: waits.map((each) => ({ ...each, args: null })) }),
 };

@@ -93,10 +93,17 @@ export async function startOf(
   if (started.kind === "budgetMissing")
     throw problemAs(OPERATIONS.start, started.kind, { detail: OPERATIONS.start.outcomes[started.kind].says });
   if (started.kind === "spendCapReached") throw spendCapped(started);
-  const { row } = started;
+  const { row, dropped = [] } = started;
   const token = resumeToken(row, asked.world.clock.now());
   const isFirst = started.kind === "started";
-  return { run: row.run, agent: row.agent, status: row.status, started: isFirst, resumeToken: token };
+  return {
+    run: row.run,
+    agent: row.agent,
+    status: row.status,
+    started: isFirst,
+    resumeToken: token,
+    ...(dropped.length > 0 && { dropped: [...dropped] }),
+  };
 }
 
 /** An agent file of the user cannot be loaded. */

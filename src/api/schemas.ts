@@ -69,6 +69,9 @@ export const startedDocument = z
     status,
     started: z.boolean().openapi({ description: "False where an earlier request of that key started the run." }),
     resumeToken,
+    dropped: z.array(z.string()).exactOptional().openapi({
+      description: "What the input has and the agent does not get, because its task schema drops it. Absent: nothing.",
+    }),
   })
   .openapi("Started");
 
@@ -114,6 +117,16 @@ const openGate: z.ZodType<OpenGate> = z.object({
   ...{ gate: z.string(), call: z.string(), tool: z.string(), reason: z.string(), args: json },
   ...{ argsHash: z.string(), planHash: z.string(), expiresAt: at, decided: z.boolean() },
   asksAgain: z.boolean().openapi({ description: "At expiresAt a human is asked again. False: the gate is denied." }),
+  parsed: z
+    .object({
+      as: z.enum(["value", "projection"]).openapi({
+        description: "`value`: the tool gets exactly this. `projection`: that is not JSON, and this shows it.",
+      }),
+      json,
+      dropped: z.array(z.string()).openapi({ description: "What the arguments have and the tool does not get." }),
+    })
+    .nullable()
+    .openapi({ description: "What the schema of the tool made of the arguments; null: the same." }),
 });
 
 const openWait: z.ZodType<OpenWait> = z.object({

@@ -11,6 +11,7 @@ import type { FileRef, WithFiles } from "./file.ts";
 import type { Json } from "./json.ts";
 import type { MemoryEvents } from "./memory.ts";
 import type { Value } from "./message.ts";
+import type { ParsedArgs } from "./parsed-args.ts";
 import type { Price } from "./policy/price.ts";
 import type { Effect } from "./calls/effects.ts";
 import type { Deadline } from "./deadline.ts";
@@ -149,7 +150,10 @@ interface Bodies
     readonly call: string;
     readonly effect: Effect;
     readonly key: string;
+    /** Of the arguments as the model proposed them, or as a human set them. */
     readonly argsDigest: string;
+    /** What the schema of the tool made of them. Absent: the same. For a child tool: the task of the child. */
+    readonly parsed?: ParsedArgs;
     /** The agent computed the idempotency key itself. */
     readonly business?: true;
     /** The tool has an `undo` function. */

@@ -16,6 +16,7 @@ import type { FailedFrom } from "./failed-from.ts";
 import type { RunMemory } from "./memory.ts";
 import type { Message, Value } from "./message.ts";
 import type { ModelOut } from "./model-out.ts";
+import type { ParsedArgs } from "./parsed-args.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./policy/price.ts";
 import type { Retention } from "./policy/retention.ts";
@@ -39,6 +40,10 @@ export interface Undoable {
   /** The idempotency key of the call: it identifies the effect if the result is lost. */
   readonly key: string;
   readonly from: number | null;
+  /** What the schema of its tool made of its arguments; absent: the same. */
+  readonly parsed?: ParsedArgs;
+  /** The version of the agent has changed since its intent. */
+  readonly agentChanged?: true;
 }
 
 /** A call without a final outcome. Its arguments are in the transcript; settled calls live in the events. */
@@ -79,6 +84,8 @@ export interface OpenCall {
   readonly onUnknown?: OnUnknown;
   /** What its tool read outside before the release, for its probe. */
   readonly before?: Json;
+  /** The version of the agent has changed since its intent: the schema of its tool may be another one. */
+  readonly agentChanged?: true;
 }
 
 /** What the state keeps of a call that was postponed. */

@@ -123,7 +123,8 @@ const handlers: Handlers = {
     afterCalls(
       updateCall(state, call, (open) => {
         ensure(isNext(open), `call ${call} is ${open.status} already`);
-        return { ...open, intent };
+        const { agentChanged: _changed, ...rest } = open;
+        return { ...rest, intent };
       }),
     ),
 

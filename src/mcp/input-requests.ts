@@ -79,7 +79,13 @@ const NOTE_MAX = 500;
 const gateMessage = (gate: Gate): string =>
   isBudget(gate)
     ? `The run has spent its budget: ${gate.reason}. May it spend more?`
-    : `Approve this call of ${gate.tool}? ${gate.reason}\n\n${JSON.stringify(gate.args, null, 2)}`;
+    : `Approve this call of ${gate.tool}? ${gate.reason}\n\n${JSON.stringify(gate.args, null, 2)}${parsedWords(gate)}`;
+
+function parsedWords({ parsed }: Gate): string {
+  if (parsed === null) return "";
+  const dropped = parsed.dropped.length === 0 ? "" : `\n\nIt does not get: ${parsed.dropped.join(", ")}`;
+  return `\n\nThe tool gets:\n\n${JSON.stringify(parsed.json, null, 2)}${dropped}`;
+}
 
 const gateForm = (gate: Gate): Form => ({
   type: "object",

@@ -82,7 +82,7 @@ export async function listGates(
       if (bytes > leftBytes && gates.length + questions.length > 0) {
         return pageUntil({ status, after: index === 0 ? after : (page.behind[index - 1] ?? after) });
       }
-      gates.push(...(bytes > leftBytes ? found.gates.map(withoutArgs) : found.gates));
+      gates.push(...(bytes > leftBytes ? found.gates.map(withoutParsed) : found.gates));
       questions.push(...(bytes > leftBytes ? found.questions.map(withoutArgs) : found.questions));
       leftBytes -= bytes;
       seen.add(row.run);
@@ -131,6 +131,8 @@ async function waitingOf(
     return { run: listed.run, why: `${error.code}: ${sentenceOf(error)}` };
   }
 }
+
+const withoutParsed = (gate: WaitingGate): WaitingGate => ({ ...withoutArgs(gate), parsed: null });
 
 const withoutArgs = <Each extends WaitingGate | WaitingQuestion>(of: Each): Each => ({
   ...of,

@@ -3,6 +3,8 @@
  */
 import { gateIn } from "../core/calls/gates.ts";
 import { TOO_DEEP, isTooDeep } from "../codec/to-json.ts";
+import { droppedBy } from "../codec/projection.ts";
+import { NO_PROTO, protoIn } from "../core/dropped-names.ts";
 import type { Agent } from "../ports/agent.ts";
 import { bounded } from "../codec/value.ts";
 import type { Grant } from "../core/policy/budget.ts";
@@ -20,6 +22,7 @@ import { type Accepted, explainClosed, explainSent, afterDelivery, openGates, ty
 import { checkThenDeliver } from "./look-then-deliver.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { learnSecrets, redactionIn } from "../history/secrets.ts";
+import { parseWith } from "../engine/tools/parsed-args.ts";
 import { misfit, toolFor } from "../engine/tools/tools.ts";
 
 interface Said {
@@ -54,7 +57,11 @@ export function decide(world: World, of: Said): Promise<Decided> {
       kind: "send",
       id: decisionId(of.gate),
       body: { kind: "decision", gate: of.gate, decision },
-      onDelivered: () => afterDelivery(world, { row, gate: of.gate, decision, waitMs: of.waitMs ?? 0 }),
+      onDelivered: async () => {
+        const fate = await afterDelivery(world, { row, gate: of.gate, decision, waitMs: of.waitMs ?? 0 });
+        const dropped = fate.kind === "accepted" ? droppedOf(of, state) : [];
+        return dropped.length === 0 ? fate : { ...fate, dropped };
+      },
       onDuplicate: () => explainSent(world, { row, gate: of.gate }),
     };
   });
@@ -71,6 +78,8 @@ async function decisionOf(
   if (why !== null) return { kind: "refused", why };
   if (as === "edit" && isTooDeep(said.args))
     return { kind: "refused", why: `the arguments cannot be kept: ${TOO_DEEP}` };
+  const proto = as === "edit" ? protoIn(said.args) : null;
+  if (proto !== null) return { kind: "refused", why: `the arguments have a member named ${proto}: ${NO_PROTO}` };
   const wrong = as === "edit" ? misfitOf(said, state) : null;
   if (wrong !== null) return { kind: "argsInvalid", why: wrong, asks: null };
   await learnSecrets(world);
@@ -90,6 +99,14 @@ function misfitOf({ agent = null, gate, args }: Said, { open }: State): string |
   const call = open.find((each) => gateIn(each)?.gate === gate);
   const tool = agent === null || call === undefined ? null : toolFor(agent, call);
   return tool === null ? null : misfit(tool, args);
+}
+
+/** What the tool does not get of the edited arguments. Empty also if the agent's code is not available. */
+function droppedOf({ as, agent = null, gate, args }: Said, { open }: State): readonly string[] {
+  const call = open.find((each) => gateIn(each)?.gate === gate);
+  const tool = as !== "edit" || agent === null || call === undefined ? null : toolFor(agent, call);
+  const parsed = tool === null ? null : parseWith(tool, args);
+  return parsed?.ok === true ? droppedBy(args, parsed.output) : [];
 }
 
 const SECRET_IN_EDIT =

@@ -22,6 +22,8 @@ import { timeline } from "./views.ts";
 export interface Accepted {
   readonly kind: "accepted";
   readonly stage: "applied" | "waits" | "unknown";
+  /** What the edited arguments have and the tool does not get: its schema drops it. Absent: nothing, or not known here. */
+  readonly dropped?: readonly string[];
 }
 
 /** The decision was delivered, now or before, and has no effect. `gates`: the gates that are open now. */

@@ -34,7 +34,7 @@ import type { CountedBy } from "../history/spend-counters.ts";
 import { stateAt } from "../history/state-at.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { limitStart } from "./access/start-limits.ts";
-import { type Started, createOnce, earlierStart, taskToStart } from "./start.ts";
+import { type Started, createOnce, earlierStart, taskToStart, withDropped } from "./start.ts";
 import { ledger } from "./views.ts";
 
 /** Effects outside that a fork does not share with the run that it comes from. Each as `tool (call)`. */
@@ -84,7 +84,7 @@ export async function forkRun(world: World, of: ForkOf): Promise<Forked> {
   const inputDigest = task === null ? from.inputDigest : digestOf(task.json);
   const run = forkId(world, from, of);
   const before = await earlierStart(world, { run, inputDigest });
-  if (before !== null) return before;
+  if (before !== null) return withDropped(before, task?.dropped);
   const judged = await unlessGone(world, from, () => judge(world, from, of));
   if (judged === null) return { kind: "missing" };
   if (judged.kind !== "state") return judged;
@@ -92,7 +92,7 @@ export async function forkRun(world: World, of: ForkOf): Promise<Forked> {
   if (limited !== null) return limited;
   const asked = { ...of, agent, from, state: judged.state, task: task?.json, inputDigest, run };
   const creation = await unlessGone(world, from, () => prepareFork(world, asked));
-  return creation === null ? { kind: "missing" } : createOnce(world, creation);
+  return creation === null ? { kind: "missing" } : withDropped(await createOnce(world, creation), task?.dropped);
 }
 
 const forkId = (world: World, { run, born, tenant, agent }: Row, { at, key }: Pick<ForkOf, "at" | "key">): string =>

@@ -21,11 +21,16 @@ import { learnSecretsOfInput } from "../history/secrets.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import { type StartLimited, limitStart } from "./access/start-limits.ts";
 
+/** What the input has and the agent does not get: its schema drops it. Absent: nothing. */
+interface Dropped {
+  readonly dropped?: readonly string[];
+}
+
 /** The outcome of a start. */
 export type Started =
-  | { readonly kind: "started"; readonly row: Row }
+  | ({ readonly kind: "started"; readonly row: Row } & Dropped)
   /** The same key and input as an earlier start: it returns the same run. */
-  | { readonly kind: "exists"; readonly row: Row }
+  | ({ readonly kind: "exists"; readonly row: Row } & Dropped)
   /** The same key with another input. That run may have ended, and its data may be gone. */
   | { readonly kind: "conflict"; readonly run: string }
   /** The same key and input as a run that has ended and whose data is gone. */
@@ -56,11 +61,24 @@ interface RunToStart {
 export async function startRun(world: World, of: RunToStart & { readonly input: Json }): Promise<Started> {
   const task = await taskToStart(world, of);
   if (!task.ok) return { kind: "invalid", why: task.why, issues: task.issues };
-  return startTask(world, { ...of, task: task.json });
+  return startTask(world, { ...of, task: task.json, dropped: task.dropped });
 }
 
 /** The same for an input that `taskToStart` has accepted. */
-export async function startTask(world: World, of: RunToStart & { readonly task: Json }): Promise<Started> {
+export async function startTask(world: World, of: RunToStart & Dropped & { readonly task: Json }): Promise<Started> {
+  return withDropped(await startOnce(world, of), of.dropped);
+}
+
+/** The answer, which names what the input has and the agent does not get. */
+export function withDropped<Answer extends { readonly kind: string }>(
+  answer: Answer,
+  dropped: readonly string[] = [],
+): Answer {
+  const isStarted = answer.kind === "started" || answer.kind === "exists";
+  return isStarted && dropped.length > 0 ? { ...answer, dropped } : answer;
+}
+
+async function startOnce(world: World, of: RunToStart & { readonly task: Json }): Promise<Started> {
   const { agent, tenant, task, files = [] } = of;
   const inputDigest = inputDigestOf(
     task,

@@ -91,7 +91,7 @@ export const START_ROWS = {
       if (!sent.ok) return refused({ kind: "fileInvalid", why: sent.why });
       const task = await taskToStart(world, { agent, input });
       if (!task.ok) return refused({ kind: "invalid", why: task.why, issues: task.issues });
-      return { kind: "passed", checked: { agent, task: task.json, files: sent.contents } };
+      return { kind: "passed", checked: { agent, task: task.json, dropped: task.dropped, files: sent.contents } };
     },
     settle: ({ world, tenant }, input) => {
       const key = input.key ?? world.random.hex();

@@ -18,6 +18,8 @@ import { type Row, hasEnded } from "../protocol/row.ts";
 import type { ArchiveTier } from "../core/policy/retention.ts";
 import type { RunPlaces } from "../ports/run-places.ts";
 import { StoreUnreachable, type World } from "../ports/world.ts";
+import { droppedNames } from "../core/dropped-names.ts";
+import type { ParsedArgs } from "../core/parsed-args.ts";
 import { stateAfterRedrive } from "../history/after-redrive.ts";
 import { type ModelWaits, labelOf, labelOfRow, modelWaits, topologyIn } from "./labels.ts";
 import { archiveOf } from "../history/archive.ts";
@@ -57,13 +59,25 @@ export interface UnknownCall {
   readonly undo: boolean;
 }
 
+/** What the tool of a call gets in place of its arguments. */
+export interface ShownParse {
+  /** `value`: exactly this. `projection`: it is not JSON, or holds a secret, and this shows it as far as it can be shown. */
+  readonly as: ParsedArgs["as"];
+  readonly json: Json;
+  /** The paths of what the arguments have and the tool does not get. */
+  readonly dropped: readonly string[];
+}
+
 /** A call that waits for approval, frozen as it will run. For the gate `budget`, `args` are the amounts and limits. */
 export interface OpenGate {
   readonly gate: string;
   readonly call: string;
   readonly tool: string;
   readonly reason: string;
+  /** The arguments as the model proposed them. */
   readonly args: Json;
+  /** What the schema of the tool made of them; null: the same. */
+  readonly parsed: ShownParse | null;
   readonly argsHash: string;
   readonly planHash: string;
   /** Without a decision by then the gate is denied, or a human is asked again. Epoch milliseconds. */
@@ -190,10 +204,13 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
     })),
   );
   const gates = await Promise.all(
-    gated.map(({ call, tool, gate: { by: _, decision, asksAgainMs, ...gate } }) => {
+    gated.map(async ({ call, tool, intent, gate: { by: _, decision, asksAgainMs, ...gate } }): Promise<OpenGate> => {
       const decided = decision !== null || isSent(decisionId(gate.gate));
+      const args = await json(argsOf(state, call));
+      const made = intent?.parsed === undefined ? null : { ...intent.parsed, json: await json(intent.parsed.json) };
+      const parsed = made && { ...made, dropped: droppedNames(args, made.json) };
       const asksAgain = asksAgainMs !== undefined;
-      return json(argsOf(state, call)).then((args): OpenGate => ({ ...gate, asksAgain, call, tool, args, decided }));
+      return { ...gate, asksAgain, call, tool, args, parsed, decided };
     }),
   );
   if (asks !== null && !hasEnded(row)) gates.push(budgetGate(state, asks, isSent));
@@ -238,6 +255,7 @@ function budgetGate(state: State, asks: BudgetGate, isSent: (id: string) => bool
     call: BUDGET,
     tool: BUDGET,
     args,
+    parsed: null,
     decided: decision !== null || isSent(decisionId(gate.gate)),
   };
 }

@@ -96,6 +96,21 @@ test("reads arguments that are too long for the list from the run, and lets none
   expect(await card.getByRole("button", { name: "Change the arguments" }).count()).toBe(0);
 });
 
+test("shows what the tool gets in place of the arguments, and names what its schema drops", async () => {
+  const { url } = await waitingRun();
+  const { page } = await openPage();
+  const parsed = { as: "value" as const, json: { step: 1, stamp: 7 }, dropped: ["note"] };
+  await changing<WaitingPage>(page, /\/approvals$/, (list) => ({
+    ...list,
+    gates: list.gates.map((gate) => ({ ...gate, args: { step: 1, note: "soon" }, parsed })),
+  }));
+  await page.goto(`${url}/#/needs`);
+  const card = page.getByRole("article", { name: "Approve pay" });
+  await expect.poll(() => card.innerText()).toContain('"stamp": 7');
+  expect(await card.innerText()).toContain("The tool does not get: note");
+  expect(await card.innerText()).toContain('"note": "soon"');
+});
+
 test("offers no decision, start, fork or action on runs that the scopes of the caller do not allow", async () => {
   const { run, url } = await waitingRun();
   const { page } = await openPage();

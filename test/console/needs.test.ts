@@ -65,18 +65,24 @@ test("arguments that the list leaves out come from the same question of the run,
   const document = {
     gates: [
       { gate: "c1-b", args: "other" },
-      { gate: "c1-a", args: { step: 1 } },
+      { gate: "c1-a", args: { step: 1 }, parsed: { as: "value", json: { step: 2 }, dropped: [] } },
     ],
     waits: [
       { call: "c2", asked: 1, args: "earlier" },
       { call: "c2", asked: 2, args: { question: "why?" } },
     ],
   } as unknown as RunDocument;
-  expect(argsIn(gate, document)).toEqual({ args: { step: 1 } });
-  expect(argsIn(question, document)).toEqual({ args: { question: "why?" } });
+  expect(argsIn(gate, document)).toEqual({
+    args: { step: 1 },
+    parsed: { as: "value", json: { step: 2 }, dropped: [] },
+  });
+  expect(argsIn(question, document)).toEqual({ args: { question: "why?" }, parsed: null });
   expect(argsIn({ ...question, asked: 3 }, document)).toBeNull();
   expect(argsIn(gate, { ...document, omitted: ["#/gates/*/args"] })).toBeNull();
-  expect(argsIn(question, { ...document, omitted: ["#/gates/*/args"] })).toEqual({ args: { question: "why?" } });
+  expect(argsIn(question, { ...document, omitted: ["#/gates/*/args"] })).toEqual({
+    args: { question: "why?" },
+    parsed: null,
+  });
   expect(argsIn(question, { ...document, omitted: ["#/waits/*/args"] })).toBeNull();
 });
 

@@ -201,6 +201,13 @@ describe("a decision", () => {
     ).toBe("AwaitingApproval");
   });
 
+  test("is opened again for a permitted call whose arguments are another value now", () => {
+    const again = { ...gateOpened("c1"), gate: "again-c1", timesReopened: 1 } as Event;
+    const state = foldAll(waiting(), [approved("c1"), intended("c1"), again]);
+    expect(state.open[0]).toMatchObject({ status: "gated", timesReopened: 1, heldBy: { gate: "again-c1" } });
+    expect(() => foldAll(waiting(), [approved("c1"), gateOpened("c1")])).toThrow("call c1 is not intended");
+  });
+
   test("is kept: a call that became unknown and may be retried opens no second gate", () => {
     const state = foldAll(waiting(), [
       ...[approved("c1"), intended("c1", "unsafe"), invoked("c1"), outcomeLost("c1")],

@@ -1,6 +1,7 @@
 /** Moments of a run that undoes what it did, each with the events that lead on from it. */
 import type { Event } from "../../src/core/event.ts";
 import { inline } from "../../src/core/message.ts";
+import type { ParsedArgs } from "../../src/core/parsed-args.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import {
   AT,
@@ -23,7 +24,16 @@ import {
 } from "../support/states/states-and-events.ts";
 import type { Moment } from "./moment.ts";
 
-const undoable = (call: string): Event => ({ ...intended(call), undo: true }) as Event;
+/** The schemas of two of the tools made something else of the arguments. */
+const PARSED: Readonly<Record<string, ParsedArgs>> = {
+  c1: { as: "value", json: inline({ stamp: 1 }) },
+  c2: { as: "projection", json: inline({ at: "Date(1970-01-01T00:00:00.000Z)" }) },
+};
+
+const undoable = (call: string): Event => {
+  const parsed = PARSED[call];
+  return { ...intended(call), undo: true, ...(parsed && { parsed }) } as Event;
+};
 
 const asked = (next: "cancel" | "restart"): Event => ({
   ...{ kind: "MessageAbsorbed", at: AT, stage: "taken", message: `compensate#${next}#1` },

@@ -1,6 +1,8 @@
 /** A start checks what it was given once, before anything is recorded. */
 import { z } from "zod";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
+import type { Json } from "../../src/core/json.ts";
+import { startRun } from "../../src/operations/start.ts";
 import { SCOPES } from "../../src/operations/operation.ts";
 import { performOperation } from "../../src/operations/perform.ts";
 import { OPERATIONS } from "../../src/operations/table.ts";
@@ -45,4 +47,39 @@ test("leaves no record of an input that the agent refuses", async () => {
   expect(await start("Eve")).toMatchObject({ kind: "invalid" });
   expect(checked).toEqual(["Eve"]);
   expect(await records()).toEqual([]);
+});
+
+describe("what the task schema drops of an input", () => {
+  const proto = JSON.parse('{"to":"Ada","__proto__":{"admin":true}}') as Json;
+  const starting = (task: z.ZodType, input: Json, key: string | null = null) => {
+    const { world } = createHarness();
+    const agent = { ...scriptedAgent({}), task } as Agent;
+    return startRun(world, { agent, input, tenant: "local", idempotencyKey: key });
+  };
+
+  test("is named in the answer, also to a repeated start", async () => {
+    const { start, agent } = harnessWithChecks();
+    const { world } = createHarness();
+    const of = { agent, input: { to: "Ada", form: "Eve" }, tenant: "local", idempotencyKey: "k" };
+    expect(await startRun(world, of)).toMatchObject({ kind: "started", dropped: ["form"] });
+    expect(await startRun(world, of)).toMatchObject({ kind: "exists", dropped: ["form"] });
+    expect(await start("Ada")).not.toHaveProperty("dropped");
+  });
+
+  test.each([
+    ["an object", z.object({ to: z.string() })],
+    ["an object that takes other names", z.looseObject({ to: z.string() })],
+    ["a record", z.record(z.string(), z.unknown())],
+    ["any JSON", z.json()],
+  ])("is refused if it is `__proto__` in %s", async (_, task) => {
+    expect(await starting(task, proto)).toMatchObject({
+      ...{ kind: "invalid", why: expect.stringContaining("__proto__"), issues: [{ path: ["__proto__"] }] },
+    });
+  });
+
+  test("is nothing where the schema keeps `__proto__`", async () => {
+    const started = await starting(z.any(), proto);
+    expect(started.kind).toBe("started");
+    expect(started).not.toHaveProperty("dropped");
+  });
 });

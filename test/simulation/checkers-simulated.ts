@@ -23,6 +23,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   callsAccounted,
   deathsAreReal,
   gatesHold,
+  oneBody,
   notTooEarly: actedTooEarly,
   sagas: wrongWithSagas,
   features: wrongWithFeatures,
@@ -226,4 +227,21 @@ function endsForAReason(history: Simulated): readonly string[] {
   const { failure } = replay(history).state;
   const violations = failure === null || REASONS.test(failure.code) ? [] : [`${failure.code}: ${failure.message}`];
   return hasEnded(finalRow(history)) ? violations : [...violations, "it is told and has not ended"];
+}
+
+/**
+ * Schedule 204: whatever leaves under one key has one body, whichever process parsed its arguments, and so has what is
+ * asked about it and what undoes it. A call without an effect may be made anew.
+ */
+function oneBody({ outside: { begun, probed } }: Simulated): readonly string[] {
+  const bodies = new Map<string, number | undefined>();
+  const wrong = (key: string, body: number | undefined): readonly string[] =>
+    bodies.has(key) && bodies.get(key) !== body ? [`${key} left with ${bodies.get(key)}, and then with ${body}`] : [];
+  const acted = begun.filter(({ tool }) => tool !== "look");
+  const left = acted.flatMap(({ key, body, undoes }) => {
+    const found = wrong(undoes ?? key, body);
+    if (!bodies.has(key)) bodies.set(key, body);
+    return found;
+  });
+  return [...left, ...probed.flatMap(({ key, body }) => wrong(key, body))];
 }

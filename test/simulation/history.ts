@@ -38,7 +38,7 @@ interface Moment {
 export interface Simulated extends History {
   readonly seed: string;
   readonly plan: Plan;
-  readonly outside: Pick<Services, "effects" | "begun">;
+  readonly outside: Pick<Services, "effects" | "begun" | "probed">;
   /** Model calls that were paid for. */
   readonly paid: number;
   /** Model calls that whoever made them gave up, and nobody charged for. */

@@ -18,7 +18,7 @@ export function sagaOfAgent({ onFailure, restarts, leaving }: SagaPlan): Agent["
 
 export const lateEnough = ({ doneFrom }: SagaPlan) => check("late enough", ({ spent }) => spent.beats >= doneFrom);
 
-type Input = { readonly step: number; readonly index: number };
+type Input = { readonly step: number; readonly index: number; readonly stamp: number };
 type Rules = Pick<Tool<z.ZodType<Input>>, "undo" | "onUnknown" | "key">;
 
 /** What a tool of such a history says besides. */
@@ -33,11 +33,11 @@ export function undoRules(of: {
   if (effect === undefined) return {};
   const undo: Undo<Input> = {
     effect,
-    run: async ({ key, epoch, signal, of: { key: undoes } }) => {
-      await services.act({ tool: effect, key, epoch, signal, undoes }, here);
+    run: async ({ input: { stamp: body }, key, epoch, signal, of: { key: undoes } }) => {
+      await services.act({ tool: effect, key, epoch, signal, undoes, body }, here);
       return "undone";
     },
-    ...(effect === "probed" ? { probe: ({ key }: { readonly key: string }) => services.probe(key, here, 0) } : {}),
+    ...(effect === "probed" ? { probe: ({ key, input }) => services.probe({ key, body: input.stamp }, here, 0) } : {}),
   };
   const isKeyed = name === "keyed";
   return {

@@ -13,6 +13,8 @@ export interface Effect {
   readonly tool: string;
   readonly key: string;
   readonly at: number;
+  /** What the tool made of its arguments. */
+  readonly body?: number;
   /** It is an undo: the key of what it undoes. */
   readonly undoes?: string;
 }
@@ -23,6 +25,7 @@ interface Called {
   readonly key: string;
   readonly epoch: number;
   readonly undoes?: string;
+  readonly body?: number;
 }
 
 /** What of a process a tool can feel. */
@@ -68,6 +71,8 @@ export class Services {
   readonly effects: Placed<Effect & Called>[] = [];
   /** Tools that were called: from there on nothing of ours stands between the call and its effect. */
   readonly begun: Placed<Called>[] = [];
+  /** Every question about a key, with the body that its probe was given. */
+  readonly probed: { readonly key: string; readonly body: number }[] = [];
   readonly #done = new Set<string>();
   readonly #options: ServicesOptions;
 
@@ -109,7 +114,13 @@ export class Services {
   }
 
   /** The external service tells the truth about now, or that it cannot tell. */
-  async probe(key: string, { pause, note, clock }: Process, takesMs: number): Promise<Probe> {
+  async probe(
+    asked: { readonly key: string; readonly body: number },
+    { pause, note, clock }: Process,
+    takesMs: number,
+  ): Promise<Probe> {
+    const { key } = asked;
+    this.probed.push(asked);
     await pause();
     const { behaviour, isCalm } = this.#options;
     if (takesMs > 0 && !isCalm()) await later(clock, { ms: takesMs, signal: null });

@@ -53,7 +53,11 @@ export interface SimulatedAgentsOptions extends Omit<ServicesOptions, "behaviour
   readonly isDoomed: boolean;
 }
 
-const INPUT = z.object({ step: z.number(), index: z.number() });
+/** The schema computes `stamp` at each parse: two parses of the same arguments never make the same value. */
+const inputFrom = (stamps: () => number) =>
+  z.object({ step: z.number(), index: z.number(), stamp: z.number().default(stamps) });
+
+type Input = ReturnType<typeof inputFrom>;
 
 /** An agent with a script of its own: how many steps, which tools at each, and how the model and each try behave. */
 export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgents {
@@ -64,6 +68,8 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
   const behaviour = chance.child("behaviour");
   const services = new Services({ ...options, behaviour });
   const moods = chance.child("moods");
+  let parses = 0;
+  const input = inputFrom(() => (parses += 1));
   // Budgets that are hardly enough, so that some runs end by them.
   const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: takeoversOf(chance.oneIn(12), options) };
   // In some histories what throws is tried again with its key, by whoever has the run by then.
@@ -89,7 +95,10 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
       fallbacks: (options.away?.fallback ?? "none") === "none" ? [] : [{ model: model.modelIn(here, true), ...price }],
       tools: {
         ...Object.fromEntries(
-          TOOLS.map((name) => [name, toolIn({ ...{ here, services, script, retry, isSlow }, ...options }, name)]),
+          TOOLS.map((name) => [
+            name,
+            toolIn({ ...{ here, services, script, retry, isSlow, input }, ...options }, name),
+          ]),
         ),
         ...waitTools(features.waits),
         ...memoryTools(features.memory, log),
@@ -124,6 +133,8 @@ function featuredIn(script: Script, chance: SeededChoices, { waits, memory }: Fe
 const takeoversOf = (isFew: boolean, { diesSoon, isDoomed: isCrashLoop }: SimulatedAgentsOptions): number =>
   isCrashLoop ? 1 : isFew || diesSoon ? 2 : 1_000;
 
+type Probing = { readonly key: string; readonly input: z.output<Input> };
+
 function toolIn(
   of: Pick<SimulatedAgentsOptions, "isGated" | "isOrdered" | "saga"> & {
     readonly here: Process;
@@ -131,26 +142,28 @@ function toolIn(
     readonly script: Script;
     readonly retry: Tool["retry"];
     readonly isSlow: boolean;
+    readonly input: Input;
   },
   name: ToolName,
 ) {
-  const { here, services, script, retry, isGated, isOrdered, saga, isSlow } = of;
+  const { here, services, script, retry, input, isGated, isOrdered, saga, isSlow } = of;
   const probeMs = isSlow ? LONG_TIMEOUT_MS - 100 : 0;
   return tool({
-    input: INPUT,
+    input,
     effect: name === "look" ? "none" : name,
-    ...(name === "probed" ? { probe: ({ key }: { readonly key: string }) => services.probe(key, here, probeMs) } : {}),
+    ...(name === "probed"
+      ? { probe: (of: Probing) => services.probe({ key: of.key, body: of.input.stamp }, here, probeMs) }
+      : {}),
     // A function of the arguments alone: whichever process judges a call judges it the same.
-    approval: ({ step, index }: z.output<typeof INPUT>) =>
-      isGated && (step + index) % 2 === 0 ? "every other" : false,
+    approval: ({ step, index }: z.output<Input>) => (isGated && (step + index) % 2 === 0 ? "every other" : false),
     parallel: !isOrdered || name === "look" || name === "probed",
     timeoutMs: isSlow && name === "probed" ? LONG_TIMEOUT_MS : TIMEOUT_MS,
     settleMs: SETTLE_MS,
     retry: name === "unsafe" ? null : retry,
     ...(saga === null ? {} : undoRules({ plan: saga, name, services, here })),
-    run: async ({ input, key, epoch, signal }: ToolContext<z.output<typeof INPUT>>) => {
-      await services.act({ tool: name, key, epoch, signal }, here);
-      return `${name} ${input.step}.${input.index}${".".repeat(script.bulk)}`;
+    run: async ({ input: given, key, epoch, signal }: ToolContext<z.output<Input>>) => {
+      await services.act({ tool: name, key, epoch, signal, body: given.stamp }, here);
+      return `${name} ${given.step}.${given.index}${".".repeat(script.bulk)}`;
     },
   }) as Tool;
 }

@@ -91,6 +91,11 @@ export const witnessesEffects: Witnesses = {
         return next !== undefined && next.order > order && next.epoch > epoch;
       }),
     ),
+  // Two processes send one call, whose schema makes another value at each parse.
+  204: ({ history }) => {
+    const acted = history.outside.begun.filter(({ tool }) => tool !== "look");
+    return acted.some(({ key, epoch }) => acted.some((other) => other.key === key && other.epoch !== epoch));
+  },
   // The probe has used up the beat, and another one makes the call.
   210: ({ events }) =>
     events("RecoveryDecided").some(

@@ -60,9 +60,10 @@ export async function decideGate(
       ? await performOperation(OPERATIONS.budget, context, { ...said, more })
       : await performOperation(OPERATIONS.decide, context, { ...said, as, args, more });
   if (outcome.kind !== "accepted") throw refusal(shell, opened, { run, call, outcome });
-  const { stage } = outcome;
+  const { stage, dropped } = outcome;
   report(shell, opened, {
     ...{ run, call, tool, gate, as, args, stage },
+    ...(dropped && { dropped: [...dropped] }),
     ...(grantWords(more) === "" ? {} : { more }),
   });
   return EXIT.done;
@@ -206,6 +207,7 @@ function report(
     readonly as: keyof typeof DONE;
     readonly args: Json;
     readonly stage: Accepted["stage"];
+    readonly dropped?: string[];
     readonly more?: Grant;
   },
 ): void {
@@ -214,7 +216,10 @@ function report(
   const what = of.call === BUDGET ? "budget" : `${of.tool} (${of.call})`;
   const amount = more === undefined ? "" : `, ${grantWords(more)} more`;
   reportAccepted(shell, opened, { document, says: `${DONE[of.as]}: ${what} of ${of.run}${amount}` });
-  if (!shell.json) shell.terminal.out(STAGES[of.stage]);
+  if (shell.json) return;
+  if (of.dropped !== undefined)
+    shell.terminal.err(`${of.tool} does not get ${of.dropped.join(", ")}: its schema drops that`);
+  shell.terminal.out(STAGES[of.stage]);
 }
 
 const STAGES = {

@@ -53,6 +53,7 @@ export async function start(shell: Shell, of: { readonly agent: string; readonly
   const opened = await openSettled(shell, settings, { create: true });
   await keepFile(opened, located);
   const started = await startOrRefuse(shell, opened, { agent, input, files, flags });
+  warnOfDropped(shell, agent, started);
   if (flags.wait !== true) return report(shell, opened, started);
   if (!shell.json) shell.terminal.out(headline(shell, opened, started));
   return waitForRun(shell, { opened, run: started.row.run });
@@ -140,6 +141,12 @@ function inputInvalid(shell: Shell, { agent, why }: { readonly agent: Agent; rea
   return refusedAs(OPERATIONS.start, "invalid", { what, why, next });
 }
 
+/** An unknown name is often a typing error: the agent would silently work with a default instead. */
+function warnOfDropped({ terminal }: Shell, { name }: Agent, { dropped = [] }: Accepted): void {
+  if (dropped.length === 0) return;
+  terminal.err(`${name} does not get ${dropped.join(", ")}: its task schema has no such names, and drops them`);
+}
+
 function report(shell: Shell, opened: Opened, started: Accepted): number {
   const { run, agent, status } = started.row;
   const attendant = opened.attendant();
@@ -149,6 +156,7 @@ function report(shell: Shell, opened: Opened, started: Accepted): number {
       agent,
       status,
       started: started.kind === "started",
+      ...(started.dropped && { dropped: [...started.dropped] }),
       supervisor: attendant?.id ?? null,
     });
     return EXIT.done;

@@ -201,7 +201,7 @@ export function renderGate(run: string, gate: OpenGate, of: Style & { readonly c
   if (gate.call === BUDGET) return renderBudget(run, gate, of);
   const title = `${paint("yellow", "?")} may ${paint("bold", gate.tool)} (${gate.call}) run? ${gate.reason}`;
   const until = untilOf(gate, now);
-  const facts = [["arguments", shortJson(gate.args, 300)] as const, ["gate", gate.gate] as const];
+  const facts = [["arguments", shortJson(gate.args, 300)] as const, ...parsedFacts(gate), ["gate", gate.gate] as const];
   if (gate.decided) {
     return ["", title, ...pairs([...facts, ["decision", "recorded; the next beat applies it"]], paint)].join("\n");
   }
@@ -216,6 +216,14 @@ export function renderGate(run: string, gate: OpenGate, of: Style & { readonly c
     ...pairs([...facts, ["until", until]], paint),
     ...ways.map(({ type, means }) => `  ${paint("bold", type.padEnd(width))}  ${paint("dim", `# ${means}`)}`),
   ].join("\n");
+}
+
+/** What the tool gets in place of the arguments, and what it does not get of them. */
+function parsedFacts({ parsed }: OpenGate): (readonly [string, string])[] {
+  if (parsed === null) return [];
+  const { as, json, dropped } = parsed;
+  const gets = ["tool gets", `${shortJson(json, 300)}${as === "value" ? "" : " (not JSON: shown as text)"}`] as const;
+  return dropped.length === 0 ? [gets] : [gets, ["not sent", `${short(dropped.join(", "), 300)}: its schema drops it`]];
 }
 
 /** Shows an exhausted budget, and how to grant more. */

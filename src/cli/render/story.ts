@@ -4,6 +4,7 @@
  */
 import { EFFECTS } from "../../core/calls/effects.ts";
 import { countAfter, proposedBy } from "../../core/calls/proposed-calls.ts";
+import type { Value } from "../../core/message.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import type { KnownCalls } from "./recovery.ts";
 
@@ -18,12 +19,14 @@ export interface Story extends KnownCalls {
   readonly asked: number;
   /** The first and the last release of each call. */
   readonly releases: ReadonlyMap<string, { readonly first: number; readonly last: number }>;
+  /** The arguments that a human set, by call. */
+  readonly edited: ReadonlyMap<string, Value>;
 }
 
 /** The state of the fold before the first event. */
 export const UNTOLD: Story = {
   ...{ startedAt: null, beats: 0, microUsd: 0, stops: false, tools: new Map(), asked: 0 },
-  ...{ releases: new Map(), unprobed: new Set() },
+  ...{ releases: new Map(), unprobed: new Set(), edited: new Map() },
 };
 
 /** A story that one fold owns. */
@@ -31,6 +34,7 @@ interface OwnStory extends Story {
   readonly tools: Map<string, string>;
   readonly releases: Map<string, { readonly first: number; readonly last: number }>;
   readonly unprobed: Set<string>;
+  readonly edited: Map<string, Value>;
 }
 
 export const copyOf = (story: Story): OwnStory => ({
@@ -38,11 +42,12 @@ export const copyOf = (story: Story): OwnStory => ({
   tools: new Map(story.tools),
   releases: new Map(story.releases),
   unprobed: new Set(story.unprobed),
+  edited: new Map(story.edited),
 });
 
 /** The story after an event. It takes over the maps of the story before. */
 export function after(story: OwnStory, entry: TimelineEntry): OwnStory {
-  const { startedAt, beats, tools, asked, releases, unprobed } = story;
+  const { startedAt, beats, tools, asked, releases, unprobed, edited } = story;
   if (startedAt === null) return after({ ...story, startedAt: entry.at }, entry);
   switch (entry.kind) {
     case "RunStarted":
@@ -56,6 +61,9 @@ export function after(story: OwnStory, entry: TimelineEntry): OwnStory {
       return { ...story, microUsd: story.microUsd + (entry.debit.microUsd ?? 0) };
     case "ToolIntended":
       if (!EFFECTS[entry.effect].hasProbe) unprobed.add(entry.call);
+      return story;
+    case "HumanApprovalReceived":
+      if (entry.decision.args !== null) edited.set(entry.call, entry.decision.args);
       return story;
     case "ToolInvoked": {
       const first = releases.get(entry.call)?.first ?? entry.at;

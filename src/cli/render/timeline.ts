@@ -3,6 +3,7 @@
  * It is a fold over events, so `timeline` renders a whole run and `watch` continues with new events.
  */
 import { stripVTControlCharacters } from "node:util";
+import { droppedNames } from "../../core/dropped-names.ts";
 import type { Value } from "../../core/message.ts";
 import type { TimelineEntry } from "../../operations/views.ts";
 import { grantWords } from "../commands/budget.ts";
@@ -93,6 +94,17 @@ type Entry<K extends TimelineEntry["kind"]> = Extract<TimelineEntry, { readonly 
 const forkOf = ({ forked }: Entry<"RunStarted">): string =>
   forked === undefined ? "" : `, forked from ${forked.run} at version ${forked.version}`;
 
+/** What the tool gets of the arguments that a human set, where that is something else. */
+function parsedLine({ story, entry, page }: Context<Entry<"ToolIntended">>): Line | null {
+  const { call, parsed } = entry;
+  const edited = story.edited.get(call);
+  if (parsed === undefined || edited === undefined) return null;
+  const isShort = edited.kind === "inline" && parsed.json.kind === "inline";
+  const dropped = isShort ? droppedNames(edited.json, parsed.json.json) : [];
+  const lacks = dropped.length === 0 ? "" : `, without ${short(dropped.join(", "), WORDS_MAX)}`;
+  return { says: page.paint("yellow", `${callName(story, call)} gets${lacks}`), shows: parsed.json };
+}
+
 /** The line of an entry; null if another line already says it. */
 function lineOf(context: Context): Line | null {
   const { story, entry, next, page } = context;
@@ -122,8 +134,9 @@ function lineOf(context: Context): Line | null {
     case "ResultSummarised":
       return summaryLine(entry, { paint, cost: costIn(story, next) });
     case "BudgetDebited":
-    case "ToolIntended":
       return null;
+    case "ToolIntended":
+      return parsedLine({ ...context, entry });
     case "MessageAbsorbed":
       return entry.stage === "taken" ? { says: messageWords(entry.body, name) } : null;
     case "DecisionIgnored":

@@ -19,7 +19,7 @@ import type { FailedFrom } from "../../core/failed-from.ts";
 import { PHASE_NAMES, type Phase } from "../../core/phases.ts";
 import { asksFor, debit, grant, price } from "./budget.ts";
 import { childEvents, childReport } from "./child.ts";
-import { nearLimit, fileRef, files, json, replyPart, request, routed, sha, value } from "./message.ts";
+import { nearLimit, fileRef, files, json, parsedArgs, replyPart, request, routed, sha, value } from "./message.ts";
 import { detachedCallEvents } from "./detached-call.ts";
 import { memoryEvents } from "./memory.ts";
 import { resultSummarised } from "./result-summary.ts";
@@ -133,6 +133,7 @@ export const intentShape = {
   effect,
   key: name,
   argsDigest: sha,
+  parsed: parsedArgs,
   business: z.literal(true).exactOptional(),
   undo: z.literal(true).exactOptional(),
   alone: z.literal(true).exactOptional(),

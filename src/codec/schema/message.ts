@@ -17,6 +17,9 @@ export const value: z.ZodType<Value> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("blob"), sha256: sha, bytes: count, head: z.string(), tail: z.string() }),
 ]);
 
+/** What the schema of a tool made of the arguments of a call; absent: the same. */
+export const parsedArgs = z.looseObject({ as: z.enum(["value", "projection"]), json: value }).exactOptional();
+
 /** Of a reply whose question was nearly as long as its agent allows. */
 export const nearLimit = z.literal(true).exactOptional();
 

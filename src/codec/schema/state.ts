@@ -35,7 +35,7 @@ import {
 import { child } from "./child.ts";
 import { gate, heldBy } from "./held-by.ts";
 import { memory } from "./memory.ts";
-import { files, json, message, sha, value } from "./message.ts";
+import { files, json, message, parsedArgs, sha, value } from "./message.ts";
 import { modelOut } from "./model-out.ts";
 import { deadline, forked } from "./run-started.ts";
 import { signal } from "./wait.ts";
@@ -43,6 +43,7 @@ import { signal } from "./wait.ts";
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
 const name = z.string().min(1);
+const agentChanged = z.literal(true).exactOptional();
 
 const openCall: z.ZodType<OpenCall> = z.looseObject({
   call: name,
@@ -69,6 +70,7 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   undoes: name.exactOptional(),
   onUnknown: onUnknown.exactOptional(),
   before: json.exactOptional(),
+  agentChanged,
   heldBy: heldBy.exactOptional(),
 });
 
@@ -113,7 +115,9 @@ const topology: z.ZodType<TopologyState> = z.looseObject({
   final: name.exactOptional(),
 });
 
-const undo: z.ZodType<readonly Undoable[]> = z.array(z.looseObject({ call: name, key: name, from: at.nullable() }));
+const undo: z.ZodType<readonly Undoable[]> = z.array(
+  z.looseObject({ call: name, key: name, from: at.nullable(), parsed: parsedArgs, agentChanged }),
+);
 
 export const retention: z.ZodType<Retention> = z.looseObject({
   hotMs: z.int().positive().nullable(),

@@ -1,6 +1,6 @@
 /** What waits for a human, in one list: what expires first comes first. */
 import type { WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
-import type { Shown, UnknownCall, WaitsFor } from "../../operations/views.ts";
+import type { Shown, ShownParse, UnknownCall, WaitsFor } from "../../operations/views.ts";
 
 export interface AllNeeds {
   readonly gates: readonly WaitingGate[];
@@ -129,13 +129,15 @@ export type RunDocument = Shown & {
 export function argsIn(
   of: WaitingGate | WaitingQuestion,
   { gates, waits, omitted = [] }: RunDocument,
-): { readonly args: unknown } | null {
+): { readonly args: unknown; readonly parsed: ShownParse | null } | null {
   const isGate = "gate" in of;
   if (omitted.includes(isGate ? "#/gates/*/args" : "#/waits/*/args")) return null;
-  const found = isGate
-    ? gates.find(({ gate }) => gate === of.gate)
-    : waits.find(({ call, asked }) => call === of.call && asked === of.asked);
-  return found === undefined ? null : { args: found.args };
+  if (isGate) {
+    const gate = gates.find((each) => each.gate === of.gate);
+    return gate === undefined ? null : { args: gate.args, parsed: gate.parsed };
+  }
+  const found = waits.find(({ call, asked }) => call === of.call && asked === of.asked);
+  return found === undefined ? null : { args: found.args, parsed: null };
 }
 
 /** Why a text is no JSON document, or the document. */

@@ -2,6 +2,8 @@
 import type { ComponentChildren } from "preact";
 import type { Offerable } from "../model/allowed.ts";
 import type { ArgsRead } from "../store/omitted-args.ts";
+import type { ShownParse } from "../../operations/views.ts";
+import { visibleText } from "../model/visible-text.ts";
 import { hrefOf } from "../store/route.ts";
 import { fates } from "../store/decided.ts";
 import { shortRun } from "../../cli/render/words.ts";
@@ -55,7 +57,10 @@ export function Deciding(of: {
 /** The arguments of a call, or why they are not shown. */
 export const Arguments = ({ read, run }: { readonly read: ArgsRead; readonly run: string }) =>
   read.kind === "known" ? (
-    <Json of={read.args} />
+    <>
+      <Json of={read.args} />
+      <Parsed of={read.parsed} />
+    </>
   ) : read.kind === "reading" ? (
     <p role="status">The arguments are too long for this list, so they are read from the run…</p>
   ) : (
@@ -63,4 +68,18 @@ export const Arguments = ({ read, run }: { readonly read: ArgsRead; readonly run
       <p>The arguments are not shown: {read.why} This shows them:</p>
       <Command text={`npx cairn show ${run} --json`} />
     </div>
+  );
+
+/** What the tool gets in place of the arguments, and what it does not get of them. */
+const Parsed = ({ of }: { readonly of: ShownParse | null }) =>
+  of === null ? null : (
+    <>
+      <p>
+        {of.as === "value"
+          ? "The tool gets what its schema makes of them:"
+          : "The tool gets what its schema makes of them. That is not JSON, so this only shows it:"}
+      </p>
+      <Json of={of.json} />
+      {of.dropped.length === 0 ? null : <p class="bad">The tool does not get: {visibleText(of.dropped.join(", "))}</p>}
+    </>
   );

@@ -77,7 +77,7 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
           : `It was agreed, and it did not happen: ${unbegun}`}
       </p>
       <Evidence call={of} />
-      <Arguments read={isOmitted ? TOO_LONG : { kind: "known", args }} run={run} />
+      <Arguments read={isOmitted ? TOO_LONG : { kind: "known", args, parsed: null }} run={run} />
       {toolGone ? <p class="toast bad">Its agent has no such tool any more.</p> : null}
       <Deciding id={id} needs="reconcile" title="Reconcile">
         <Answers id={id} undo={undo} chosen={chosen.value} onChoose={(each) => (chosen.value = each)} />

@@ -1,12 +1,13 @@
 /** The arguments of what waits for a human. The list leaves out long ones, so they are read from the run. */
 import type { WaitingGate, WaitingQuestion } from "../../operations/approvals.ts";
+import type { ShownParse } from "../../operations/views.ts";
 import { ask } from "../api/http.ts";
 import { runPath } from "../model/commands.ts";
 import { type RunDocument, argsIn } from "../model/needs.ts";
 import { useRead } from "./use-read.ts";
 
 export type ArgsRead =
-  | { readonly kind: "known"; readonly args: unknown }
+  | { readonly kind: "known"; readonly args: unknown; readonly parsed: ShownParse | null }
   | { readonly kind: "reading" }
   /** They are not known here. Nothing may be built on them. */
   | { readonly kind: "unread"; readonly why: string };
@@ -18,7 +19,7 @@ export function useArgs(of: WaitingGate | WaitingQuestion): ArgsRead {
   const isOmitted = omitted !== undefined;
   const read = (signal: AbortSignal) => ask<RunDocument>(runPath(run), { signal });
   const { value, trouble } = useRead(isOmitted ? read : null, [run, isOmitted]);
-  if (!isOmitted) return { kind: "known", args };
+  if (!isOmitted) return { kind: "known", args, parsed: "parsed" in of ? of.parsed : null };
   if (value === null) return trouble === null ? { kind: "reading" } : { kind: "unread", why: trouble.detail };
   const found = argsIn(of, value);
   return found === null ? TOO_LONG : { kind: "known", ...found };

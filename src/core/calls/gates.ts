@@ -47,12 +47,12 @@ export function openGate(state: State, event: EventOf<"ApprovalRequested">): Sta
   if (call === BUDGET) return openBudgetGate(state, event);
   return afterCalls(
     updateCall(state, call, (open) => {
-      const isEdited = open.status === "permitted" && open.edited !== null && timesReopened !== undefined;
-      ensure(open.intent !== null && (open.status === "proposed" || isEdited), `call ${call} is not intended`);
+      const isAgain = open.status === "permitted" && timesReopened !== undefined;
+      ensure(open.intent !== null && (open.status === "proposed" || isAgain), `call ${call} is not intended`);
       const again = asksAgainMs === undefined ? {} : { asksAgainMs };
       const asked = { by: "gate", gate, planHash, argsHash, reason, expiresAt, ...again, decision: null } as const;
       // A human who is asked again sees the model's arguments.
-      return { ...open, status: "gated", heldBy: asked, ...(isEdited ? { edited: null, timesReopened } : {}) };
+      return { ...open, status: "gated", heldBy: asked, ...(isAgain ? { edited: null, timesReopened } : {}) };
     }),
   );
 }

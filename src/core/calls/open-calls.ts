@@ -174,9 +174,11 @@ export const mayHaveHappened = ({ undoes, intent, releasedBy, timesUnknown }: Op
 /** Remembers a call that can be undone, if it succeeded or may have succeeded. */
 function registered(state: State, call: OpenCall, outcome: CallOutcome): Pick<State, "undo"> {
   if (outcome === "failed" || !mayHaveHappened(call)) return {};
-  const { intent, reconcilableFrom } = call;
+  const { intent, reconcilableFrom, agentChanged } = call;
   const from = outcome === "unknown" ? reconcilableFrom : null;
-  return { undo: [...(state.undo ?? []), { call: call.call, key: intent?.key ?? "", from }] };
+  const parsed = intent?.parsed === undefined ? {} : { parsed: intent.parsed };
+  const changed = agentChanged === undefined ? {} : { agentChanged };
+  return { undo: [...(state.undo ?? []), { call: call.call, key: intent?.key ?? "", from, ...parsed, ...changed }] };
 }
 
 /** Closes an undo. If it did not succeed, a human decided to leave the effect in place. */

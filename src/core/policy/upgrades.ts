@@ -44,9 +44,18 @@ export function acceptUpgradeIn(state: State, body: Extract<MessageBody, { reado
   return isAsked ? { ...state, upgrades: { ...upgrades, accepted: { to: body.to, by: body.by } } } : state;
 }
 
-/** The run adopts the version and its price. An acceptance counts once. */
+/**
+ * The run adopts the version and its price. An acceptance counts once. Calls that the older version intended are marked:
+ * the schemas of their tools may be others now.
+ */
 export function applyAgentChange(state: State, { to, price }: Pick<EventOf<"AgentChanged">, "to" | "price">): State {
-  const changed = { ...state, agentVersion: to, ...(price === undefined ? {} : { price }) };
+  const changed = {
+    ...state,
+    agentVersion: to,
+    ...(price === undefined ? {} : { price }),
+    open: state.open.map((each) => (each.intent === null ? each : { ...each, agentChanged: true as const })),
+    ...(state.undo && { undo: state.undo.map((each) => ({ ...each, agentChanged: true as const })) }),
+  };
   const upgrades = upgradesOf(state);
   const spent = upgrades.accepted?.to === to ? { ...changed, upgrades: { ...upgrades, accepted: null } } : changed;
   return state.phase === "AwaitingAgent" ? resumeAfterHold(spent) : spent;

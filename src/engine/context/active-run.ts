@@ -21,6 +21,7 @@ import type { CommitOptions } from "./commit-request.ts";
 import { CommittedRun } from "./committed-run.ts";
 import { recordLostCalls } from "./debits.ts";
 import { Noticed } from "./noticed.ts";
+import { ParsedInputs } from "./parsed-inputs.ts";
 import { type Mark, PendingWork } from "./pending-work.ts";
 import type { RunParts } from "./run-parts.ts";
 import { undebitedTime } from "./time-at-work.ts";
@@ -33,6 +34,7 @@ export class ActiveRun implements RunParts {
   readonly committed: CommittedRun;
   readonly pending: PendingWork;
   readonly noticed: Noticed;
+  readonly parsedInputs = new ParsedInputs();
   readonly trace: InvocationTrace | null;
 
   constructor(options: {

@@ -6,6 +6,7 @@ import * as z from "zod";
 import type { Agent } from "../../ports/agent.ts";
 import type { FileContent } from "../../core/file.ts";
 import { inputDigestOf } from "../../codec/file.ts";
+import { NO_PROTO, droppedNames, protoIn } from "../../core/dropped-names.ts";
 import { fit } from "../../codec/fit.ts";
 import { checksumOf } from "../../codec/checksum.ts";
 import { NOTHING_SEALED, encodeSnapshot } from "../../codec/snapshot.ts";
@@ -35,7 +36,8 @@ export interface Issue {
 
 /** The task as the agent's schema parsed it, or why it is refused. */
 export type Task =
-  | { readonly ok: true; readonly json: Json }
+  /** `dropped`: the paths of what the input has and the task lacks. */
+  | { readonly ok: true; readonly json: Json; readonly dropped: readonly string[] }
   | { readonly ok: false; readonly why: string; readonly issues: readonly Issue[] };
 
 /** Stores everything that has to be durable before the row names it. */
@@ -117,19 +119,31 @@ export async function storeCreation(
 
 /** Parses the input with the agent's schema. The secrets of the agent have to be known, since a task must hold none. */
 export function taskOf(world: World, agent: Pick<Agent, "task">, input: Json): Task {
-  const refused = (why: string): Task => ({ ok: false, why, issues: [{ path: [], message: why }] });
   const given = asJson(input);
-  if (!given.ok) return refused(given.why);
+  if (!given.ok) return refusedTask(given.why);
   const parsed = fit(agent.task, given.json);
-  if (parsed.kind === "threw") return refused(parsed.why);
+  if (parsed.kind === "threw") return refusedTask(parsed.why);
   if (parsed.kind === "misfits") {
     const issues = parsed.issues.slice(0, SIZES.issuesMax);
     return { ok: false, why: z.prettifyError({ issues: [...issues] }), issues };
   }
-  const task = asJson(parsed.output);
-  if (!task.ok) return refused(task.why);
+  const task = taskFrom(world, parsed.output);
+  if (!task.ok) return task;
+  const dropped = droppedNames(given.json, task.json);
+  const proto = protoIn(given.json);
+  if (proto === null || proto === protoIn(task.json)) return { ...task, dropped };
+  const why = `it has a member named ${proto}: ${NO_PROTO}`;
+  return { ok: false, why, issues: [{ path: proto.split("."), message: why }] };
+}
+
+const refusedTask = (why: string): Task => ({ ok: false, why, issues: [{ path: [], message: why }] });
+
+/** The same for what the agent's schema made of the input. */
+export function taskFrom(world: World, output: unknown): Task {
+  const task = asJson(output);
+  if (!task.ok) return refusedTask(task.why);
   const issues = secretsIn(world, task.json);
-  return issues.length === 0 ? task : { ok: false, why: z.prettifyError({ issues }), issues };
+  return issues.length === 0 ? { ...task, dropped: [] } : { ok: false, why: z.prettifyError({ issues }), issues };
 }
 
 /** A secret in an input is refused, not redacted: with one key, inputs with different secrets would look the same. */

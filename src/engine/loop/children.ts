@@ -6,6 +6,7 @@ import { Unreadable } from "../../codec/canonical.ts";
 import { RowNewer, RowUnreadable } from "../../codec/row.ts";
 import type { Child } from "../../core/child.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
+import type { Json } from "../../core/json.ts";
 import { childEndId, parentStopId } from "../../protocol/ids.ts";
 import { hasEnded } from "../../protocol/row.ts";
 import type { ChildAnswer, ChildCreation, ChildrenOutcome } from "../../protocol/row-children.ts";
@@ -69,16 +70,30 @@ async function creationOf(runner: Runner, run: ActiveRun, entry: Child): Promise
     cannotMake(run, entry, { what: "AgentAbsent", why: `agent ${entry.agent} ${why}` });
   if (found.kind === "absent") return absent(`cannot be loaded: ${found.why}`);
   const { agent } = found;
-  const task = taskOf(world, agent, await run.json(argsOf(state, entry.call)));
+  const args = await run.json(argsOf(state, entry.call));
+  const task = taskOf(world, agent, args);
   if (!task.ok) return absent(`does not take its task: ${task.why}`);
   const isLeft = entry.left === true;
   const creation = await prepareCreation(world, {
-    ...{ agent, tenant: row.tenant, run: entry.id, task: task.json, grant: entry.grant },
+    ...{
+      agent,
+      tenant: row.tenant,
+      run: entry.id,
+      task: await recordedTask(run, { call: entry.call, args, task: task.json }),
+      grant: entry.grant,
+    },
     depth: (state.depth ?? 0) + 1,
     parent: isLeft ? null : { run: row.run, born: row.born },
     by: `run ${row.run}`,
   });
   return { creation, reportId: childEndId(entry.id), isLeft };
+}
+
+/** The task as the intent of the call has it: another parse may make another value. */
+async function recordedTask(run: ActiveRun, of: { readonly call: string; readonly args: Json; readonly task: Json }) {
+  const { intent } = run.state.open.find(({ call }) => call === of.call) ?? {};
+  if (intent === undefined || intent === null) return of.task;
+  return intent.parsed === undefined ? of.args : run.json(intent.parsed.json);
 }
 
 /** The run looks again later, until the child is too late. */

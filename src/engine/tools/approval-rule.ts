@@ -4,7 +4,6 @@
  */
 import type { Tool } from "../../ports/agent.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
-import type { Json } from "../../core/json.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { withTimeout } from "./tool-attempt.ts";
 import { callContextOf } from "./tools.ts";
@@ -12,15 +11,15 @@ import { callContextOf } from "./tools.ts";
 /** How long a rule may take, in milliseconds. */
 const RULE_MS_MAX = 10_000;
 
-/** Why a human has to approve the call, or null. */
-export async function reasonToAsk(run: ActiveRun, { approval, input }: Tool, args: Json): Promise<string | null> {
+/** Why a human has to approve the call, or null. `input` makes its parsed arguments. */
+export async function reasonToAsk(run: ActiveRun, { approval }: Tool, input: () => unknown): Promise<string | null> {
   if (approval === "never") return null;
   if (approval === "always") return "this tool always needs approval";
   const context = await callContextOf(run);
   // Never rejects, also after its time.
   const judged = (async (): Promise<{ readonly reason: string | null }> => {
     try {
-      return { reason: reasonIn(await approval(input.parse(args), context)) };
+      return { reason: reasonIn(await approval(input(), context)) };
     } catch (error) {
       return { reason: `its approval policy threw: ${sentenceOf(error)}` };
     }

@@ -28,7 +28,8 @@ export type BeforeImage =
 interface Released {
   readonly open: OpenCall;
   readonly tool: Tool;
-  readonly args: Json;
+  /** Makes the parsed arguments. */
+  readonly input: () => unknown;
 }
 
 /** How long reading an image may take, in milliseconds. */
@@ -56,14 +57,14 @@ export async function takeImages(
 async function takeImage(
   run: ActiveRun,
   agent: Agent,
-  { open, tool, args, before }: Released & { readonly before: NonNullable<Tool["before"]> },
+  { open, tool, input, before }: Released & { readonly before: NonNullable<Tool["before"]> },
 ): Promise<readonly [call: string, BeforeImage]> {
   const context = await callContextOf(run);
   const stop = new AbortController();
   const secrets = secretsFor(run.world, agent);
   const read = (async (): Promise<BeforeImage> => {
     try {
-      return imageOf(tool, await before(tool.input.parse(args), { ...context, signal: stop.signal, secrets }));
+      return imageOf(tool, await before(input(), { ...context, signal: stop.signal, secrets }));
     } catch (error) {
       return failed(sentenceOf(error));
     }

@@ -9,7 +9,7 @@ import { canonical } from "../../codec/canonical.ts";
 import { bounded, sentenceOf } from "../../codec/value.ts";
 import { intentKey } from "../../protocol/ids.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
-import { type Json, copyOfJson } from "../../core/json.ts";
+import type { Json } from "../../core/json.ts";
 import { SIZES } from "../../codec/limits.ts";
 import type { CallOutcome } from "../../core/message.ts";
 import type { OpenCall, State } from "../../core/state.ts";
@@ -26,7 +26,11 @@ interface Asked {
   readonly open: OpenCall;
   readonly tool: Tool;
   readonly args: Json;
+  /** Makes the parsed arguments. */
+  readonly input: () => unknown;
   readonly argsDigest: string;
+  /** The call did not begin, and its arguments were parsed to another value than that of its intent. */
+  readonly isChanged: boolean;
 }
 
 /**
@@ -34,11 +38,12 @@ interface Asked {
  * agent's code has changed.
  */
 export async function keyOf(run: ActiveRun, asked: Asked): Promise<CallKey> {
-  const { open, tool, args, argsDigest } = asked;
+  const { open, tool, args, input, argsDigest } = asked;
   const { call, intent } = open;
-  if (intent?.argsDigest === argsDigest) return { kind: "key", key: intent.key, isBusiness: intent.business === true };
+  if (intent?.argsDigest === argsDigest && !asked.isChanged)
+    return { kind: "key", key: intent.key, isBusiness: intent.business === true };
   const { restart, run: id, born } = run.state;
-  const made = tool.key === null ? null : ownKey(tool, { key: tool.key, args, context: await callContextOf(run) });
+  const made = tool.key === null ? null : ownKey(tool.key, input, await callContextOf(run));
   if (made === null) {
     const of = { run: id, born, attempt: restart, call, tool: open.tool, args: canonical(args) };
     return { kind: "key", key: intentKey(run.world.hash, of), isBusiness: false };
@@ -60,16 +65,14 @@ const PRINTABLE = /^[!-~]+$/;
 
 /** Asks the tool for its business key; null: it has none for these arguments. `wrong` says why it is not usable. */
 function ownKey(
-  { input }: Tool,
-  of: { readonly key: NonNullable<Tool["key"]>; readonly args: Json; readonly context: CallContext },
+  key: NonNullable<Tool["key"]>,
+  input: () => unknown,
+  context: CallContext,
 ): { readonly key: string; readonly wrong: string | null } | null {
   const refused = (why: string) => ({ key: "", wrong: `KeyRefused: the key of this tool ${why}; nothing was started` });
   try {
     // The function gets a copy, so it cannot change the arguments that run.
-    const made: unknown = of.key(input.parse(copyOfJson(of.args)), {
-      ...of.context,
-      attempt: of.context.restart,
-    });
+    const made: unknown = key(input(), { ...context, attempt: context.restart });
     if (made === null) return null;
     if (made instanceof Promise) made.catch(() => undefined);
     if (typeof made !== "string") return refused(`is not a text but ${typeof made}`);

@@ -2,7 +2,7 @@
  * Calls of child tools: the decision to dispatch a child run. It is committed before the child is made. The rules C1 to
  * C8 are those of `docs/protocol.md` (child runs).
  */
-import type { Agent, ChildRun } from "../../ports/agent.ts";
+import type { Agent, ChildRun, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
 import { spentOfGrant } from "../../core/calls/children.ts";
 import type { Json } from "../../core/json.ts";
@@ -12,19 +12,32 @@ import { missingGrant } from "../../core/policy/spending.ts";
 import { childRunId } from "../../protocol/ids.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";
-import { taskOf } from "../context/creation.ts";
+import { taskFrom, taskOf } from "../context/creation.ts";
 import type { Runner } from "../context/runner.ts";
 
-/** Why a call of a child tool is refused before anything is committed; null if the child may be dispatched. */
-export async function reasonAgainstChild(
+/**
+ * The task of the child of a call, or why the call is refused before anything is committed. If tool and agent share one
+ * schema, the arguments are parsed once.
+ */
+export async function taskOfChild(
   run: ActiveRun,
-  of: { readonly agentOf: Runner["agentOf"]; readonly child: ChildRun; readonly args: Json },
-): Promise<string | null> {
-  const { child, args } = of;
+  of: {
+    readonly agentOf: Runner["agentOf"];
+    readonly tool: Pick<Tool, "input">;
+    readonly child: ChildRun;
+    readonly args: Json;
+    /** Makes the arguments as the tool has parsed them; null: their task is recorded, and only has to fit still. */
+    readonly input: (() => unknown) | null;
+  },
+): Promise<{ readonly kind: "task"; readonly json: Json } | { readonly kind: "refused"; readonly why: string }> {
+  const { child, args, tool, input } = of;
+  const refused = (why: string) => ({ kind: "refused", why: bounded(why) }) as const;
   const found = await of.agentOf(child.agent);
-  if (found.kind === "absent") return bounded(`ChildAgentAbsent: ${child.agent} cannot be loaded: ${found.why}`);
-  const task = taskOf(run.world, found.agent, args);
-  return task.ok ? null : bounded(`InvalidArguments: agent ${child.agent} does not take them: ${task.why}`);
+  if (found.kind === "absent") return refused(`ChildAgentAbsent: ${child.agent} cannot be loaded: ${found.why}`);
+  const isShared = found.agent.task === tool.input && input !== null;
+  const task = isShared ? taskFrom(run.world, input()) : taskOf(run.world, found.agent, args);
+  if (task.ok) return { kind: "task", json: task.json };
+  return refused(`InvalidArguments: agent ${child.agent} does not take them: ${task.why}`);
 }
 
 /** Dispatches the first child of the call. Returns null, or why there is no room for it. */

@@ -22,46 +22,50 @@ import type { Runner } from "../context/runner.ts";
 import { reasonToAsk } from "./approval-rule.ts";
 import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
-import { dispatchFirst, reasonAgainstChild } from "./dispatch.ts";
+import { dispatchFirst, taskOfChild } from "./dispatch.ts";
 import { gateTerms } from "../context/gate-terms.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
 import { recordResult } from "./record-result.ts";
-import { misfit, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { type ParsedForm, type ParsedInput, inputOf, keepParsed, mayHaveBegun } from "./parsed-args.ts";
+import { openCall, timeoutOf, toolFor } from "./tools.ts";
 import { postpone, postponeForRoom, postponeMissed } from "./postpone.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { recordUnknown } from "./unknown-outcome.ts";
 import { beginWait } from "./waits.ts";
 
-/** The call may be released. */
-interface Fits {
-  readonly kind: "fits";
+/** A call whose arguments fit its tool. */
+interface Fitting {
   readonly open: OpenCall;
   readonly tool: Tool;
   readonly args: Json;
+  /** Makes the parsed arguments. */
+  readonly input: () => unknown;
+  /** What its intent records of them; absent: its intent records it already. */
+  readonly form?: ParsedForm;
 }
+
+/** The call may be released. */
+type Fits = Fitting & { readonly kind: "fits" };
 
 /** What the check of one call decided. */
 type Judged =
   | Fits
   /** A human has to approve the call, for this reason. */
-  | {
+  | (Fitting & {
       readonly kind: "gated";
-      readonly open: OpenCall;
-      readonly tool: Tool;
-      readonly args: Json;
       readonly reason: string;
-      /**
-       * The last decision gave arguments that do not fit. This counts how often the call is asked about again, from 1.
-       */
+      /** What the last decision was about cannot run. This counts how often the call is asked about again, from 1. */
       readonly again?: number;
-    }
+    })
   | {
       readonly kind: "refused";
       readonly open: OpenCall;
       readonly why: string;
       /** The agent as it is now cannot make the call; a later version may. */
       readonly isGone?: true;
+      /** An earlier try may have left with another value. */
+      readonly isUnsure?: true;
     };
 
 /** Why the topology dispatches no child run for this call; null: it may be dispatched. */
@@ -102,6 +106,9 @@ export async function prepareCalls(
     } else if (each.kind === "refused" && each.isGone && wasDebited(each.open)) {
       postpone(run, each.open, { after: "intent", why: each.why });
       recordMissingTool(run, { open: each.open, tool: null, isUnbegun: true });
+    } else if (why !== null && each.kind === "refused" && each.isUnsure === true) {
+      const asked = `it cannot be repeated: ${why}; look for its key in the external service, and say what you found`;
+      recordUnknown(run, { call, tool: null, why: asked });
     } else if (why !== null) {
       const evidence = "refused before it was started";
       recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
@@ -138,7 +145,7 @@ function timeToStart(run: ActiveRun, tool: Tool): number {
 async function release(
   run: ActiveRun,
   { agent, refusalOf }: { readonly agent: Agent; readonly refusalOf: RefusalOf },
-  { open, tool, args, image }: Fits & { readonly image: BeforeImage | undefined },
+  { open, tool, args, input, image }: Fits & { readonly image: BeforeImage | undefined },
 ): Promise<boolean> {
   const { call } = open;
   if (image?.kind === "failed" && open.status === "permitted") {
@@ -148,7 +155,7 @@ async function release(
   }
   if (image?.kind === "failed") return refuse(run, call, image.why);
   if (tool.wait !== undefined) {
-    const against = beginWait(run, { call, tool, rule: tool.wait, args });
+    const against = beginWait(run, { call, rule: tool.wait, input: input() });
     return against === null ? true : refuse(run, call, against);
   }
   if (tool.child === undefined) {
@@ -177,15 +184,20 @@ function refuse(run: ActiveRun, call: string, why: string): false {
  */
 async function recordIntent(
   run: ActiveRun,
-  { open, tool, args }: Exclude<Judged, { kind: "refused" }>,
+  { open, tool, args, input, form }: Exclude<Judged, { kind: "refused" }>,
 ): Promise<string | null> {
   const argsDigest = digestOf(args);
   const { call, intent } = open;
-  if (intent?.argsDigest === argsDigest && intent.effect === tool.effect) return null;
-  const made = await keyOf(run, { open, tool, args, argsDigest });
+  const isIntended = intent?.argsDigest === argsDigest;
+  if (isIntended && form === undefined && intent.effect === tool.effect) return null;
+  const isChanged = isIntended && form !== undefined && open.timesUnknown === 0;
+  const made = await keyOf(run, { open, tool, args, input, argsDigest, isChanged });
   if (made.kind === "refused") return made.why;
   const isAlone = intent === null ? !tool.parallel : intent.alone === true;
+  const parsed =
+    form === undefined ? { ...(intent?.parsed && { parsed: intent.parsed }) } : await keepParsed(run, tool, form);
   const marks = {
+    ...parsed,
     ...(made.isBusiness && { business: true as const }),
     ...(isAlone && { alone: true as const }),
     ...(tool.undo !== null && { undo: true as const }),
@@ -238,29 +250,75 @@ async function judgeCall(
     };
   }
   const args = await run.json(argsOf(run.state, open.call));
-  const wrong = misfit(tool, args);
-  if (wrong !== null && open.edited !== null) return askAgain(run, { open, tool, wrong });
-  if (wrong !== null) {
-    return { kind: "refused", open, why: bounded(`InvalidArguments: ${unreadable(args) ?? wrong}`), isGone: true };
+  const read = await inputOf(run, { open, tool });
+  if (read.kind === "misfit" && open.edited !== null) {
+    return askAgain(run, { open, tool, why: `${MISFIT} ${open.tool}: ${read.why}` });
   }
-  const { child } = tool;
-  const against = child === undefined ? null : await reasonAgainstChild(run, { agentOf, child, args });
-  if (against !== null) return { kind: "refused", open, why: against };
-  const reason = open.status === "permitted" ? null : await reasonToAsk(run, tool, args);
-  return reason === null ? { kind: "fits", open, tool, args } : { kind: "gated", open, tool, args, reason };
+  if (read.kind === "misfit") {
+    return { kind: "refused", open, why: bounded(`InvalidArguments: ${unreadable(args) ?? read.why}`), isGone: true };
+  }
+  if (read.kind === "changed" && mayHaveBegun(open)) return { kind: "refused", open, why: read.why, isUnsure: true };
+  if (read.kind === "changed" && open.status === "permitted") return askAgain(run, { open, tool, why: read.why });
+  const parsed = read.kind === "changed" ? read.now : read;
+  const found = await formOf(run, { agentOf, tool, args, parsed });
+  if (found.kind === "refused") return { ...found, open };
+  const fitting = { open, tool, args, input: parsed.make, ...found.form };
+  const reason = open.status === "permitted" ? null : await reasonToAsk(run, tool, parsed.make);
+  return reason === null ? { kind: "fits", ...fitting } : { kind: "gated", ...fitting, reason };
 }
 
+/** What the intent of a call records of its parsed arguments. For a child tool it is the task of the child. */
+async function formOf(
+  run: ActiveRun,
+  of: {
+    readonly agentOf: Runner["agentOf"];
+    readonly tool: Tool;
+    readonly args: Json;
+    readonly parsed: ParsedInput;
+  },
+): Promise<
+  { readonly kind: "form"; readonly form: Pick<Fitting, "form"> } | { readonly kind: "refused"; readonly why: string }
+> {
+  const { tool, args, parsed } = of;
+  const { form } = parsed;
+  const recorded = form === undefined ? {} : { form };
+  if (tool.child === undefined) return { kind: "form", form: recorded };
+  const task = await taskOfChild(run, {
+    agentOf: of.agentOf,
+    tool,
+    child: tool.child,
+    args,
+    input: form === undefined ? null : parsed.make,
+  });
+  if (task.kind === "refused" || form === undefined) return task.kind === "refused" ? task : { kind: "form", form: {} };
+  const isSame = digestOf(task.json) === digestOf(args);
+  return { kind: "form", form: { form: isSame ? null : { as: "value", json: task.json } } };
+}
+
+const MISFIT = "ArgumentsInvalid: the arguments of the last decision do not fit";
+
 /**
- * Opens the gate again after a human's arguments did not fit. The human wanted the call to run, so it is not refused.
- * The new gate says what did not fit.
+ * Opens the gate again where what a human decided cannot run: the arguments do not fit, or are parsed to another value
+ * than the one that was approved. The human wanted the call to run, so it is not refused. The new gate says why.
  */
 async function askAgain(
   run: ActiveRun,
-  { open, tool, wrong }: { readonly open: OpenCall; readonly tool: Tool; readonly wrong: string },
+  { open, tool, why: reason }: { readonly open: OpenCall; readonly tool: Tool; readonly why: string },
 ): Promise<Judged> {
   const args = await run.json(proposedArgsOf(run.state, open.call));
-  const reason = `ArgumentsInvalid: the arguments of the last decision do not fit ${open.tool}: ${wrong}`;
-  return { kind: "gated", open, tool, args, reason, again: (open.timesReopened ?? 0) + 1 };
+  const again = (open.timesReopened ?? 0) + 1;
+  const read = await inputOf(run, { open, tool, args });
+  const gated = { kind: "gated", open, tool, args, reason, again } as const;
+  if (read.kind !== "misfit") {
+    const { make: input, ...form } = read.kind === "changed" ? read.now : read;
+    return { ...gated, input, ...(form.form !== undefined && { form: form.form }) };
+  }
+  const input = (): never => {
+    throw new Error(read.why);
+  };
+  // An approval of these arguments would be refused. Until then the card says so.
+  const form = { as: "projection", json: `Misfit(${read.why})` } as const;
+  return { ...gated, input, ...(open.intent?.argsDigest === digestOf(args) ? {} : { form }) };
 }
 
 /** Why the arguments cannot be read as JSON, or null if they can. Such arguments are kept as their original text. */

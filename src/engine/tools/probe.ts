@@ -4,13 +4,13 @@
  */
 import type { Agent, Probe, Tool } from "../../ports/agent.ts";
 import { sentenceOf } from "../../codec/value.ts";
-import { argsOf } from "../../core/calls/ledger.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { postponeForRoom } from "./postpone.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { undoneBy } from "./run-tools.ts";
 import { withTimeout } from "./tool-attempt.ts";
-import { callContextOf, canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { inputOf } from "./parsed-args.ts";
+import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
 import type { Next } from "../context/next.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import { recordEvidence } from "./outcome-evidence.ts";
@@ -23,6 +23,11 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
     const tool = toolFor(agent, open);
     if (tool === null || !(await canGoOn(run, { open, tool }))) {
       recordMissingTool(run, { open, tool });
+      continue;
+    }
+    const changed = await whyChanged(run, { open, tool });
+    if (changed !== null) {
+      recordUnknown(run, { call, tool, why: changed });
       continue;
     }
     if (tool.probe === null) {
@@ -82,8 +87,8 @@ async function ask(
   of: { readonly tool: Tool; readonly question: NonNullable<Tool["probe"]>; readonly call: string },
 ): Promise<Truth> {
   const { tool, question, call } = of;
-  const args = await run.json(argsOf(run.state, call));
   const open = openCall(run, call);
+  const read = await inputOf(run, { open, tool });
   const key = open.intent?.key ?? "";
   const [undone, context] = [await undoneBy(run, open), await callContextOf(run)];
   const stop = new AbortController();
@@ -91,7 +96,8 @@ async function ask(
   const secrets = secretsFor(run.world, agent);
   const answered = (async (): Promise<Truth> => {
     try {
-      const input: unknown = tool.input.parse(args);
+      if (read.kind !== "input") return unsure(read.why);
+      const input = read.make();
       return readTruth(
         await question({ ...context, input, key, before: open.before ?? null, signal, secrets, ...undone }),
       );

@@ -7,7 +7,6 @@ import { EFFECTS } from "../../core/calls/effects.ts";
 import {
   recoveryAfterCrash,
   recoveryAfterTimeout,
-  argsOf,
   asDeclared,
   effectOf,
   resultOf,
@@ -19,7 +18,8 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { runBatch } from "./batch.ts";
 import { inRun } from "./read-result.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
-import { callContextOf, canGoOn, openCall, timeoutOf, toolFor } from "./tools.ts";
+import { type Input, inputOf } from "./parsed-args.ts";
+import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
 import { recordResult } from "./record-result.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
 import { memoryFor } from "../context/agent-memory.ts";
@@ -32,11 +32,11 @@ import { pauseBefore, waitUnlessDrained, recordRetry } from "./tool-retry.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { reconcileFromAfter, reconcileFromOf, recordUnknown, recordUnknownAndTellModel } from "./unknown-outcome.ts";
 
-/** A released call with its tool and its loaded arguments. */
+/** A released call with its tool and its parsed arguments. */
 interface Runnable {
   readonly open: OpenCall;
   readonly tool: Tool;
-  readonly args: Json;
+  readonly input: Input;
   readonly context: CallContext;
   /** The call that this one undoes, for an undo; otherwise null. */
   readonly undone: { readonly of: { readonly key: string; readonly result: Json | null } } | null;
@@ -90,8 +90,8 @@ async function prepared(run: ActiveRun, agent: Agent, call: string): Promise<Run
   const found = openCall(run, call);
   const tool = inRun(run, toolFor(agent, found) as Tool);
   const open = asDeclared(found, tool.effect);
-  const args = await run.json(argsOf(run.state, call));
-  return { open, tool, args, context: await callContextOf(run), undone: await undoneBy(run, found) };
+  const input = await inputOf(run, { open: found, tool });
+  return { open, tool, input, context: await callContextOf(run), undone: await undoneBy(run, found) };
 }
 
 /** The key and result of the call that this one undoes, or null if it is not an undo. */
@@ -114,7 +114,7 @@ async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Tr
     const timeoutMs = timeoutOf(run, tool);
     call = { tool, context: contextOf(run, agent, each), timeoutMs, graceMs: limits.abortGraceMs, clock };
   } catch (error) {
-    // The schema may throw now although it accepted these arguments before.
+    // The schema may make another value now, or throw, although it accepted these arguments before.
     return { kind: "unstarted", why: sentenceOf(error) };
   }
   return attemptTool(call);
@@ -124,7 +124,7 @@ async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Tr
 function contextOf(
   run: ActiveRun,
   agent: Agent,
-  { open, tool, args, context, undone }: Runnable,
+  { open, input: read, context, undone }: Runnable,
 ): Parameters<typeof attemptTool>[0]["context"] {
   const { clock, telemetry } = run.world;
   const { run: id, epoch } = run.row;
@@ -136,7 +136,8 @@ function contextOf(
       // A line that cannot be converted to text must not make its call fail.
     }
   };
-  const input: unknown = tool.input.parse(args);
+  if (read.kind !== "input") throw new Error(read.why);
+  const input = read.make();
   const secrets = secretsFor(run.world, agent);
   // An invocation that died, or an operator who let the call run again, counts as one earlier attempt.
   const isRepeated = open.timesUnknown > 0 || open.postponed?.begunBefore === true || run.noticed.isRepeated(open.call);
@@ -255,6 +256,11 @@ export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly
     const open = tool === null ? released : asDeclared(released, tool.effect);
     const fits = await canGoOn(run, { open, tool });
     const at = run.now;
+    const changed = tool === null ? null : await whyChanged(run, { open, tool });
+    if (changed !== null) {
+      recordUnknown(run, { call, tool, why: changed, reconcilableFrom: reconcileFromAfter(run, { open, tool }) });
+      continue;
+    }
     const decision = recoveryAfterCrash(open, fits);
     if (decision === "again") {
       run.noticed.noteUnanswered(call);

@@ -1,12 +1,12 @@
 /** The open calls of a run, and the tools that run them. */
 import type { Agent, CallContext, Tool, UndoContext, ProbeContext, OfCall } from "../../ports/agent.ts";
-import { sentenceOf } from "../../codec/value.ts";
 import { type Json, copyOfJson } from "../../core/json.ts";
 import type { Value } from "../../core/message.ts";
 import type { OpenCall } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { EFFECTS } from "../../core/calls/effects.ts";
-import { argsOf, asDeclared } from "../../core/calls/ledger.ts";
+import { asDeclared } from "../../core/calls/ledger.ts";
+import { inputOf, parseWith } from "./parsed-args.ts";
 import { builtInTool } from "./read-result.ts";
 
 /** The open call with this ID. The caller knows that it is open. */
@@ -32,13 +32,8 @@ export const toolNamed = ({ tools }: Agent, name: string): Tool | null =>
 
 /** Why the arguments do not fit the tool's schema, with the path of each error. Null if they fit. */
 export function misfit(tool: Tool, args: Json): string | null {
-  try {
-    const parsed = tool.input.safeParse(args);
-    if (parsed.success) return null;
-    return parsed.error.issues.map(({ path, message }) => `${path.join(".") || "arguments"}: ${message}`).join("; ");
-  } catch (error) {
-    return sentenceOf(error);
-  }
+  const parsed = parseWith(tool, args);
+  return parsed.ok ? null : parsed.why;
 }
 
 /** Large tasks that this process has loaded. The calls of a run do not load its task again. */
@@ -92,7 +87,16 @@ export async function canGoOn(
   of: { readonly open: OpenCall; readonly tool: Tool | null },
 ): Promise<boolean> {
   const { open, tool } = of;
-  if (tool === null || misfit(tool, await run.json(argsOf(run.state, open.call))) !== null) return false;
+  if (tool === null || (await inputOf(run, { open, tool })).kind === "misfit") return false;
   const { intent } = asDeclared(open, tool.effect);
   return intent === null || !EFFECTS[intent.effect].hasProbe || tool.probe !== null;
+}
+
+/** Why it is not known what a released call would send: its arguments are parsed to another value now. Null if it is. */
+export async function whyChanged(
+  run: ActiveRun,
+  of: { readonly open: OpenCall; readonly tool: Tool },
+): Promise<string | null> {
+  const read = await inputOf(run, of);
+  return read.kind === "changed" ? `${read.why}; it may have happened with the value before` : null;
 }

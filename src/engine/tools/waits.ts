@@ -26,10 +26,10 @@ import { openCall, toolFor } from "./tools.ts";
 /** Begins the wait. Returns null, or why the call is refused. */
 export function beginWait(
   run: ActiveRun,
-  of: { readonly call: string; readonly tool: Tool; readonly rule: WaitRule; readonly args: Json },
+  of: { readonly call: string; readonly rule: WaitRule; readonly input: unknown },
 ): string | null {
   try {
-    const wait = termsOf(run, of.rule, of.tool.input.parse(of.args));
+    const wait = termsOf(run, of.rule, of.input);
     if (typeof wait === "string") return `NotStarted: ${wait}`;
     run.record({ kind: "WaitBegun", at: run.now, call: of.call, epoch: run.row.epoch, wait });
     return null;

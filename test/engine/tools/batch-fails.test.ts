@@ -145,20 +145,29 @@ describe("a failed commit between two results", () => {
 });
 
 describe("a call that cannot be started", () => {
-  /** Its schema takes the arguments whenever they are judged, and throws when they are parsed to be run. */
-  function unparsable(effect: Tool["effect"], isMoody: () => boolean): Partial<Tool> & { readonly run: ToolRun } {
-    const input = z.object({});
-    const parse: typeof input.parse = (value) => {
-      if (isMoody()) throw null as unknown as Error;
-      return z.object({}).parse(value);
-    };
-    return { effect, input: Object.assign(input, { parse }) as unknown as Tool["input"], run: () => "done" };
+  /**
+   * Its schema makes a value that is not JSON, and makes it once. So the value cannot be made again once a function of
+   * the tool has changed it.
+   */
+  function unparsable(effect: Tool["effect"], run: ToolRun): Partial<Tool> & { readonly run: ToolRun } {
+    let isMade = false;
+    const input = z.object({}).transform(() => {
+      if (isMade) throw null as unknown as Error;
+      isMade = true;
+      return new Date(0);
+    });
+    return { effect, input: input as unknown as Tool["input"], run };
   }
+
+  const spoil = (input: unknown): null => {
+    (input as Date).setTime(1);
+    return null;
+  };
 
   test("is recorded as not started when the calls beside it have ended", async () => {
     const harness = createHarness();
     const { run, thaw } = deferredCall();
-    const agent = parallelCallsAgent({ other: { run }, act: unparsable("unsafe", () => true) });
+    const agent = parallelCallsAgent({ other: { run }, act: { ...unparsable("unsafe", () => "done"), key: spoil } });
     const payload = await beginRun(harness.world, agent, {});
     const ended = vi.fn<() => void>();
     const done = attemptBeat(runnerOf(harness.world, agent), payload);
@@ -177,14 +186,10 @@ describe("a call that cannot be started", () => {
 
   test("is not recorded as not started when an earlier try timed out", async () => {
     const harness = createHarness();
-    let tries = 0;
-    const act = {
-      ...unparsable("keyed", () => tries > 0),
-      run: (): Promise<never> => {
-        tries += 1;
-        return neverSettles();
-      },
-    };
+    const act = unparsable("keyed", ({ input }): Promise<never> => {
+      spoil(input);
+      return neverSettles();
+    });
     const agent = parallelCallsAgent({ act });
     const payload = await beginRun(harness.world, agent, {});
     await advanceUntilSettled(harness, drive(runnerOf(harness.world, agent), payload));

@@ -250,6 +250,9 @@ const EFFECTS = ["none", "keyed", "probed", "unsafe"] as const;
 
 const effectOf = (call: string, state: State) => state.open.find((open) => open.call === call)?.intent?.effect;
 
+/** It can be undone, and its schema made something else of its arguments. */
+const MARKS = { undo: true, parsed: { as: "value", json: inline({ stamp: 1 }) } } as const;
+
 function intentsOf(call: string, state: State, view: View): readonly WalkOperation[] {
   const open = state.open.find((each) => each.call === call);
   const isNew = open?.intent === null || (open?.edited ?? null) !== null;
@@ -268,7 +271,7 @@ function intentsOf(call: string, state: State, view: View): readonly WalkOperati
   return [
     // Other arguments make another intent; the tool and its effect class stay.
     ...EFFECTS.filter((effect) => !isJudged || effect === open?.intent?.effect).map((effect) => released(effect)),
-    ...(isJudged ? [] : [released("keyed", { alone: true, business: true }), released("keyed", { undo: true })]),
+    ...(isJudged ? [] : [released("keyed", { alone: true, business: true }), released("keyed", MARKS)]),
     ...(isJudged ? [] : [released("unsafe", { undo: true })]),
     ...(mayGate ? [operation(intended(call, "unsafe"), gatedUntil(call, view.now + 40))] : []),
     ...(isJudged || waitsFirst(call, state)
