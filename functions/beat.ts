@@ -11,7 +11,8 @@ import { type AskedBeat, answerBeat, readBeat } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
 import { settingsOf, spansOf } from "./settings.ts";
-import { requestsToDeliver, webhooksOf } from "./webhooks.ts";
+import { requestsToDeliver } from "./deliveries.ts";
+import { webhooksOf } from "./webhooks.ts";
 
 const spans = spansOf();
 const settings = settingsOf("beat");

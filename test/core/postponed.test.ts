@@ -85,7 +85,9 @@ test("a call that could not be started did not happen, so it is neither undone n
     decided({ kind: "abort", failure: FAILURE }),
   ]);
   expect(mayHaveActed(first(asked))).toBe(false);
-  const { standing } = effectsThatStand(asked, () => ({ effect: "keyed", isUndone: false }));
+  const last = { ...outcomeLost("c1", AT), unbegun: true } as Event;
+  const without = foldAll(released, [postponed("release"), last]);
+  const { standing } = effectsThatStand(without, () => ({ effect: "keyed", isUndone: false }));
   expect(standing).toEqual([]);
   const undone = foldAll(asked, [decided({ kind: "compensate" })]);
   expect(undone.undo ?? []).toEqual([]);
