@@ -10,7 +10,7 @@ import type { OpenGate, ShownParse, TimelineEntry } from "../../src/operations/v
 const NOW = 1_790_000_000_000;
 const gate: OpenGate = {
   ...{ gate: "c1-a", call: "c1", tool: "pay", reason: "it costs money", args: { euros: 5, note: "soon" } },
-  ...{ argsHash: "a", planHash: "b", expiresAt: NOW + 60_000, decided: false, parsed: null },
+  ...{ argsHash: "a", planHash: "b", expiresAt: NOW + 60_000, decided: false, parsed: null, asksAgain: false },
 };
 
 const cardOf = (parsed: ShownParse | null): readonly string[] =>
