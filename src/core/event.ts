@@ -2,7 +2,7 @@
  * Events: the closed, public vocabulary of a run. The state of a run is the fold of its events, and nothing else
  * changes the state.
  */
-import type { Cut } from "./policy/cut-replies.ts";
+import type { Cut } from "./cut.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { ChildEvents, ChildReport } from "./child.ts";
 import type { ForkedFrom } from "./forked-from.ts";

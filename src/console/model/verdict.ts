@@ -1,5 +1,5 @@
 /** What a run is doing in one sentence, and the one action that unblocks it. */
-import { modelTrouble } from "../../operations/code-views.ts";
+import { modelTrouble } from "../../core/policy/upgrades.ts";
 import { BUDGET } from "../../core/policy/extension.ts";
 import { PHASES } from "../../core/phases.ts";
 import { dollars, relative, short } from "../../cli/render/words.ts";

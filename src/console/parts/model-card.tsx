@@ -1,5 +1,5 @@
 /** A run that waits since the provider of its model refuses what it asks, or cuts each of its replies. */
-import { modelTrouble } from "../../operations/code-views.ts";
+import { modelTrouble } from "../../core/policy/upgrades.ts";
 import type { Shown } from "../../operations/views.ts";
 import { describe } from "../model/actions.ts";
 import { modelId } from "../model/needs.ts";

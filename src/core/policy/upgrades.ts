@@ -3,7 +3,7 @@
  * that it returns to, as a paused run does. Used by `transition.ts`, which maps each event to its change.
  */
 import type { EventOf, Failure, MessageBody } from "../event.ts";
-import { withoutCuts } from "./cut-replies.ts";
+import { withoutCuts } from "./cuts-in-a-row.ts";
 import { FOLLOWS, type Lack, type State, type Upgrades } from "../state.ts";
 
 export const upgradesOf = ({ upgrades }: State): Upgrades => upgrades ?? FOLLOWS;
@@ -71,3 +71,7 @@ export const resumeAfterHold = (state: State): State => ({
 
 export const withoutLack = ({ upgrades }: State): Pick<State, "upgrades"> =>
   upgrades === undefined ? {} : { upgrades: { ...upgrades, lack: null } };
+
+/** Why a run waits at its model, in words. */
+export const modelTrouble = (code: string): string =>
+  code === "ReplyCut" ? "the replies of its model are cut" : "the provider of its model refuses what it asks";

@@ -7,7 +7,7 @@ import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { NEXT_MESSAGE, withNextMessage } from "../../core/calls/next-message.ts";
 import { type Loop, findLoop } from "../../core/policy/loops.ts";
-import { isCutTooOften } from "../../core/policy/cut-replies.ts";
+import { isCutTooOften } from "../../core/policy/cuts-in-a-row.ts";
 import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfSection, visibleMessages } from "../../core/policy/window.ts";

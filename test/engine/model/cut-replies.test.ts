@@ -54,7 +54,7 @@ describe("a reply that was cut", () => {
       /^Your last reply was cut by its limit of tokens \(max_tokens\) while you wrote calls/,
     );
     expect(asked[1]?.texts).toHaveLength(2);
-    const [first] = events.filter(({ kind }) => kind === "ModelCallCompleted");
+    const first = events.find(({ kind }) => kind === "ModelCallCompleted");
     expect(first).toMatchObject({ parts: [], finish: "length", cut: { limit: "max_tokens", calls: 2 } });
   });
 

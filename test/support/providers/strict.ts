@@ -22,7 +22,7 @@ const listIn = (value: unknown): readonly Fields[] => (Array.isArray(value) ? (v
 const fieldsIn = (value: unknown): Fields => (value ?? {}) as Fields;
 const isBlank = (value: unknown): boolean => typeof value !== "string" || value.trim() === "";
 const equal = (one: readonly unknown[], other: readonly unknown[]): boolean =>
-  JSON.stringify([...one].toSorted()) === JSON.stringify([...other].toSorted());
+  JSON.stringify(one.map(String).toSorted()) === JSON.stringify(other.map(String).toSorted());
 
 /** Why the provider refuses this body, in words like its own; null: it takes it. */
 export type Strict = (body: SentBody) => string | null;
@@ -40,8 +40,8 @@ export const strictAnthropic: Strict = (body) => {
     const blocks = typeof content === "string" ? [{ type: "text", text: content }] : listIn(content);
     const next = listIn(messages[index + 1]?.["content"]);
     const uses = blocks.filter(({ type }) => type === "tool_use").map(({ id }) => id);
-    const before = listIn(messages[index - 1]?.["content"]).flatMap(({ type, id }) =>
-      type === "tool_use" ? [id] : [],
+    const before = new Set(
+      listIn(messages[index - 1]?.["content"]).flatMap(({ type, id }) => (type === "tool_use" ? [id] : [])),
     );
     const results = blocks.filter(({ type }) => type === "tool_result").map(({ tool_use_id: id }) => id);
     const answered = next.filter(({ type }) => type === "tool_result").map(({ tool_use_id: id }) => id);
@@ -53,7 +53,7 @@ export const strictAnthropic: Strict = (body) => {
       uses.some((id) => !/^[a-zA-Z0-9_-]+$/.test(String(id))) && `${at}: tool_use.id must match ^[a-zA-Z0-9_-]+$`,
       new Set(uses).size < uses.length && `${at}: tool_use ids must be unique`,
       uses.length > 0 && !equal(uses, answered) && `${at}: tool_use ids were found without tool_result blocks after`,
-      results.some((id) => !before.includes(id)) && `${at}: unexpected tool_use_id found in tool_result blocks`,
+      results.some((id) => !before.has(id)) && `${at}: unexpected tool_use_id found in tool_result blocks`,
       blocks.some(({ type, signature }) => type === "thinking" && isBlank(signature)) &&
         `${at}: thinking.signature required`,
       blocks.some(({ type, input }) => type === "tool_use" && typeof input !== "object") &&
