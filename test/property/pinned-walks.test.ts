@@ -9,9 +9,10 @@ import { type Choice, walk } from "../support/walks/random-walks.ts";
 const go = (...picks: readonly number[]): readonly Choice[] => picks.map((pick) => ({ fate: "go", pick, size: 0 }));
 
 /**
- * Found by seed `n2`, and drawn anew since: an invocation released calls, had no agent to run them and held the run. The walk let that invocation carry
- * out a cancel, too, and record that the calls never began. A real one releases the run with the hold, and a cancel that
- * it knows comes before it asks for its agent. To the next invocation, the calls are those of a lost one.
+ * Found by seed `n2`, and drawn anew since: an invocation released calls, had no agent to run them and held the run. The
+ * walk let that invocation carry out a cancel, too, and record that the calls never began. A real one releases the run with
+ * the hold, and a cancel that it knows comes before it asks for its agent. To the next invocation, the calls are those of a
+ * lost one.
  */
 test("a cancel after a hold does not record that released calls never began", () => {
   const { strides } = walk(
