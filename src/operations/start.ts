@@ -22,7 +22,7 @@ import type { CountedBy } from "../history/spend-counters.ts";
 import { type StartLimited, limitStart } from "./access/start-limits.ts";
 
 /** What the input has and the agent does not get: its schema drops it. Absent: nothing. */
-interface Dropped {
+export interface Dropped {
   readonly dropped?: readonly string[];
 }
 

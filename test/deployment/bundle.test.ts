@@ -77,7 +77,7 @@ describe("a function", () => {
   test.each([
     ["beat", 1_030],
     ["start", 800],
-    ["api", 1_130],
+    ["api", 1_140],
     ["events", 1_090],
     ["sweep", 760],
     ["cleanup", 600],
