@@ -31,7 +31,7 @@ function ofWork(names: Names, { isolated }: Plan): readonly Watch[] {
     }),
     watch("gates-old", ofCairn(names, "OldestGateSeconds", "Maximum"), {
       ...{ ...ONCE, periodSeconds: HOUR, threshold: GATE_HOURS * HOUR },
-      means: `A run has waited for an approval for more than ${GATE_HOURS} hours; it is denied automatically when it expires`,
+      means: `A run has waited for an approval for more than ${GATE_HOURS} hours; when it expires it is denied, or asked again where its agent says so`,
       todo: `${list("waiting")} shows the oldest last, and ${typed("npx cairn show RUN --world aws")} shows what to type to approve or deny`,
     }),
     watch("runs-queued-long", ofCairn(names, "OldestQueuedSeconds", "Maximum"), {
