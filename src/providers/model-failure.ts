@@ -85,9 +85,8 @@ const NOT_FOUND = 404;
 const TOO_LARGE = 413;
 
 /**
- * How providers and gateways say that the context is too long: OpenAI, Anthropic, Bedrock, Gemini, vLLM, SGLang,
+ * How providers and gateways are publicly known to say that the context is too long (2026-11): OpenAI, Anthropic, Bedrock, Gemini, vLLM, SGLang,
  * llama.cpp, Ollama, LM Studio, Kimi, GLM, MiniMax, DashScope, Copilot, Together, Mistral, Cohere, xAI, nginx.
- * docs/models.md has the sources.
  */
 const CONTEXT = new RegExp(
   [

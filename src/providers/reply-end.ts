@@ -2,8 +2,8 @@
  * How a reply ended, by the words of its provider. A reply that was cut plans nothing: half of a call may be a whole call
  * to another end. So a call counts only where its provider says that the reply ended, or where all of it is there.
  *
- * Sources of the words: the API references of OpenAI, Anthropic, Gemini, Bedrock, Cohere, DeepSeek, Mistral, Z.ai and
- * Ollama, and the sources of vLLM, SGLang and TGI, 2026-11. docs/models.md has the table.
+ * The words are those that OpenAI, Anthropic, Gemini, Bedrock, Cohere, DeepSeek, Mistral, Z.ai, Ollama, vLLM, SGLang and
+ * TGI are publicly known to use (2026-11). docs/models.md has the table.
  */
 import type { LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
 import type { Json } from "../core/json.ts";
