@@ -1,18 +1,20 @@
 /**
  * What providers refuse of a transcript, as far as it is publicly known: rules of their references and of errors that
- * others reported. A fake that takes every transcript would hide one that the real provider refuses. Sources, 2026-11:
+ * others reported. A fake that takes every transcript would hide one that the real provider refuses.
  *
- * - Anthropic: docs.anthropic.com, "Messages" and "Tool use" (each `tool_use` needs its `tool_result` in the next message;
- *   text must be non-empty and contain non-whitespace; thinking needs its signature; IDs match ^[a-zA-Z0-9_-]+$).
- * - OpenAI Chat Completions: platform.openai.com, "Chat" (an assistant message with `tool_calls` must be followed by tool
- *   messages for each ID; a tool message must follow one; names match ^[a-zA-Z0-9_-]+$ and have at most 64 characters).
- * - OpenAI Responses: platform.openai.com, "Responses" (no tool output found for a function call; no tool call found for
- *   an output; reasoning must be followed by its item).
- * - Gemini: ai.google.dev, "Function calling" (a call's turn comes right after a user's turn or a response; as many
- *   responses as calls; contents have parts).
- * - Groq: console.groq.com and reports of others (property 'reasoning_content' is unsupported).
- * - Bedrock: docs.aws.amazon.com, "Converse" (roles alternate, the first is a user's; `toolResult` for each `toolUse` in the
- *   next message; text must not be blank).
+ * - Anthropic: each `tool_use` needs its `tool_result` in the next message (github.com/anthropics/claude-code/issues/8210,
+ *   2025-09-26); text must be non-empty (github.com/aliasrobotics/cai/issues/182, 2025-06-01); thinking needs its
+ *   signature, and newer models take no prefill (docs.anthropic.com, 2026-11).
+ * - OpenAI Chat Completions: an assistant message with `tool_calls` is followed by a tool message for each ID; names match
+ *   ^[a-zA-Z0-9_-]+$ and have at most 64 characters (platform.openai.com, 2026-11).
+ * - OpenAI Responses: no tool call found for a function call output (github.com/james-6-23/codex2api/issues/414,
+ *   2026-07-20), and the other way round; reasoning is followed by its item (github.com/BerriAI/litellm/issues/13420,
+ *   2025-08-10).
+ * - Groq: property 'reasoning_content' is unsupported (github.com/janhq/jan/issues/8136, 2026-05-13).
+ * - Gemini: a call's turn comes right after a user's turn or a response (github.com/google-gemini/gemini-cli/issues/26486,
+ *   2026-05-05); as many responses as calls (the same, 17208, 2026-01-21); contents have parts.
+ * - Bedrock: roles alternate, the first is a user's; a `toolResult` for each `toolUse` in the next message; text is not blank
+ *   (docs.aws.amazon.com, Converse, 2026-11).
  */
 import type { SentBody } from "./wire.ts";
 
