@@ -13,6 +13,8 @@ import type { Agent, Check, RunFiles, RunView, SettledCall, ToolSecrets } from "
 import type { Model, RepliedPart } from "../ports/model.ts";
 import { readResult } from "../engine/tools/tool-result.ts";
 import { responseFormatOf } from "../engine/model/response-format.ts";
+import { canonical } from "../codec/canonical.ts";
+import { plainJsonOf } from "../codec/projection.ts";
 import { sentenceOf } from "../codec/value.ts";
 import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import type { Json } from "../core/json.ts";
@@ -111,6 +113,12 @@ const NO_FILES: RunFiles = {
   read: () => Promise.reject(new Error("a plain loop keeps no files")),
 };
 
+/** As cairn gives it to the tool: the names stand in the order of the stored form. */
+function asRecorded(parsed: unknown): unknown {
+  const json = plainJsonOf(parsed);
+  return json === undefined ? parsed : JSON.parse(canonical(json));
+}
+
 async function act({ agent, secrets, task }: PlainLoop, part: Extract<Part, { kind: "call" }>): Promise<SettledCall> {
   const { call, tool: name, args: value } = part;
   const args = value.kind === "inline" ? value.json : null;
@@ -119,7 +127,7 @@ async function act({ agent, secrets, task }: PlainLoop, part: Extract<Part, { ki
   if (tool === undefined) return failed(`there is no tool ${name}`);
   try {
     const { signal } = new AbortController();
-    const input: unknown = tool.input.parse(args);
+    const input = asRecorded(tool.input.parse(args));
     const log = (): void => {};
     const deadline = Number.MAX_SAFE_INTEGER;
     const of = { run: "plain-loop", task, restart: 1, attempt: 1 };
