@@ -184,11 +184,18 @@ describe("a call that cannot be started", () => {
     );
   });
 
-  test("is not recorded as not started when an earlier try timed out", async () => {
+  test.each([
+    ["does not end", neverSettles],
+    [
+      "ends then, so that the next try follows in its process",
+      (signal: AbortSignal) =>
+        new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(new Error("stopped")))),
+    ],
+  ])("is not recorded as not started when an earlier try timed out, and %s", async (_, waits) => {
     const harness = createHarness();
-    const act = unparsable("keyed", ({ input }): Promise<never> => {
+    const act = unparsable("keyed", ({ input, signal }): Promise<never> => {
       spoil(input);
-      return neverSettles();
+      return waits(signal);
     });
     const agent = parallelCallsAgent({ act });
     const payload = await beginRun(harness.world, agent, {});
