@@ -40,7 +40,8 @@ const SUSPECT = /\d{16}|\d[eE]/;
 
 const TOKENS = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|[[\]{},]/g;
 
-function isJson(text: string): boolean {
+/** Whether the text is complete JSON. */
+export function isJson(text: string): boolean {
   try {
     JSON.parse(text);
     return true;

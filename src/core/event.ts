@@ -2,7 +2,7 @@
  * Events: the closed, public vocabulary of a run. The state of a run is the fold of its events, and nothing else
  * changes the state.
  */
-import type { Cut } from "./cut.ts";
+import type { CutMark } from "./cut.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { ChildEvents, ChildReport } from "./child.ts";
 import type { ForkedFrom } from "./forked-from.ts";
@@ -111,7 +111,7 @@ interface Bodies
     readonly parts: readonly ReplyPart[];
     readonly finish: string;
     /** A limit cut the reply: it plans nothing, and its calls are left out. Absent: the reply is whole. */
-    readonly cut?: Cut;
+    readonly cut?: CutMark;
     readonly tokensIn: number;
     readonly tokensOut: number;
     readonly tookMs: number;

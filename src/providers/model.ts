@@ -11,7 +11,7 @@ import { filesOf } from "../core/files-in.ts";
 import { failedBy } from "./model-failure.ts";
 import { promptOf } from "../engine/model/prompt.ts";
 import { replyOf } from "./reply.ts";
-import { type Answer, expectedBy } from "./reply-end.ts";
+import { type ProviderReply, expectedBy } from "./reply-end.ts";
 import { BrokenStream, readReply } from "./streamed-reply.ts";
 import { type NamedModel, type ProviderName, namedModel } from "../ports/named-models.ts";
 import { type OpenedCalls, callsOver } from "./detached-calls.ts";
@@ -146,7 +146,7 @@ async function ask(model: LanguageModelV4, request: ModelRequest, secret: string
  */
 const FORGETS_CALLS: ReadonlySet<string> = new Set(["amazon-bedrock"]);
 
-const withoutCalls = (answer: Answer): Answer => ({
+const withoutCalls = (answer: ProviderReply): ProviderReply => ({
   ...answer,
   content: answer.content.filter(({ type }) => type !== "tool-call"),
 });
@@ -165,7 +165,7 @@ async function answerOf(
   model: LanguageModelV4,
   asked: Parameters<LanguageModelV4["doGenerate"]>[0],
   { onPiece }: Pick<ModelRequest, "onPiece">,
-): Promise<Answer> {
+): Promise<ProviderReply> {
   if (onPiece === undefined || typeof model.doStream !== "function") return model.doGenerate(asked);
   try {
     // Only the events of the Responses API say that a reply is incomplete where they give no reason.

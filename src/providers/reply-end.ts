@@ -6,9 +6,10 @@
  * TGI are publicly known to use (2026-11). docs/models.md has the table.
  */
 import type { LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
+import { isJson } from "../codec/json-numbers.ts";
 import type { Json } from "../core/json.ts";
 
-export type Answer = LanguageModelV4GenerateResult;
+export type ProviderReply = LanguageModelV4GenerateResult;
 
 /**
  * `ended`: it is whole. `cut`: a limit ended it. `failed`: an error ended it. `withheld`: a filter stopped it, or the
@@ -39,7 +40,7 @@ const UNIFIED: { readonly [unified: string]: ReplyEnd } = {
 /** From the worst to the best. A provider's package may take a bad word for a good one, and the other way round. */
 const ORDER: readonly ReplyEnd[] = ["malformed", "withheld", "failed", "cut", "unknown", "ended"];
 
-export function replyEndOf({ finishReason: { unified, raw }, response }: Answer): ReplyEnd {
+export function replyEndOf({ finishReason: { unified, raw }, response }: ProviderReply): ReplyEnd {
   const word = wordIn(raw);
   const ends = new Set<ReplyEnd>([
     UNIFIED[unified] ?? "unknown",
@@ -79,7 +80,7 @@ export const expectedBy = ({ tools = [], maxOutputTokens, responseFormat }: Lang
  * Whether a reply with an unknown end is whole: each call has complete JSON, and the reply is shorter than its limit,
  * where one is known. Empty text is complete only for a tool without properties.
  */
-export function isWhole({ content, usage, request }: Answer, { tools, maxOutputTokens }: Expected): boolean {
+export function isWhole({ content, usage, request }: ProviderReply, { tools, maxOutputTokens }: Expected): boolean {
   const limit = maxOutputTokens ?? limitIn(request?.body);
   const said = usage.outputTokens.total;
   if (limit !== null && said !== undefined && said >= limit) return false;
@@ -93,15 +94,6 @@ export function isWhole({ content, usage, request }: Answer, { tools, maxOutputT
 
 const hasNoProperties = (schema: unknown): boolean =>
   Object.keys((schema as { readonly properties?: object }).properties ?? {}).length === 0;
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** The fields in which providers take the limit of a reply in tokens. */
 const LIMITS: readonly (readonly string[])[] = [

@@ -13,9 +13,9 @@ import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { ModelFailed, ModelReply, RepliedPart } from "../ports/model.ts";
 import { parseArguments } from "../codec/arguments.ts";
-import { type Answer, type Expected, isWhole, replyEndOf } from "./reply-end.ts";
+import { type ProviderReply, type Expected, isWhole, replyEndOf } from "./reply-end.ts";
 
-export function replyOf(answer: Answer, expected: Expected): ModelReply | ModelFailed {
+export function replyOf(answer: ProviderReply, expected: Expected): ModelReply | ModelFailed {
   const { content, finishReason, usage } = answer;
   const spent = countTokens(usage);
   const end = replyEndOf(answer);
@@ -44,7 +44,7 @@ export function replyOf(answer: Answer, expected: Expected): ModelReply | ModelF
  * A reply that a limit cut. Its calls are dropped, whole ones too: the model may have wanted to say more about them. The
  * text stays, so that the model can go on with it, unless it was to be an object.
  */
-function cutReply({ content, finishReason, usage }: Answer, { isObject }: Expected): ModelFailed {
+function cutReply({ content, finishReason, usage }: ProviderReply, { isObject }: Expected): ModelFailed {
   const spent = countTokens(usage);
   const limit = bounded(finishReason.raw ?? finishReason.unified, LIMIT_CHARACTERS).toWellFormed();
   const calls = content.filter(({ type }) => type === "tool-call").length;
@@ -67,7 +67,7 @@ const LIMIT_CHARACTERS = 64;
  */
 function stoppedBy(
   end: "failed" | "withheld" | "malformed",
-  of: Pick<Answer, "content" | "finishReason"> & { readonly spent: TokenCounts },
+  of: Pick<ProviderReply, "content" | "finishReason"> & { readonly spent: TokenCounts },
 ): ModelFailed {
   const { content, finishReason, spent } = of;
   const { unified, raw = unified } = finishReason;
@@ -88,7 +88,7 @@ function stoppedBy(
 const FILTERED_CHARACTERS = 200;
 
 /** The counts of the provider. A part that it does not report, or that is empty, is absent. */
-function countTokens({ inputTokens, outputTokens }: Answer["usage"]): TokenCounts {
+function countTokens({ inputTokens, outputTokens }: ProviderReply["usage"]): TokenCounts {
   const [read, write] = [countOf(inputTokens.cacheRead), countOf(inputTokens.cacheWrite)];
   const reasoning = countOf(outputTokens.reasoning);
   return {

@@ -41,7 +41,7 @@ export type Trouble =
       /** A summary could replace a part of the context, and none was made since the last reply. */
       readonly shortens?: boolean;
       /** The provider refuses the request. It says nothing about the task, so it never ends the run. */
-      readonly refused?: Refused;
+      readonly refused?: RefusedRequest;
     }
   /** `cut`: a limit cut the reply. `say` tells the model so. `cuts`: the next one would be cut, too. */
   | { readonly kind: "cut"; readonly failure: Failure; readonly say: string }
@@ -59,7 +59,7 @@ export type Trouble =
   | { readonly kind: "reply" | "conflict" | "crowded"; readonly failure: Failure; readonly say: string };
 
 /** What can be tried after a request was refused. */
-export interface Refused {
+export interface RefusedRequest {
   readonly terms: RetryTerms;
   /** The transcript has parts that its provider can do without, and they were sent. */
   readonly leavesOut: boolean;
@@ -104,7 +104,7 @@ function summaryRetry(
   return { at: now + waitMs, failed: { ...failedSummaries, attempts: failed + 1 } };
 }
 /** Applies `judge` to a request that its provider refused. */
-const onRefusal = (trouble: Trouble, judge: (refused: Refused) => boolean): boolean =>
+const onRefusal = (trouble: Trouble, judge: (refused: RefusedRequest) => boolean): boolean =>
   trouble.kind === "model" && trouble.refused !== undefined && judge(trouble.refused);
 const block = (_: State, { failure }: Trouble): Action => ({ kind: "hold", to: null, failure });
 /** A retry would send the same request: only a shorter context helps. */
