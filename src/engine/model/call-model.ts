@@ -2,15 +2,13 @@
 import type { Agent } from "../../ports/agent.ts";
 import type { CutReply, Model, ModelFailed, RepliedPart } from "../../ports/model.ts";
 import type { RequestDigests } from "../../core/request-digests.ts";
-import { withMemoryDigest } from "./recalled.ts";
-import { requestDigests } from "./request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { NEXT_MESSAGE, withNextMessage } from "../../core/calls/next-message.ts";
 import { type Loop, findLoop } from "../../core/policy/loops.ts";
 import { isCutTooOften } from "../../core/policy/cuts-in-a-row.ts";
 import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
-import { messagesOfSection, visibleMessages } from "../../core/policy/window.ts";
+import { messagesOfSection } from "../../core/policy/window.ts";
 import { putFiles } from "../../history/files.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { type Heard, requestModel, debitReply } from "./model-request.ts";
@@ -18,8 +16,9 @@ import { signalCrack } from "../context/signal-crack.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import { detectContradiction } from "./contradictions.ts";
 import { beginDetached } from "./begin-detached.ts";
-import { needsCompaction, reasonToCompact } from "./compaction-trigger.ts";
-import { recordModelFailure, routeOf, waitForOperator } from "./provider-outage.ts";
+import { reasonToCompact } from "./compaction-trigger.ts";
+import { recordModelFailure, waitForOperator } from "./provider-outage.ts";
+import { recordReply } from "./record-reply.ts";
 import { compactionRangeOf } from "./compaction-range.ts";
 import { toolNamed } from "../tools/tools.ts";
 import { recordable } from "../tools/recordable.ts";
@@ -85,7 +84,7 @@ export async function absorbReply(
   agent: Agent,
   asked: { model: Model; heard: Heard; tookMs: number; request?: RequestDigests },
 ): Promise<Next> {
-  const { model, heard, tookMs } = asked;
+  const { model, heard } = asked;
   if (heard.kind === "silent") return absorbSilence(run, agent, heard);
   if (heard.kind === "failed" && heard.cut !== undefined) {
     absorbCut(run, agent, { ...asked, failed: heard, cut: heard.cut });
@@ -95,32 +94,15 @@ export async function absorbReply(
     recordFailure(run, agent, { model, failed: heard });
     return "continue";
   }
-  const { finish, tokensIn, tokensOut } = heard;
   const kept = await keptParts(run, agent, { model, heard });
   const parts = agent.tools[NEXT_MESSAGE] === undefined ? kept : withNextMessage(kept);
-  const at = run.now;
-  run.noticed.noteReply();
-  const nearLimit = needsCompaction(agent, tokensIn) ? { nearLimit: true as const } : {};
-  const request = asked.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
-  const told = {
-    model: model.name,
-    parts,
-    finish,
-    tokensIn,
-    tokensOut,
-    tookMs,
-    request,
-    ...nearLimit,
-    ...routeOf(run),
-  };
   // A text that a job held back follows the reply, so the model is asked again in any case.
   const isAnswered = heldTexts(run.state).length > 0;
-  run.record({ kind: "ModelCallCompleted", at, ...told });
-  debitReply(run, agent, { ...heard, model, isBeat: true });
+  recordReply(run, agent, { ...asked, parts, finish: heard.finish, spent: heard, isBeat: true });
   if (run.state.phase === "AwaitingLLM" && !isAnswered) {
     const failure = { code: "EmptyReply", message: "the model answered with neither words nor calls" };
     const say = "Your last reply was empty. Call a tool, or answer in words if you are done.";
-    run.record(decideRecovery(run.state, { kind: "reply", failure, say }, at));
+    run.record(decideRecovery(run.state, { kind: "reply", failure, say }, run.now));
   }
   return "continue";
 }
@@ -134,17 +116,11 @@ function absorbCut(
   agent: Agent,
   of: { model: Model; failed: ModelFailed; cut: CutReply; tookMs: number; request?: RequestDigests },
 ): void {
-  const { model, failed, cut, tookMs } = of;
+  const { failed, cut } = of;
   const { failure, spent = NO_TOKENS } = failed;
   const { limit, calls, parts } = cut;
+  recordReply(run, agent, { ...of, parts, finish: "length", cut: { limit, calls }, spent, isBeat: true });
   const at = run.now;
-  run.noticed.noteReply();
-  const request = of.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
-  const { tokensIn, tokensOut } = spent;
-  const told = { model: model.name, parts, finish: "length", cut: { limit, calls }, tokensIn, tokensOut, tookMs };
-  const nearLimit = needsCompaction(agent, tokensIn) ? { nearLimit: true as const } : {};
-  run.record({ kind: "ModelCallCompleted", at, ...told, request, ...nearLimit, ...routeOf(run) });
-  debitReply(run, agent, { ...spent, model, isBeat: true });
   run.record(decideRecovery(run.state, { kind: "cut", failure, say: goOnWords(cut) }, at));
   if (!isCutTooOften(run.state)) {
     // A context that is full leaves no room for the next reply either.

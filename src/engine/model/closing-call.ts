@@ -6,18 +6,15 @@
  */
 import type { Agent } from "../../ports/agent.ts";
 import type { Model, RepliedPart } from "../../ports/model.ts";
-import { withMemoryDigest } from "./recalled.ts";
-import { requestDigests } from "./request-digests.ts";
 import { exhaustedMeter } from "../../core/policy/spending.ts";
 import { add } from "../../core/policy/budget.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
-import { visibleMessages } from "../../core/policy/window.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { limitsOf } from "../context/budget-gate.ts";
 import { requestModel, debitReply } from "./model-request.ts";
+import { recordReply } from "./record-reply.ts";
 import { withoutFormat } from "./response-format.ts";
-import { routeOf } from "./provider-outage.ts";
 import type { Next } from "../context/next.ts";
 import { commitMarkIfNeeded } from "./call-model.ts";
 import { debitOtherInvocations, recordOwnCallLost } from "../context/debits.ts";
@@ -51,25 +48,18 @@ export async function makeClosingCall(run: ActiveRun, agent: Agent, model: Model
     if (heard.spent !== undefined) debitReply(run, agent, { ...heard.spent, model, isBeat: false });
     return speechless(run, `${heard.failure.code}: ${heard.failure.message}`);
   }
-  const spent = heard.kind === "failed" ? (heard.spent ?? { tokensIn: 0, tokensOut: 0 }) : heard;
-  const { tokensIn, tokensOut } = spent;
-  const parts = (heard.kind === "failed" ? (cut?.parts ?? []) : heard.parts).flatMap(spoken);
-  run.noticed.noteReply();
-  run.record({
-    kind: "ModelCallCompleted",
-    at: run.now,
-    model: model.name,
-    parts,
-    finish: heard.kind === "failed" ? "length" : heard.finish,
-    ...(cut === null ? {} : { cut: { limit: cut.limit, calls: cut.calls } }),
-    tokensIn,
-    tokensOut,
-    tookMs,
-    ...routeOf(run),
-    request: requestDigests(withMemoryDigest(run.state, withoutFormat(agent)), visibleMessages(run.state)),
-  });
+  const isCut = heard.kind === "failed";
+  const parts = (isCut ? (cut?.parts ?? []) : heard.parts).flatMap(spoken);
   // The closing call plans nothing, so a run may make it although its beats are used up.
-  debitReply(run, agent, { ...spent, model, isBeat: false });
+  recordReply(run, withoutFormat(agent), {
+    model,
+    parts,
+    finish: isCut ? "length" : heard.finish,
+    ...(cut === null ? {} : { cut: { limit: cut.limit, calls: cut.calls } }),
+    spent: isCut ? (heard.spent ?? { tokensIn: 0, tokensOut: 0 }) : heard,
+    tookMs,
+    isBeat: false,
+  });
   return "continue";
 }
 

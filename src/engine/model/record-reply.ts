@@ -1,0 +1,49 @@
+/** Records a reply of a model, whole or cut, and its cost. */
+import type { Agent } from "../../ports/agent.ts";
+import type { Model } from "../../ports/model.ts";
+import type { CutMark } from "../../core/cut.ts";
+import type { ReplyPart } from "../../core/event.ts";
+import type { TokenCounts } from "../../core/policy/price.ts";
+import { visibleMessages } from "../../core/policy/window.ts";
+import type { RequestDigests } from "../../core/request-digests.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { needsCompaction } from "./compaction-trigger.ts";
+import { debitReply } from "./model-request.ts";
+import { routeOf } from "./provider-outage.ts";
+import { withMemoryDigest } from "./recalled.ts";
+import { requestDigests } from "./request-digests.ts";
+
+interface Replied {
+  readonly model: Model;
+  readonly parts: readonly ReplyPart[];
+  readonly finish: string;
+  readonly cut?: CutMark;
+  readonly spent: TokenCounts;
+  readonly tookMs: number;
+  /** What the request contained, if the agent may have changed since. */
+  readonly request?: RequestDigests;
+  /** False for the closing call: nothing follows it, so neither beats nor the context matter. */
+  readonly isBeat: boolean;
+}
+
+export function recordReply(run: ActiveRun, agent: Agent, replied: Replied): void {
+  const { model, parts, finish, cut, spent, tookMs, isBeat } = replied;
+  const { tokensIn, tokensOut } = spent;
+  const request = replied.request ?? requestDigests(withMemoryDigest(run.state, agent), visibleMessages(run.state));
+  run.noticed.noteReply();
+  run.record({
+    kind: "ModelCallCompleted",
+    at: run.now,
+    model: model.name,
+    parts,
+    finish,
+    ...(cut === undefined ? {} : { cut }),
+    tokensIn,
+    tokensOut,
+    tookMs,
+    request,
+    ...(isBeat && needsCompaction(agent, tokensIn) ? { nearLimit: true } : {}),
+    ...routeOf(run),
+  });
+  debitReply(run, agent, { ...spent, model, isBeat });
+}
