@@ -101,6 +101,11 @@ const WHY: Readonly<Record<keyof typeof ALARMS, (names: Names) => Why>> = {
       "Runs wait because the provider of their model does not answer. Each run asks again at least every 15 minutes, and fails when its agent's outageMax is over. A run that waits for a job looks at least every 30 minutes, and gives the job up after 26 hours",
     todo: `${alarms(names, "beat", "ModelUnavailable")} names the run and the provider's last error; ${typed("npx cairn show RUN --world aws")} shows when the run asks again, ${typed("npx cairn resume RUN --world aws")} asks at once, ${typed("npx cairn redrive RUN --world aws")} continues a failed run`,
   }),
+  Expiring: (names) => ({
+    means:
+      "No answer, resume or message has reached a run for 27 days. It fails as Expired three days later, or goes on waiting if its agent sets onIdle",
+    todo: `${alarms(names, "beat", "Expiring")} names the run; ${typed("npx cairn show RUN --world aws")} shows what it waits for; answer it, or end it with ${typed("npx cairn cancel RUN --world aws")}`,
+  }),
   ToolGone: (names) => ({
     means: "Runs are blocked because their deployed agent no longer has the tool of an open call",
     todo: `${alarms(names, "beat", "ToolGone")} names the run and the tool; deploy the tool again, or ${typed("npx cairn reconcile RUN CALL --as WHAT --world aws")}`,

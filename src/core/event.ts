@@ -299,6 +299,11 @@ export type Action =
   | { readonly kind: "postpone"; readonly call: string; readonly after: PostponedAfter; readonly missed?: true }
   /** The gate of the call, or of the budget, expired without a decision: a human is asked again. */
   | { readonly kind: "askAgain"; readonly call: string; readonly gate: string }
+  /**
+   * Nobody has answered for long: operators are told. `expiresAt`: the run ends then, epoch milliseconds; null: it goes
+   * on waiting.
+   */
+  | { readonly kind: "warn"; readonly expiresAt: number | null }
   /** The agent has the tool of this call again, so the effect table decides about the call. */
   | { readonly kind: "toolBack"; readonly call: string }
   /** The outcome of the call stays unknown, and the model is told so. */

@@ -12,6 +12,7 @@ export const NOTIFICATION_KINDS = [
   "run.failed",
   "run.cancelled",
   "run.blocked",
+  "run.expiring",
   "approval.requested",
   "question.asked",
   "crack.signalled",
@@ -28,6 +29,8 @@ export interface RunNotification {
   readonly call?: string;
   readonly gate?: string;
   readonly crack?: Crack;
+  /** When a run that nobody answers ends, epoch milliseconds; null: it goes on waiting. */
+  readonly expiresAt?: number | null;
 }
 
 /** The notifications of a commit that takes the run from one status to another. */
@@ -54,6 +57,8 @@ function notificationOf(event: Event): readonly RunNotification[] {
       return [{ kind: "approval.requested", at, call: event.call, gate: event.gate }];
     case "WaitBegun":
       return event.wait.for === "answer" ? [{ kind: "question.asked", at, call: event.call }] : [];
+    case "RecoveryDecided":
+      return event.action.kind === "warn" ? [{ kind: "run.expiring", at, expiresAt: event.action.expiresAt }] : [];
     case "CrackSignalled":
       return [{ kind: "crack.signalled", at, crack: event.crack }];
     default:

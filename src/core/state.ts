@@ -172,6 +172,10 @@ export interface State {
   readonly leavesOut?: true;
   /** The limit of a reply in tokens, since a request with a higher one was refused. Absent: the agent's own. */
   readonly replyTokensMax?: number;
+  /** The run goes on waiting where nobody answers. Absent: it ends. */
+  readonly onIdle?: "wait";
+  /** The end for want of an answer that operators were warned of, epoch milliseconds. */
+  readonly warnedOf?: number;
   /** When the model may be called again; null except in `RetryingLLM` and `Compacting`. */
   readonly retryAt: number | null;
   /** The model's provider does not answer; absent while it does. */

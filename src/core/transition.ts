@@ -267,6 +267,8 @@ const handlers: Handlers = {
         return { ...state, leavesOut: true };
       case "limitReply":
         return { ...state, replyTokensMax: action.tokensMax };
+      case "warn":
+        return action.expiresAt === null ? state : { ...state, warnedOf: action.expiresAt };
       case "toolBack":
         return afterCalls(
           updateCall(state, action.call, (open) => {

@@ -22,6 +22,7 @@ const notification: z.ZodType<RunNotification> = z.looseObject({
   call: z.string().exactOptional(),
   gate: z.string().exactOptional(),
   crack: z.enum(CRACK_NAMES).exactOptional(),
+  expiresAt: z.int().nonnegative().nullable().exactOptional(),
 });
 
 const ofCommit = {

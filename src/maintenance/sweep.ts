@@ -19,6 +19,7 @@ import { ActiveRun } from "../engine/context/active-run.ts";
 import { Fenced } from "../engine/context/fenced.ts";
 import { recordRedrive } from "../engine/context/record-redrive.ts";
 import { alarm } from "../history/alarm.ts";
+import { noticeMs } from "../engine/loop/idle.ts";
 import { commitDecided, notifyEnd } from "../engine/loop/terminal-commit.ts";
 import { handOver, startNextExecution, startExecution, wakeRun } from "../engine/context/executions.ts";
 import { NO_WAITS, noteSwept, includeWait } from "../engine/context/telemetry-events.ts";
@@ -122,7 +123,7 @@ async function sweepOne(
   const state = await stateOfListed(world, row);
   if (state === null) return;
   const { run, born, chain, epoch } = row;
-  if (beyondHelp(row, { state, now: world.clock.earliest() }) === null) {
+  if (beyondHelp(row, { state, world }) === null) {
     const next = { run, born, chain, epoch };
     // Schedule 165: only in the epoch that was read, so that a run that is claimed meanwhile keeps its execution.
     if (isLongUnclaimed(row, { now: world.clock.earliest() })) return startNextExecution(world, next);
@@ -136,7 +137,7 @@ async function sweepOne(
   }
   const outcome = await handOver(world, { run, born, chain });
   if (outcome.kind !== "handed") return;
-  const trouble = beyondHelp(outcome.row, { state, now: world.clock.earliest() });
+  const trouble = beyondHelp(outcome.row, { state, world });
   // Otherwise a message arrived meanwhile, or the fenced process may still act: the next sweep judges the run again.
   if (trouble !== null) await end(world, { invocation, row: outcome.row, trouble });
 }
@@ -196,13 +197,15 @@ const stateOf = (world: World, row: Row): Promise<State | null> =>
  */
 function beyondHelp(
   row: Pick<Row, "deaths" | "deadline">,
-  of: { readonly state: State; readonly now: number; readonly cause?: string | null },
+  of: { readonly state: State; readonly world: World; readonly cause?: string | null },
 ): Trouble | null {
   const { deaths, deadline } = row;
-  const { cause = null } = of;
-  const { takeoversMax } = of.state;
+  const { state, world, cause = null } = of;
+  const { takeoversMax } = state;
   if (deaths > takeoversMax) return tooManyDeaths("Abandoned", { deaths, max: takeoversMax, cause });
-  if (of.now < deadline) return null;
+  // Schedule 229: a beat that can still begin warns first.
+  const notice = state.warnedOf === deadline ? 0 : noticeMs(world.limits);
+  if (world.clock.earliest() < deadline + notice) return null;
   const failure: Failure = { code: "Expired", message: "the run made no commit for as long as a run may wait" };
   return { kind: "deadline", failure };
 }
@@ -290,7 +293,7 @@ async function goOn(
 ): Promise<void> {
   const { row, cause } = of;
   const state = of.isMine ? await stateOf(world, row) : null;
-  const trouble = state === null ? null : beyondHelp(row, { state, now: world.clock.earliest(), cause });
+  const trouble = state === null ? null : beyondHelp(row, { state, world, cause });
   if (trouble !== null && (await end(world, { ...of, trouble }))) return;
   await startExecution(world, row);
 }

@@ -46,6 +46,8 @@ export interface Agent<Task extends z.ZodType = z.ZodType, Output extends z.ZodT
   /** How many beats an invocation may make before it stores a snapshot and releases the run. Absent: the deployment's. */
   readonly checkpoint?: Checkpoint;
   readonly upgrade: UpgradePolicy;
+  /** What happens to a run that nobody answers for as long as a run may wait. Absent: `end`. */
+  readonly onIdle?: OnIdle;
   /** How long its approvals wait for a human, those for more budget included. Absent: a day, then they are denied. */
   readonly approvals?: Partial<ApprovalTerms>;
   /** Absent: a run has no deadline. */
@@ -325,6 +327,9 @@ export interface Undo<Input> {
  * (docs/models.md), or any AI SDK language model, also a scripted one.
  */
 export type ModelChoice = string | LanguageModelV4;
+
+/** What happens to a run that nobody answers: it ends as `Expired`, or goes on waiting. */
+export type OnIdle = "end" | "wait";
 
 /** `stop`: repeated equal calls with equal results stop a run. `ignore`: the agent is made for such calls. */
 export type LoopPolicy = "stop" | "ignore";

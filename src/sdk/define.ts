@@ -40,6 +40,7 @@ import type {
   RunView,
   Probe,
   LoopPolicy,
+  OnIdle,
 } from "../ports/agent.ts";
 import type { ModelOptions } from "../ports/model-options.ts";
 import { type ResultsOptions, resultsOf } from "./results.ts";
@@ -104,6 +105,12 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
    * accepts another version (`resume RUN --upgrade`). A run keeps the policy with which it was started.
    */
   readonly upgrade?: UpgradePolicy;
+  /**
+   * What happens to a run that no answer, resume or message reaches for 30 days. Three days before, an alarm and
+   * `run.expiring` warn. `end` (default): it fails as `Expired`, and its effects stay as they are. `wait`: it goes on
+   * waiting, and warns again every 27 days.
+   */
+  readonly onIdle?: OnIdle;
   /** Limits for one run. They hold across crashes. */
   readonly budget?: BudgetOptions;
   /**
@@ -142,7 +149,7 @@ const AGENT_OPTIONS: { readonly [Option in keyof AgentOptions<z.ZodType>]-?: tru
   ...{ task: true, tools: true, mcp: true, output: true, result: true, results: true, done: true, chat: true },
   ...{ topology: true, checkpoint: true, budget: true, loops: true, dial: true, context: true, memory: true },
   ...{ upgrade: true, schedule: true, retention: true, deadline: true, saga: true, secrets: true },
-  ...{ hardIdleMs: true, outageMax: true, fallbacks: true, approvals: true },
+  ...{ hardIdleMs: true, outageMax: true, fallbacks: true, approvals: true, onIdle: true },
 };
 
 /**
@@ -181,6 +188,8 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   checkTopology(name, { topology, models, tools: tools as Agent["tools"], sources: options.mcp ?? [] });
   const { upgrade = "follow" } = options;
   refuse(upgrade !== "follow" && upgrade !== "pin", `agent ${name} has upgrade ${upgrade}: write "follow" or "pin"`);
+  const { onIdle = "end" } = options;
+  refuse(onIdle !== "end" && onIdle !== "wait", `agent ${name} has onIdle ${onIdle}: write "end" or "wait"`);
   const { loops = "stop", dial = "always", hardIdleMs = null } = options;
   refuse(dial !== "auto" && dial !== "always", `agent ${name} has dial ${String(dial)}: write "auto" or "always"`);
   refuse(loops !== "stop" && loops !== "ignore", `agent ${name} has loops ${String(loops)}: write "stop" or "ignore"`);
@@ -209,6 +218,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     ...checkpointOf(name, options.checkpoint),
     ...memoryPolicyOf(name, options.memory),
     upgrade,
+    ...(onIdle === "wait" && { onIdle }),
     budget: limits,
     ...priceOf(options),
     loops,

@@ -20,6 +20,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
     "askAgain",
     "postpone",
     "toolBack",
+    "warn",
     "stop",
     "tell",
     "compensate",
@@ -42,6 +43,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       hold: { kind: "hold", to: "2" },
       askAgain: { kind: "askAgain", call: "c1", gate: "c1-g" },
       postpone: { kind: "postpone", call: "c1", after: "probe" },
+      warn: { kind: "warn", expiresAt: AT },
       toolBack: { kind: "toolBack", call: "c1" },
       tell: { kind: "tell", call: "c4" },
       stop: { kind: "stop", failure: FAILURE, text: "You have to stop now." },
@@ -71,6 +73,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       tell: phase === "ExecutingTools" || isAside(phase) ? phase : null,
       hold: "AwaitingAgent",
       leaveOut: phase,
+      warn: phase,
       limitReply: phase,
       // No gate of these states asks again.
       askAgain: null,

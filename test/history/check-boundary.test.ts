@@ -77,6 +77,8 @@ const OTHER: { readonly [F in Field]: unknown } = {
   failure,
   failedFrom: { phase: "AwaitingLLM", started: [] },
   redriven: { times: 1, id: "forged" },
+  onIdle: "wait",
+  warnedOf: 1,
   retention: { hotMs: 1_000, archive: null },
   topology: { kind: "debate", progress: {}, role: "critic", where: "round 9", from: 0 },
   cracks: { runaway: { section: 0, times: 3, at: AT, why: "forged" } },

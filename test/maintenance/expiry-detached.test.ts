@@ -1,4 +1,5 @@
 /** Runs that the sweeper ends while a job of their model is out. */
+import { noticeMs } from "../../src/engine/loop/idle.ts";
 import { expect, test } from "vitest";
 import { timeline } from "../../src/operations/views.ts";
 import { asynchronousAgent } from "../support/agents/asynchronous-agent.ts";
@@ -17,7 +18,7 @@ test("ends a run whose deadline passed while its model job is out, and debits th
   const { agent } = asynchronousAgent({ pending: 1_000 });
   const { run } = await beginRun(harness.world, agent, {});
   await driveUntil(harness, { agent, run, until: ({ park }) => park !== null });
-  harness.clock.moveTo(rowOf(harness, run).deadline);
+  harness.clock.moveTo(rowOf(harness, run).deadline + noticeMs(harness.world.limits));
   // Nobody hears that it is to wake.
   changeRow(harness, { run }, { park: null });
   passTime(harness);

@@ -1,5 +1,6 @@
 /** A waiting run without any message ends at its deadline and not before; a message extends its deadline. */
 import { describe, expect, test } from "vitest";
+import type { Agent } from "../../src/ports/agent.ts";
 import type { World } from "../../src/ports/world.ts";
 import { ledger, show, timeline, transcript } from "../../src/operations/views.ts";
 import { reconcile } from "../../src/operations/reconcile.ts";
@@ -18,8 +19,8 @@ import { SKEW_MS, scriptedAgent, beforeCommit, dieInTool, beatReply, rowOf } fro
 type Kind = "paused" | "blocked";
 
 /** A run that waits for an operator, driven by the chain; `payload` is that of its next beat. */
-async function waiting(harness: SupervisedHarness, kind: Kind) {
-  const agent = scriptedAgent({ effect: "unsafe" });
+async function waiting(harness: SupervisedHarness, kind: Kind, more: Pick<Agent, "onIdle"> = {}) {
+  const agent = { ...scriptedAgent({ effect: "unsafe" }), ...more };
   const payload = await beginRun(harness.world, agent, {});
   const { run } = payload;
   if (kind === "paused") await sendRequest(harness.world, { run, want: "pause" });
@@ -30,22 +31,87 @@ async function waiting(harness: SupervisedHarness, kind: Kind) {
   return { agent, runner: runnerOf(harness.world, agent), run, payload: reply };
 }
 
+/** The same run, once it has warned of its end. `payload` is that of its last beat. */
+async function warned(harness: SupervisedHarness, kind: Kind) {
+  const of = await waiting(harness, kind);
+  harness.clock.moveTo(rowOf(harness, of.run).wakeAt ?? 0);
+  return { ...of, payload: await beatReply(attemptBeat(of.runner, of.payload)) };
+}
+
 const failureOf = async (harness: SupervisedHarness, run: string) => (await show(harness.world, run))?.failure?.code;
 const words = (run: string, id = "w1") => ({ run, text: "take the train", by: "ann", id });
 
+const warningsOf = async (harness: SupervisedHarness, run: string) =>
+  ((await timeline(harness.world, { run, after: 0 })) ?? []).flatMap((event) =>
+    event.kind === "RecoveryDecided" && event.action.kind === "warn" ? [event.action.expiresAt] : [],
+  );
+
 describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
+  test("warns once before it expires, and the warning moves no end", async () => {
+    const harness = createSupervisedHarness();
+    const { run, runner, payload } = await waiting(harness, kind);
+    const { deadline, wakeAt } = rowOf(harness, run);
+    harness.clock.moveTo(wakeAt ?? 0);
+    const alarms: string[] = [];
+    const record: World["telemetry"]["record"] = (each) =>
+      void (each.level === "alarm" && alarms.push(`${each.what} ${each.run}`));
+    const warns = { ...runner, world: { ...harness.world, telemetry: { record } } };
+    const warned = await beatReply(attemptBeat(warns, payload));
+    expect(warned).toMatchObject({ route: "park", seconds: harness.world.limits.idleRunMs / 10_000 });
+    expect(await warningsOf(harness, run)).toEqual([deadline]);
+    expect(alarms).toEqual([`Expiring ${run}`]);
+    // A wake-up without news in the last days warns of nothing new.
+    harness.clock.moveTo(deadline - 1_000_000);
+    await beatReply(attemptBeat(runner, warned));
+    expect(await warningsOf(harness, run)).toEqual([deadline]);
+  });
+
+  test("that gets a message after the warning waits as long again, and warns again", async () => {
+    const harness = createSupervisedHarness();
+    const { run, runner, payload } = await waiting(harness, kind);
+    const { wakeAt } = rowOf(harness, run);
+    harness.clock.moveTo(wakeAt ?? 0);
+    const warned = await beatReply(attemptBeat(runner, payload));
+    expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
+    const read = await drive(runner, warned);
+    const next = rowOf(harness, run);
+    expect(next.deadline).toBe(harness.clock.now() + harness.world.limits.idleRunMs);
+    harness.clock.moveTo(next.wakeAt ?? 0);
+    await beatReply(attemptBeat(runner, read));
+    expect(await warningsOf(harness, run)).toEqual([
+      (wakeAt ?? 0) + harness.world.limits.idleRunMs / 10,
+      next.deadline,
+    ]);
+  });
+
+  test("never expires where its agent says so, and warns each time", async () => {
+    const harness = createSupervisedHarness();
+    const of = await waiting(harness, kind, { onIdle: "wait" });
+    let { payload } = of;
+    for (let times = 1; times <= 3; times += 1) {
+      harness.clock.moveTo(rowOf(harness, of.run).wakeAt ?? 0);
+      payload = await beatReply(attemptBeat(of.runner, payload));
+      expect(rowOf(harness, of.run)).toMatchObject({
+        status: kind,
+        deadline: harness.clock.now() + harness.world.limits.idleRunMs,
+      });
+      expect(await warningsOf(harness, of.run)).toEqual(Array.from({ length: times }, () => null));
+    }
+  });
+
   test("without any message ends as Expired at its deadline and not before", async () => {
     const harness = createSupervisedHarness();
     const { run, runner, payload } = await waiting(harness, kind);
     const { deadline } = rowOf(harness, run);
     expect(deadline).toBe(harness.clock.now() + harness.world.limits.idleRunMs);
-    expect(payload.seconds).toBe(harness.world.limits.idleRunMs / 1_000);
+    // It is looked at when a tenth of the time is left.
+    expect(payload.seconds).toBe((harness.world.limits.idleRunMs * 9) / 10_000);
     // The chain's clock may be ahead by the maximum skew.
     harness.clock.moveTo(deadline - SKEW_MS - 1);
     const early = await beatReply(attemptBeat(runner, payload));
     expect(early.route).toBe("park");
-    expect(rowOf(harness, run).status).toBe(kind);
-    harness.clock.moveTo(rowOf(harness, run).deadline);
+    expect(rowOf(harness, run)).toMatchObject({ status: kind, deadline, wakeAt: deadline });
+    harness.clock.moveTo(deadline);
     expect(await beatReply(attemptBeat(runner, early))).toMatchObject({ route: "failed" });
     expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true });
     expect(await failureOf(harness, run)).toBe("Expired");
@@ -70,21 +136,26 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
       const name = [...harness.world.chain.executions.keys()][0] ?? "";
       harness.world.chain.end(name, harness.world.chain.begin(name).attempt, null);
     }
-    const parked = await driveUntil(harness, { agent, run, world: slow, until: ({ park }) => park !== null });
+    const begun = harness.clock.now();
+    const parked = await driveUntil(harness, {
+      ...{ agent, run, world: slow },
+      until: ({ park, wakeAt, deadline }) => park !== null && wakeAt === deadline,
+    });
     expect(parked.status).toBe(kind);
     const ended = await driveUntil(harness, { agent, run, world: slow, until: isEndNotified });
     expect(ended.status).toBe("failed");
     expect(await failureOf(harness, run)).toBe("Expired");
     expect(harness.clock.now() - parked.deadline).toBeLessThan(10_000);
-    // It did not park a second time.
+    // The warning moved no end.
+    expect(parked.deadline - begun).toBeLessThanOrEqual(harness.world.limits.idleRunMs + 60_000);
+    // It did not park another time.
     expect(ended.version).toBe(parked.version + 1);
   });
 
   test("gets a full new deadline with each message", async () => {
     const harness = createSupervisedHarness();
     const { run, runner, payload } = await waiting(harness, kind);
-    const { deadline, wakeAt } = rowOf(harness, run);
-    expect(wakeAt).toBe(deadline);
+    const { deadline } = rowOf(harness, run);
     harness.clock.moveTo(deadline - 1_000_000);
     expect(await send(harness.world, words(run))).toEqual({ kind: "delivered" });
     const later = harness.clock.now() + harness.world.limits.idleRunMs;
@@ -93,15 +164,14 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
     harness.clock.moveTo(deadline + 1);
     const reply = await beatReply(attemptBeat(runner, payload));
     expect(reply.route).toBe("park");
-    expect(rowOf(harness, run)).toMatchObject({
-      status: kind,
-      deadline: harness.clock.now() + harness.world.limits.idleRunMs,
-    });
+    // A paused run leaves the message unread, so its wait began with the message.
+    const since = kind === "paused" ? later - harness.world.limits.idleRunMs : harness.clock.now();
+    expect(rowOf(harness, run)).toMatchObject({ status: kind, deadline: since + harness.world.limits.idleRunMs });
   });
 
   test("whose owner is fenced when it expires waits until that owner cannot act any more", async () => {
     const harness = createSupervisedHarness();
-    const { run, runner, payload } = await waiting(harness, kind);
+    const { run, runner, payload } = await warned(harness, kind);
     harness.clock.moveTo(rowOf(harness, run).deadline);
     const effectsSettleAt = harness.clock.now() + 5_000;
     changeRow(harness, { run }, { effectsSettleAt });
@@ -114,7 +184,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
 
   test("absorbs a message that arrives right before its end commits, and does not end", async () => {
     const harness = createSupervisedHarness();
-    const { run, agent, payload } = await waiting(harness, kind);
+    const { run, agent, payload } = await warned(harness, kind);
     harness.clock.moveTo(rowOf(harness, run).deadline);
     const act = () => send(harness.world, words(run));
     const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
@@ -141,7 +211,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
 
   test("is cancelled when the cancel arrives right before it expires", async () => {
     const harness = createSupervisedHarness();
-    const { run, agent, payload } = await waiting(harness, kind);
+    const { run, agent, payload } = await warned(harness, kind);
     harness.clock.moveTo(rowOf(harness, run).deadline);
     const act = () => sendRequest(harness.world, { run, want: "cancel" });
     const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
@@ -152,7 +222,7 @@ describe.each(["paused", "blocked"] as const)("a %s run", (kind) => {
 
 test("a blocked run accepts an answer that arrives right before it expires", async () => {
   const harness = createSupervisedHarness();
-  const { run, agent, payload } = await waiting(harness, "blocked");
+  const { run, agent, payload } = await warned(harness, "blocked");
   harness.clock.moveTo(rowOf(harness, run).deadline);
   const said = { run, call: "c1", as: "succeeded", result: 1, by: "ann", note: null } as const;
   const act = async () => expect(await reconcile(harness.world, said)).toEqual({ kind: "accepted" });
@@ -164,7 +234,7 @@ test("a blocked run accepts an answer that arrives right before it expires", asy
 
 test("a run that is resumed right before it expires continues", async () => {
   const harness = createSupervisedHarness();
-  const { run, agent, payload } = await waiting(harness, "paused");
+  const { run, agent, payload } = await warned(harness, "paused");
   harness.clock.moveTo(rowOf(harness, run).deadline);
   const act = () => sendRequest(harness.world, { run, want: "resume" });
   const world = beforeCommit(harness, { when: ({ unlessWoken }) => unlessWoken, act });
@@ -176,8 +246,10 @@ test("unread messages of a paused run do not keep it alive, and its end absorbs 
   const harness = createSupervisedHarness();
   const { run, runner, payload } = await waiting(harness, "paused");
   await send(harness.world, words(run));
-  const parked = await beatReply(attemptBeat(runner, payload));
+  let parked = await beatReply(attemptBeat(runner, payload));
   expect(parked.route).toBe("park");
+  harness.clock.moveTo(rowOf(harness, run).wakeAt ?? 0);
+  parked = await beatReply(attemptBeat(runner, parked));
   harness.clock.moveTo(rowOf(harness, run).deadline);
   expect(await beatReply(attemptBeat(runner, parked))).toMatchObject({ route: "failed" });
   expect(await failureOf(harness, run)).toBe("Expired");

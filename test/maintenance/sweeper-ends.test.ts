@@ -1,4 +1,5 @@
 /** Runs that no beat can end: the sweeper ends them once no lost process can act and every message is absorbed. */
+import { noticeMs } from "../../src/engine/loop/idle.ts";
 import { describe, expect, test } from "vitest";
 import type { World } from "../../src/ports/world.ts";
 import { ledger, timeline, transcript } from "../../src/operations/views.ts";
@@ -130,13 +131,14 @@ describe("a run with too many process deaths", () => {
 });
 
 describe("a run past its deadline", () => {
-  test("whose execution is gone ends as Expired exactly at its deadline", async () => {
+  test("whose execution is gone ends as Expired when its deadline and the time of a warning have passed", async () => {
     const harness = createSupervisedHarness();
     const { row, run } = await runDeadInTool(harness);
-    harness.clock.moveTo(row.deadline - 1);
+    const end = row.deadline + noticeMs(harness.world.limits);
+    harness.clock.moveTo(end - 1);
     await sweep(harness);
     expect(rowOf(harness, run)).toMatchObject({ status: "running", chain: 2 });
-    harness.clock.moveTo(row.deadline);
+    harness.clock.moveTo(end);
     await sweep(harness);
     expect(rowOf(harness, run)).toMatchObject({ status: "failed", chain: 3, endNotified: true });
     expect((await events(harness, run)).at(-1)).toMatchObject({ failure: { code: "Expired" } });
@@ -147,7 +149,7 @@ describe("a run past its deadline", () => {
     async (at) => {
       const harness = createSupervisedHarness();
       const { row, run, agent } = await runDeadInTool(harness, "keyed");
-      harness.clock.moveTo(row.deadline);
+      harness.clock.moveTo(row.deadline + noticeMs(harness.world.limits));
       const act = () => send(harness.world, words(run));
       const handOver: World["table"]["handOver"] = async (of) => {
         await act();

@@ -1,6 +1,7 @@
 /**
  * The sweeper's rules one by one: every abandoned run gets its next step, and a run that cannot recover gets its end.
  */
+import { noticeMs } from "../../src/engine/loop/idle.ts";
 import { describe, expect, test } from "vitest";
 import { timeline } from "../../src/operations/views.ts";
 import { send } from "../../src/operations/steer.ts";
@@ -63,10 +64,10 @@ describe("a queued run", () => {
     expect(rowOf(harness, run).chain).toBeGreaterThan(20);
   });
 
-  test("schedule 25: that no process claims ends as Expired at its deadline and not before", async () => {
+  test("schedule 25: that no process claims ends as Expired when its deadline and the time of a warning have passed, and not before", async () => {
     const harness = createSupervisedHarness();
     const { run } = await beginRun(harness.world, scriptedAgent({}), {});
-    harness.clock.moveTo(rowOf(harness, run).deadline - 1);
+    harness.clock.moveTo(rowOf(harness, run).deadline + noticeMs(harness.world.limits) - 1);
     await sweep(harness);
     expect(rowOf(harness, run).status).toBe("queued");
     passTime(harness, 1);

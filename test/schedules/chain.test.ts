@@ -100,7 +100,8 @@ test("schedule 25: every beat dies before it claims; no death is counted, and th
     expect(rowOf(harness, run)).toMatchObject({ status: "queued", deaths: 0, takeovers: 0, deadline });
   }
   expect(rowOf(harness, run).chain).toBeGreaterThan(5);
-  harness.clock.moveTo(deadline);
+  // A beat that could begin would warn first, and has the time of a warning for it (schedule 229).
+  harness.clock.moveTo(deadline + harness.world.limits.idleRunMs / 10);
   await sweep(harness.world);
   expect(await show(harness.world, run)).toMatchObject({ status: "failed", failure: { code: "Expired" } });
 });

@@ -144,8 +144,12 @@ test("schedule 106: a machine restarts and its clock shows 40 days later: nothin
   machine.pass(HOUR_MS);
   expect(clock.doubt()).toBeNull();
   await attemptBeat(runnerOf(world, all.gated.agent), gate);
-  await attemptBeat(runnerOf(world, all.idler), idle);
+  const warned = await beatReply(attemptBeat(runnerOf(world, all.idler), idle));
   expect(rowOf(harness, all.gated.run)).toMatchObject({ status: "completed" });
+  // Nobody was told before the deadline, so a warning comes first.
+  expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "paused" });
+  machine.pass(world.limits.idleRunMs / 10);
+  await attemptBeat(runnerOf(world, all.idler), warned);
   expect(rowOf(harness, all.parked.run)).toMatchObject({ status: "failed" });
 });
 

@@ -195,10 +195,15 @@ test("schedule 178: a sweep wakes a run ahead of its timer, but never ahead of i
   await runUntilIdle(paused.harness, agent);
   const { run } = paused.payload;
   const until = rowOf(paused.harness, run).deadline;
+  // A beat has warned of the deadline, so the run waits until then.
+  paused.harness.clock.moveTo(rowOf(paused.harness, run).wakeAt ?? 0);
+  await sweep(paused.harness.world);
+  await runUntilIdle(paused.harness, agent);
   expect(rowOf(paused.harness, run)).toMatchObject({ status: "paused", wakeAt: until });
+  const { chain } = rowOf(paused.harness, run);
   paused.harness.clock.moveTo(until - 2_000);
   await sweep(paused.harness.world);
-  expect(rowOf(paused.harness, run)).toMatchObject({ chain: 1, deadline: until });
+  expect(rowOf(paused.harness, run)).toMatchObject({ chain, deadline: until });
   paused.harness.clock.moveTo(until);
   await sweep(paused.harness.world);
   await runUntilIdle(paused.harness, agent);
@@ -216,4 +221,25 @@ test("schedule 179: a process of an older version takes the note for a token; it
   await runUntilIdle(harness, agent);
   expect(rowOf(harness, payload.run)).toMatchObject({ chain: 2 });
   expect(hasRead(rowOf(harness, payload.run))).toBe(true);
+});
+
+test("schedule 229: no process ran for a month, so the deadline was over before anyone was told; a beat warns first", async () => {
+  for (const openParkMs of [OPEN_PARK_MS, 31 * 24 * 3_600_000]) {
+    const { harness, payload } = await waitingRun(openParkMs);
+    await sendRequest(harness.world, { run: payload.run, want: "pause" });
+    await runUntilIdle(harness, agent);
+    const { deadline } = rowOf(harness, payload.run);
+    const { idleRunMs } = harness.world.limits;
+    harness.clock.moveTo(deadline + 24 * 3_600_000);
+    const noticed = harness.clock.now();
+    await sweep(harness.world);
+    await runUntilIdle(harness, agent);
+    const end = rowOf(harness, payload.run).deadline;
+    expect(rowOf(harness, payload.run)).toMatchObject({ status: "paused", wakeAt: end });
+    expect(end).toBeGreaterThanOrEqual(noticed + idleRunMs / 10);
+    harness.clock.moveTo(end);
+    await sweep(harness.world);
+    await runUntilIdle(harness, agent);
+    expect(hasEnded(rowOf(harness, payload.run))).toBe(true);
+  }
 });

@@ -54,6 +54,10 @@ export function recoveryWords({ story, entry, page }: RecoveryContext): string {
       return paint("yellow", `? a human is asked again about ${callName(story, action.call)}: ${why}`);
     case "postpone":
       return `${again} ${callName(story, action.call)} did not begin, and a later beat makes it: ${why}`;
+    case "warn": {
+      const end = action.expiresAt === null ? "goes on waiting" : `ends ${relative(action.expiresAt, at)}`;
+      return paint("yellow", `! nobody answers, and the run ${end}: ${why}`);
+    }
     case "toolBack":
       return `${again} ${callName(story, action.call)} continues (${rule})`;
     case "tell":

@@ -75,6 +75,7 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
     missed: z.literal(true).exactOptional(),
   }),
   z.looseObject({ kind: z.literal("askAgain"), call: name, gate: name }),
+  z.looseObject({ kind: z.literal("warn"), expiresAt: at.nullable() }),
   z.looseObject({ kind: z.literal("toolBack"), call: name }),
   z.looseObject({ kind: z.literal("tell"), call: name }),
   z.looseObject({ kind: z.literal("cancel") }),

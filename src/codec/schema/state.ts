@@ -163,6 +163,8 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   cutReplies: z.int().positive().exactOptional(),
   leavesOut: z.literal(true).exactOptional(),
   replyTokensMax: z.int().positive().exactOptional(),
+  onIdle: z.literal("wait").exactOptional(),
+  warnedOf: at.exactOptional(),
   retryAt: at.nullable(),
   outage: outage.exactOptional(),
   failedSummaries: failedSummaries.exactOptional(),

@@ -27,6 +27,8 @@ export class Noticed {
   #hasSeenDetached = false;
   #lacksChild = false;
   #cannotAskChild = false;
+  #hasWarned = false;
+  #expiresAt: number | null = null;
   #price: Price | null = null;
   #budget: Limits | null = null;
   #summaryCharacters = 0;
@@ -278,6 +280,21 @@ export class Noticed {
 
   hasPostponed(call: string): boolean {
     return this.#postponed.has(call);
+  }
+
+  /** Whether this invocation has warned that nobody answers the run. Nothing else happened then. */
+  get hasWarned(): boolean {
+    return this.#hasWarned;
+  }
+
+  /** The end that this invocation warned of, epoch milliseconds; null: none. */
+  get expiresAt(): number | null {
+    return this.#expiresAt;
+  }
+
+  noteWarned(expiresAt: number | null): void {
+    this.#hasWarned = true;
+    this.#expiresAt = expiresAt;
   }
 
   /** The attempt has ended, and this invocation released another one. */

@@ -25,7 +25,7 @@ import { recordRedrive } from "../context/record-redrive.ts";
 import { alarm } from "../../history/alarm.ts";
 import { waitsForNewer } from "./behind.ts";
 import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
-import { expire, isTooLate } from "./idle.ts";
+import { expire, hasNews, isTooLate, nextWarning, warnIfDue } from "./idle.ts";
 import { endExecution } from "./park.ts";
 import { notifyEnd } from "./terminal-commit.ts";
 import { signalCrack } from "../context/signal-crack.ts";
@@ -180,7 +180,7 @@ async function drive(runner: Runner, run: ActiveRun, cause: string | null): Prom
       continue;
     }
     if (command.kind === "awaitAnswer") {
-      if (!isTooLate(run)) return release(run, { ...command, kind: "park" });
+      if (warnIfDue(run) || !isTooLate(run)) return release(run, { ...command, kind: "park" });
       if ((await expire(run)) === "woken") return release(run, { kind: "beat" });
       continue;
     }
@@ -226,15 +226,18 @@ type LetGo =
 async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   postponeUnbegun(run, "the beat ended before it was started");
   const looks = waitsForCode(run.state) || run.noticed.cannotAskChild;
-  // Schedule 57: a poll without news moves no deadline. Otherwise a run whose agent never returns would never end.
-  const isIdle = looks && !run.moved && !run.hasPending;
+  // Schedule 57: a beat without news moves no deadline. Otherwise a run whose agent never returns would never end.
+  const isIdle = (looks || how.kind === "park") && !hasNews(run);
   // Schedule 104: the deadline has passed by this clock only. The deadline stays, and the run polls again.
-  const isDoubted = how.kind === "park" && run.now + run.world.limits.skewMs >= run.noticed.waitsUntil;
+  const isDoubted =
+    how.kind === "park" && !run.noticed.hasWarned && run.now + run.world.limits.skewMs >= run.noticed.waitsUntil;
   // Both times use one reading of the clock. A park that ends before the deadline would lead to another month of
   // parking.
-  const deadline = isIdle || isDoubted ? run.noticed.waitsUntil : run.now + run.world.limits.idleRunMs;
+  const later = isIdle || isDoubted ? run.noticed.waitsUntil : run.now + run.world.limits.idleRunMs;
+  const deadline = run.noticed.expiresAt ?? later;
   const parkedUntil = isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
-  const park = how.kind === "park" && how.until !== undefined ? Math.min(how.until, parkedUntil) : parkedUntil;
+  const warning = how.kind === "park" && !isDoubted ? nextWarning(run, deadline) : parkedUntil;
+  const park = Math.min(how.kind === "park" ? (how.until ?? parkedUntil) : parkedUntil, parkedUntil, warning);
   const waitsUntil = how.kind === "wait" ? how.until : park;
   const until = looks ? Math.min(waitsUntil, nextLook(run)) : waitsUntil;
   const wakeAt = how.kind === "beat" ? null : until;

@@ -1,5 +1,8 @@
-/** Ends a run that no answer, resume or message has reached for as long as a run may wait. */
+/** Warns of the end of a run that no answer, resume or message reaches for as long as a run may wait, and ends it. */
 import { type Trouble, decideRecovery, forceEnd } from "../../core/policy/recovery.ts";
+import type { Event } from "../../core/event.ts";
+import type { Limits } from "../../protocol/limits.ts";
+import { alarm } from "../../history/alarm.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import { commitDecided } from "./terminal-commit.ts";
 
@@ -7,6 +10,45 @@ const EXPIRED: Trouble = {
   kind: "deadline",
   failure: { code: "Expired", message: "no answer, resume or message reached this run for as long as it may wait" },
 };
+
+/** Operators have this time between the warning and the end: three days, where a run may wait for thirty. */
+export const noticeMs = ({ idleRunMs }: Pick<Limits, "idleRunMs">): number => Math.floor(idleRunMs / 10);
+
+/** When a run that waits until `deadline` has to be looked at next, epoch milliseconds. */
+export function nextWarning({ state, world, now }: ActiveRun, deadline: number): number {
+  const at = deadline - noticeMs(world.limits);
+  return state.warnedOf === deadline || at <= now ? deadline : at;
+}
+
+/** The event notes that the inbox item of an absorbed message is removed. */
+const isOfInbox = (event: Event): boolean => event.kind === "MessageAbsorbed" && event.stage !== "taken";
+
+/** Whether anything has happened in this invocation that begins the wait anew. */
+export const hasNews = (run: ActiveRun): boolean => run.moved || !run.pending.events.every(isOfInbox);
+
+/**
+ * Tells operators that the run will end, or that it goes on waiting, as its agent declares. A run that did anything in
+ * this invocation is not warned: its wait begins anew. Returns whether it warned.
+ *
+ * Schedule 229: no process ran for a month, on a laptop or behind a disabled schedule. The deadline is over before anyone
+ * was told, so the run waits for as long as after any warning.
+ */
+export function warnIfDue(run: ActiveRun): boolean {
+  const { state, noticed, now, world } = run;
+  const { waitsUntil } = noticed;
+  const notice = noticeMs(world.limits);
+  const { clock, limits } = world;
+  const isDue = clock.earliest() + limits.skewMs >= waitsUntil - notice && state.warnedOf !== waitsUntil;
+  if (!isDue || hasNews(run)) return false;
+  const goesOn = state.onIdle === "wait" && state.ending === null;
+  const expiresAt = goesOn ? null : isTooLate(run) ? now + notice : waitsUntil;
+  const why = "no answer, resume or message has reached this run for long";
+  run.record({ kind: "RecoveryDecided", at: now, rule: "nobody answers", why, action: { kind: "warn", expiresAt } });
+  noticed.noteWarned(expiresAt);
+  const next = expiresAt === null ? "it goes on waiting" : `it ends at ${new Date(expiresAt).toISOString()}`;
+  alarm(world, state.run, { what: "Expiring", why: `${why}: ${next}` });
+  return true;
+}
 
 /** Whether the wait is over. The chain's clock may be ahead, so a wake-up may come early by the margin of clocks. */
 export const isTooLate = (run: ActiveRun): boolean =>

@@ -71,7 +71,7 @@ test("a run that the sweeper ends is a failed one, by its code", async () => {
   const harness = createSupervisedHarness();
   const { world, counts } = counted(harness.world);
   const { run } = await beginRun(world, scriptedAgent({}), {});
-  harness.clock.moveTo(rowOf(harness, run).deadline - 1);
+  harness.clock.moveTo(rowOf(harness, run).deadline + world.limits.idleRunMs / 10 - 1);
   await sweep(harness, world);
   expect(counts).toEqual({ Sweeps: 1 });
   passTime(harness, 60_001);

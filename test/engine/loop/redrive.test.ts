@@ -202,7 +202,7 @@ describe("a run that failed for another infrastructure reason", () => {
     const it = await createCrashLoopRun();
     await again(it);
     // Its deadline passes before anybody drives it: the sweeper ends it, and the redrive is in its history.
-    it.harness.clock.moveTo(it.row().deadline + 1);
+    it.harness.clock.moveTo(it.row().deadline + it.harness.world.limits.idleRunMs / 10);
     await advanceUntilSettled(it.harness, sweep(it.harness.world));
     expect(await shown(it)).toMatchObject({ status: "failed", failure: { code: "Expired" } });
     const kinds = ((await timeline(it.harness.world, { run: it.run, after: 0 })) ?? []).map(({ kind }) => kind);
