@@ -233,7 +233,7 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
     how.kind === "park" && !run.noticed.hasWarned && run.now + run.world.limits.skewMs >= run.noticed.waitsUntil;
   // Both times use one reading of the clock. A park that ends before the deadline would lead to another month of
   // parking.
-  const later = isIdle || isDoubted ? run.noticed.waitsUntil : run.now + run.world.limits.idleRunMs;
+  const later = isIdle ? run.noticed.waitsUntil : run.now + run.world.limits.idleRunMs;
   const deadline = run.noticed.expiresAt ?? later;
   const parkedUntil = isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
   const warning = how.kind === "park" && !isDoubted ? nextWarning(run, deadline) : parkedUntil;
