@@ -16,7 +16,7 @@ export const OPTIONAL_STEPS = [
   "contract", // Schemathesis over the OpenAPI document
   "infra", // the resources that a deployment requests
   "localstack", // the AWS world on an emulator
-  "deployments", // whole deployments on it: their faults, outages and isolation, which take as long as all the rest
+  "deployments", // whole deployments on it, and their faults
   "benchmarks", // the benchmarks start and end
 ] as const;
 export type OptionalStep = (typeof OPTIONAL_STEPS)[number];

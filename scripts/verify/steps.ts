@@ -69,11 +69,18 @@ const SEEDS_OF_GATE = 1_500;
 const SEEDS_OF_NIGHT = 10_000;
 
 /** The longest files on LocalStack. They deploy stacks of their own. */
-const DEPLOYMENTS = ["deploy", "faults", "isolation", "outages"].map((name) => `test/localstack/${name}.test.ts`);
+const files = (...names: readonly string[]) => names.map((name) => `test/localstack/${name}.test.ts`);
+const DEPLOYMENTS = files("deploy", "faults");
+/** What takes as long as all the rest, so the night plays it: stores that are away, and two deployments in one account. */
+const SIEGES = files("isolation", "outages");
 
 /** The steps on LocalStack have a lane of their own, since they mostly wait. One emulator serves one of them at a time. */
 const ON_LOCALSTACK = {
-  localstack: tests("tests on LocalStack", LOCALSTACK, ...DEPLOYMENTS.flatMap((file) => ["--exclude", file])),
+  localstack: tests(
+    "tests on LocalStack",
+    LOCALSTACK,
+    ...[...DEPLOYMENTS, ...SIEGES].flatMap((file) => ["--exclude", file]),
+  ),
   deployments: tests("deployments on LocalStack", LOCALSTACK, ...DEPLOYMENTS),
 } as const;
 export const LOCALSTACK_STEPS = Object.keys(ON_LOCALSTACK) as readonly (keyof typeof ON_LOCALSTACK)[];
@@ -119,7 +126,7 @@ const inOneLane = (steps: readonly Step[]): Stage => [steps];
 /** Without a base, the gate plays as many mutants as fit, in an order that differs for each commit. The night plays all. */
 const MUTANT_MINUTES = "5";
 /** What most changes touch is played in a few minutes. A rename may touch most mutants; then the rest is the night's. */
-const TOUCHED_MUTANT_MINUTES = "15";
+const TOUCHED_MUTANT_MINUTES = "8";
 
 const ALL_MUTANTS = script("all mutants", "test/mutation/run.ts");
 
@@ -179,8 +186,10 @@ export function night(isWithLocalStack: boolean, date: string): readonly Stage[]
     "scripts/cost.ts",
     "--localstack",
   );
+  const sieges = tests("isolation and outages on LocalStack", LOCALSTACK, ...SIEGES);
   return [
     ...stagesFor(everything, ALL_MUTANTS),
+    ...(isWithLocalStack ? [[[sieges]]] : []),
     [rest, rest],
     [[random, ...(isWithLocalStack ? [onLocalStack] : [])]],
     [[tests("tests that compare durations", VITEST, "--project", "nightly")]],
