@@ -274,6 +274,8 @@ export type Action =
       readonly next?: "end" | "leave";
       /** The end does not wait for children. */
       readonly forced?: true;
+      /** An operator asked for a restart, and nothing else ends the run: a cancel that follows replaces this end. */
+      readonly restarts?: true;
     }
   /** End as decided, without waiting for children any longer. */
   | { readonly kind: "force" }

@@ -13,7 +13,7 @@ import { BOUNDS } from "./limits.ts";
 import { expiresAt, isExpired } from "./policy/deadline.ts";
 import { isTerminal } from "./phases.ts";
 import { isNext, waitsForEarlierCall } from "./calls/open-calls.ts";
-import { nextCompensationStep, wantsRestart } from "./calls/saga.ts";
+import { isRestartRevoked, nextCompensationStep, wantsRestart } from "./calls/saga.ts";
 import type { OpenCall, State } from "./state.ts";
 
 /** Which invocation asks, when, and what operators requested. Times are epoch milliseconds. */
@@ -114,10 +114,12 @@ function commandsOwed(state: State, view: View): readonly Command[] {
   const untilQuiet = (command: Command): Command => (quiet ? { kind: "wait", until: view.effectsSettleAt } : command);
   const undo = nextCompensationStep(state);
   const waits = waitsForChildren(state);
-  const isDecided = state.ending !== null && undo === null;
+  // Schedule 225: the end of a restart is no end once an operator has cancelled the run.
+  const isRevoked = isRestartRevoked(state);
+  const isDecided = state.ending !== null && undo === null && !isRevoked;
   if (isDecided && !waits) return [untilQuiet({ kind: "end" })];
   // This also cancels a run that compensates after a failure. The other effects stay, unless the request undoes them.
-  if (view.cancel && !isDecided && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
+  if ((view.cancel || isRevoked) && !isDecided && state.ending?.kind !== "cancelled") return [{ kind: "cancel" }];
   // C5: children come first, before the own compensation and the end.
   if (state.ending !== null && waits) return [stopOrAwait(state, view)];
   const pause = view.pause && !view.cancel && !isExpired(state);

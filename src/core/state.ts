@@ -27,7 +27,13 @@ import type { Signal } from "./wait.ts";
  * compensates first, and may then restart. `next`: `end` forbids the restart, `leave` forbids both.
  */
 export type Ending = (
-  | { readonly kind: "failed"; readonly failure: Failure; readonly next?: "end" | "leave" }
+  | {
+      readonly kind: "failed";
+      readonly failure: Failure;
+      readonly next?: "end" | "leave";
+      /** An operator asked for a restart, and nothing else ends the run. */
+      readonly restarts?: true;
+    }
   | { readonly kind: "cancelled" }
 ) & {
   /** The end does not wait for children, and nothing is compensated. */

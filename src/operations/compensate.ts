@@ -44,9 +44,9 @@ export async function requestCompensation(
   const row = await world.table.read(of.run, world.clock.now());
   if (row === null) return "missing";
   const state = await loadAfterRedrive(world, row);
-  if (next === "restart" && state.phase === "Preparing") return "notStarted";
+  if (next === "restart" && (state.pausedFrom ?? state.phase) === "Preparing") return "notStarted";
   // An operator has cancelled the run. A restart does not override that.
-  if (next === "restart" && state.compensate?.next === "cancel") return "late";
+  if (next === "restart" && (row.cancel || state.compensate?.next === "cancel")) return "late";
   const body = { kind: "compensate", next, by: senderOf(of.by) } as const;
   const message = { id: compensateId(next, state.restart), sentAt: world.clock.now(), body };
   const delivered = await deliver(world, { run: row.run, born: row.born, message });

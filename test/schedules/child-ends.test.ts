@@ -26,6 +26,7 @@ import {
   sweep,
   withTakeovers,
 } from "../support/harness/chain-steps.ts";
+import { assertSafety } from "../support/gate/safety.ts";
 import { OVER, boss, worker } from "../support/agents/workers.ts";
 
 type House = Awaited<ReturnType<typeof household>>;
@@ -243,3 +244,33 @@ test("schedule 132: a boss is cancelled with compensation; the wish reaches its 
 
 /** It acts, then acts again and again. */
 const actThenWait = () => () => ({ calls: [{ tool: "act", args: {} }] });
+
+test("schedule 225: a restart waits for children to stop, and an operator cancels the run meanwhile; it ends as cancelled", async () => {
+  for (const dies of [null, "commit", "request"] as const) {
+    for (const next of ["cancel", null] as const) {
+      const house = await household([boss({ children: 1 }), worker()]);
+      const { harness, agents, run } = house;
+      await beatOf(house, run);
+      await beatOf(house, run);
+      expect(await requestCompensation(harness.world, { run, next: "restart", by: "bob" })).toBe("accepted");
+      await beatOf(house, run);
+      expect((await stateOf(house, run)).ending).toMatchObject({ failure: { code: "RestartRequested" } });
+      if (next === null) await sendRequest(harness.world, { run, want: "cancel" });
+      else expect(await requestCompensation(harness.world, { run, next, by: "ada" })).toBe("accepted");
+      if (dies !== null) {
+        const out = leaveOf(house, run);
+        performTask(out.task, { world: crashAfterCall(harness.world, dies), agent: agents }).catch(() => undefined);
+        await flushPromises();
+        await flushPromises();
+        endAttempt(harness, out, null);
+      }
+      await playAll(house);
+      assertSafety("the later word holds", () =>
+        expect([rowOf(harness, run), ...childrenOf(house)]).toMatchObject([
+          { status: "cancelled" },
+          { status: "cancelled" },
+        ]),
+      );
+    }
+  }
+});

@@ -60,6 +60,7 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
     failure,
     next: z.enum(["end", "leave"]).exactOptional(),
     forced: z.literal(true).exactOptional(),
+    restarts: z.literal(true).exactOptional(),
   }),
   z.looseObject({ kind: z.literal("force") }),
   z.looseObject({ kind: z.literal("compensate") }),

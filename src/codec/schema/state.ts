@@ -97,11 +97,18 @@ const fallback: z.ZodType<ActiveFallback> = z.looseObject({ model: count, until:
 
 const redriven: z.ZodType<Redriven> = z.looseObject({ times: z.int().positive(), id: name });
 
+const restarts = z.literal(true).exactOptional();
 const forced = z.literal(true).exactOptional();
 
 const ending: z.ZodType<State["ending"]> = z
   .discriminatedUnion("kind", [
-    z.looseObject({ kind: z.literal("failed"), failure, next: z.enum(["end", "leave"]).exactOptional(), forced }),
+    z.looseObject({
+      kind: z.literal("failed"),
+      failure,
+      next: z.enum(["end", "leave"]).exactOptional(),
+      restarts,
+      forced,
+    }),
     z.looseObject({ kind: z.literal("cancelled"), forced }),
   ])
   .nullable();

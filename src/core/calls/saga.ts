@@ -28,6 +28,10 @@ export function nextCompensationStep(state: State): CompensationStep | null {
 export const wantsRestart = ({ compensate, phase }: State): boolean =>
   compensate?.next === "restart" && phase !== "Preparing";
 
+/** An operator cancelled the run after another word had decided that it restarts: that end holds no longer. */
+export const isRestartRevoked = (state: State): boolean =>
+  state.ending?.kind === "failed" && state.ending.restarts === true && asksToUndo(state);
+
 const asksToUndo = ({ compensate }: State): boolean => compensate?.next === "cancel";
 
 /** Starts the compensation: calls that have not started never start, and unknown calls are settled as unknown. */

@@ -70,7 +70,7 @@ export function undo(run: ActiveRun, call: string): Next {
 export function startOver(run: ActiveRun): Next {
   const by = run.state.compensate?.by ?? "an operator";
   const why = `${by} asked for a restart`;
-  const action = { kind: "abort", failure: { code: "RestartRequested", message: why } } as const;
+  const action = { kind: "abort", failure: { code: "RestartRequested", message: why }, restarts: true } as const;
   run.record({ kind: "RecoveryDecided", at: run.now, rule: "restart requested", why, action });
   return "continue";
 }

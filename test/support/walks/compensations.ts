@@ -25,7 +25,7 @@ export function undoEvents(command: SagaCommand, state: State, view: View): read
     case "conclude":
       return state.restart > 2 ? [[left]] : [[left], [decided({ kind: "restart", text: "Begin again." })]];
     case "startOver":
-      return [[decided({ kind: "abort", failure: FAILURE })]];
+      return [[decided({ kind: "abort", failure: FAILURE, restarts: true })]];
   }
 }
 

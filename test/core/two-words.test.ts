@@ -1,0 +1,220 @@
+/**
+ * Two words of operators, one after the other, in each phase: which one holds. `docs/sagas.md` has the table for
+ * people. The walk is pure: the first operation that an invocation may record for each command, until the run has ended.
+ */
+import { describe, expect, test } from "vitest";
+import { gateIn } from "../../src/core/calls/gates.ts";
+import type { Event, MessageBody } from "../../src/core/event.ts";
+import { type View, nextCommands } from "../../src/core/outstanding.ts";
+import { PHASE_NAMES, type Phase, isTerminal } from "../../src/core/phases.ts";
+import { upgradesOf } from "../../src/core/policy/upgrades.ts";
+import { inline } from "../../src/core/message.ts";
+import { NOTHING_SPENT } from "../../src/core/policy/budget.ts";
+import type { State } from "../../src/core/state.ts";
+import { fold, foldAll } from "../../src/core/transition.ts";
+import { withChildren } from "../support/states/child-events.ts";
+import {
+  AT,
+  IN_PHASE,
+  answer,
+  budgetRequested,
+  decision,
+  holdDecided,
+  stateAfter,
+  startedEvent,
+  view,
+} from "../support/states/states-and-events.ts";
+import { operationsFor } from "../support/walks/operations.ts";
+
+/** A run, and what the row says of requests. */
+interface Run {
+  readonly state: State;
+  readonly view: View;
+}
+
+const message = (state: State, id: string, body: MessageBody): State =>
+  fold(state, { kind: "MessageAbsorbed", at: AT, stage: "taken", message: `${id}#${state.absorbed.length}`, body });
+
+const unknownIn = ({ open }: State) => open.find(({ status, answer: given }) => status === "unknown" && given === null);
+const gateOf = (state: State) =>
+  state.open.map(gateIn).find((gate) => gate !== null)?.gate ?? state.extension?.gate?.gate ?? null;
+
+/** What an operator may say. Null: nothing of this run asks for it, so surfaces refuse it before any write. */
+const WORDS: { readonly [word: string]: (run: Run) => Run | null } = {
+  cancel: ({ state, view: seen }) => ({ state, view: { ...seen, cancel: true } }),
+  "cancel and undo": ({ state, view: seen }) => ({
+    state: message(state, "undo", { kind: "compensate", next: "cancel", by: "ada" }),
+    view: { ...seen, cancel: true },
+  }),
+  // Refused as late after a cancel, and before the run has started.
+  restart: ({ state, view: seen }) =>
+    (state.pausedFrom ?? state.phase) === "Preparing" || seen.cancel || state.compensate?.next === "cancel"
+      ? null
+      : {
+          state: message(state, "undo", { kind: "compensate", next: "restart", by: "bob" }),
+          view: { ...seen, pause: false },
+        },
+  pause: ({ state, view: seen }) => ({ state, view: { ...seen, pause: true } }),
+  resume: ({ state, view: seen }) => ({ state, view: { ...seen, pause: false } }),
+  approve: decides("approve"),
+  deny: decides("deny"),
+  "reconcile as failed": reconciles("failed"),
+  "reconcile as succeeded": reconciles("succeeded"),
+  text: ({ state, view: seen }) => ({
+    state: message(state, "user", { kind: "user", text: "by train", by: "ada" }),
+    view: seen,
+  }),
+  "accept an upgrade": ({ state, view: seen }) => {
+    const { lack, questions } = upgradesOf(state);
+    if (lack?.kind !== "upgrade") return null;
+    return {
+      state: message(state, "up", { kind: "upgrade", question: questions, to: lack.to, by: "ada" }),
+      view: seen,
+    };
+  },
+  assign: ({ state, view: seen }) => ({
+    state: message(state, "assign", {
+      ...{ kind: "assign", to: "eve", by: "ada" },
+      number: (state.assigned?.number ?? 0) + 1,
+    }),
+    view: seen,
+  }),
+};
+
+function decides(as: "approve" | "deny") {
+  return ({ state, view: seen }: Run): Run | null => {
+    const gate = gateOf(state);
+    if (gate === null) return null;
+    return { state: message(state, "gate", { kind: "decision", gate, decision: decision(as) }), view: seen };
+  };
+}
+
+function reconciles(as: "failed" | "succeeded") {
+  return ({ state, view: seen }: Run): Run | null => {
+    const open = unknownIn(state);
+    if (open === undefined) return null;
+    const body = { kind: "reconcile", call: open.call, question: open.timesUnknown, answer: answer(as) } as const;
+    return { state: message(state, "reconcile", body), view: seen };
+  };
+}
+
+const CANCELS = ["cancel", "cancel and undo"];
+
+/** The states in which words come: one of each phase, and those in which an end is on its way. */
+const STATES: { readonly [where: string]: () => State } = {
+  ...Object.fromEntries(
+    PHASE_NAMES.filter((phase: Phase) => !isTerminal(phase)).flatMap((phase) => [
+      [phase, IN_PHASE[phase]],
+      ...(phase === "AwaitingChildren" || phase === "Preparing"
+        ? []
+        : [[`${phase}, children are out`, () => withChildren(IN_PHASE[phase]())] as const]),
+    ]),
+  ),
+  "a gate of the budget": () => stateAfter(startedEvent, budgetRequested()),
+  "a version to accept": () => foldAll(IN_PHASE.ExecutingTools(), [holdDecided("2")]),
+};
+
+/** The run does its own work next. Neither word decides about that. */
+const GOES_ON = ["prepare", "askModel", "compact", "close", "judge", "lookAgain"];
+
+/** What an invocation does next; null: nothing that a word decides. */
+function step({ state, view: seen }: Run): Run | null {
+  const [command] = nextCommands(state, seen);
+  if (command === undefined || GOES_ON.includes(command.kind)) return null;
+  const now = { ...seen, now: seen.now + 1 };
+  if (command.kind === "awaitAnswer") {
+    const [child] = state.children;
+    return child === undefined || command.until !== undefined ? null : { state: stopped(state, child.id), view: now };
+  }
+  const operations = operationsFor(command, state, seen);
+  // The last way to conclude is a restart, which the walk allows twice.
+  const chosen = command.kind === "conclude" ? operations.at(-1) : operations[0];
+  if (chosen === undefined) return null;
+  const events: readonly Event[] = chosen.events(3, 1);
+  return {
+    state: foldAll(state, events),
+    view: { ...now, ...(chosen.looks === true && { looked: true }), now: chosen.waitsUntil ?? now.now },
+  };
+}
+
+/** The report of a child that was asked to stop. */
+function stopped(state: State, child: string): State {
+  const body = { kind: "child", child, status: "cancelled", value: inline(null), spent: NOTHING_SPENT } as const;
+  return foldAll(message(state, "child", body), [
+    { kind: "BudgetDebited", at: AT, debit: NOTHING_SPENT, for: "a child run", child },
+  ]);
+}
+
+const STEPS_MAX = 40;
+/** The second word comes at once, or at one of the steps that follow the first one. */
+const PLACES = 6;
+
+/** How a run that was told these words goes on. */
+function outcomeOf(run: Run): { readonly how: string; readonly state: State } {
+  let at = run;
+  for (let steps = 0; steps < STEPS_MAX; steps += 1) {
+    const { state } = at;
+    if (isTerminal(state.phase)) return { how: state.phase, state };
+    if (state.restart > run.state.restart) return { how: "restarted", state };
+    const next = step(at);
+    if (next === null) return { how: state.phase, state };
+    at = next;
+  }
+  return { how: "goes on", state: at.state };
+}
+
+const said = (words: readonly string[], run: Run): Run | null =>
+  words.reduce<Run | null>((now, word) => now && (WORDS[word]?.(now) ?? null), run);
+
+const names = Object.keys(WORDS);
+
+describe.each(Object.keys(STATES))("in %s", (where) => {
+  test.each(names)("%s comes first", (first) => {
+    for (const second of names) {
+      const start = STATES[where]?.() as State;
+      let between = said([first], { state: start, view: view({ epoch: 2, pause: start.phase === "Paused" }) });
+      for (let place = 0; between !== null && place < PLACES; place += 1) {
+        const { phase, restart } = between.state;
+        if (isTerminal(phase) || restart > start.restart) break;
+        const both = said([second], between);
+        if (both !== null) expectHeld({ first, second, both });
+        between = step(between);
+      }
+    }
+  });
+});
+
+function expectHeld(of: { readonly first: string; readonly second: string; readonly both: Run }): void {
+  const { first, second, both } = of;
+  const { how, state } = outcomeOf(both);
+  const hasCancelled = CANCELS.includes(first) || CANCELS.includes(second);
+  // An end that the run decided by itself, before any of the words, is not one of these states.
+  if (hasCancelled) {
+    // A pause that nobody lifts holds no cancel back.
+    expect([first, second, how]).toEqual([first, second, "Cancelled"]);
+    const undoes = [first, second].some((word) => word.startsWith("cancel and undo"));
+    if (undoes) expect((state.undo ?? []).map(({ call }) => call)).toEqual(state.saga?.leftInPlace ?? []);
+    return;
+  }
+  if (second === "pause") return expect(how).toBe("Paused");
+  if (first === "restart" || second === "restart") {
+    // Only its agent can undo what the run did, so a run without one waits for it first.
+    return expect(state.phase === "AwaitingAgent" ? ["AwaitingAgent"] : ["restarted", "Paused"]).toContain(how);
+  }
+  if (first === "pause" && second !== "resume") return expect(how).toBe("Paused");
+  expect(how).not.toBe("Cancelled");
+  expect(JSON.stringify(state.failure)).not.toContain("RestartRequested");
+}
+
+test("the first of two decisions about a gate counts, and the newest assignment", () => {
+  const start = { state: IN_PHASE.AwaitingApproval(), view: view() };
+  for (const [first, second] of [
+    ["approve", "deny"],
+    ["deny", "approve"],
+  ] as const) {
+    const run = said([first, second], start);
+    expect(run?.state.open.map(gateIn).find((gate) => gate !== null)?.decision?.as).toBe(first);
+  }
+  const assigned = said(["assign", "assign"], start);
+  expect(assigned?.state.assigned?.number).toBe(2);
+});
