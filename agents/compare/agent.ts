@@ -86,5 +86,6 @@ const PRODUCTS = ["Brother", "Canon", "Epson", "Kyocera", "Lexmark", "Ricoh"];
 export const chaos = defineChaos({
   input: (task) => ({ reader: `Reader ${task}`, products: PRODUCTS.slice(0, 2 + (task % 4)) }),
   env: (dir) => ({ EXAMPLES: worldOf(dir) }),
+  standIns: { "researcher.orderTest": "service" },
   effects: (dir) => effectsIn(worldOf(dir)).map(({ tool: name, key, of }) => ({ tool: name, id: key, of })),
 });

@@ -65,5 +65,6 @@ export const event = defineAgent({
 export const chaos = defineChaos({
   input: (task) => ({ team: `Team ${task}`, guests: 5 + task, taken: "Loft" }),
   env: (dir) => ({ EXAMPLES: worldOf(dir) }),
+  standIns: { bookRoom: "service", orderFood: "service", invite: "service" },
   effects: (dir) => effectsIn(worldOf(dir)).map(({ tool: name, key, of }) => ({ tool: name, id: key, of })),
 });

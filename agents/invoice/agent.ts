@@ -99,6 +99,7 @@ const ACCOUNTS: readonly (readonly [RegExp, string])[] = [
 export const chaos = defineChaos({
   input: (task) => ({ text: `Invoice 2027-${task}: paper 12.5O, train 80.0${task % 10}. Total: 92.5${task % 10}` }),
   env: (dir) => ({ EXAMPLES: worldOf(dir) }),
+  standIns: { book: "service" },
   effects: (dir) => effectsIn(worldOf(dir)).map(({ tool: name, key, of }) => ({ tool: name, id: key, of })),
   // The number of a booking depends on which task was booked first.
   normalise: (result) => z.string().parse(result).replace(/B\d+/, "B"),

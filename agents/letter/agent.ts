@@ -52,5 +52,6 @@ export const chaos = defineChaos({
     strengths: ["patience", "good eyes", "no fear of heights"].slice(0, 1 + (task % 3)),
   }),
   env: (dir) => ({ EXAMPLES: worldOf(dir) }),
+  standIns: { readPosting: "service" },
   effects: (dir) => effectsIn(worldOf(dir)).map(({ tool: name, key, of }) => ({ tool: name, id: key, of })),
 });

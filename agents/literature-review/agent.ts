@@ -198,6 +198,7 @@ export const chaos = defineChaos({
     papersMax: 3,
   }),
   env: (dir) => ({ LIBRARY: join(dir, "library") }),
+  standIns: { fetchSection: "service", keepNotes: "service", writeChapter: "service", submitReview: "service" },
   effects: (dir) =>
     reviewsIn(join(dir, "library")).map(({ key, reader }) => ({ tool: "submitReview", id: key, of: reader })),
   // The number of a review, and what it recalls of others, depend on which task was submitted first.

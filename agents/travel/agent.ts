@@ -116,6 +116,7 @@ export const chaos = defineChaos({
     trip: String(task),
   }),
   env: (dir) => ({ TRAVEL_SERVICES: servicesOf(dir), TRAVEL_PACE: "0" }),
+  standIns: { bookFlight: "service", bookHotel: "service", chargeCard: "service", sendConfirmation: "service" },
   effects: (dir) =>
     SOLD.flatMap(([service, tool]) =>
       bookingsIn(servicesOf(dir), service).map(({ key, traveller }) => ({ tool, id: key, of: traveller })),

@@ -130,5 +130,6 @@ export const chaos = defineChaos({
     })),
   }),
   env: (dir) => ({ EXAMPLES: worldOf(dir) }),
+  standIns: { "branch.closeBooks": "service" },
   effects: (dir) => effectsIn(worldOf(dir)).map(({ tool: name, key, of }) => ({ tool: name, id: key, of })),
 });

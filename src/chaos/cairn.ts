@@ -16,6 +16,7 @@ import { runId } from "../protocol/ids.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 import { show, timeline } from "../operations/views.ts";
 import { startRun } from "../operations/start.ts";
+import { gateRule } from "./gates.ts";
 import { answer } from "./operator.ts";
 import { Killer, writePlan } from "./rig.ts";
 import { AT_ONCE, type Answers, LOOK_MS, NO_ANSWERS, type Outcome, type Pass, type Starting } from "./strategy.ts";
@@ -36,7 +37,14 @@ export async function cairnPass(pass: Pass, starting: Starting): Promise<readonl
   const runs = idsOf(world, pass);
   const taskOf = Object.fromEntries([...runs].map(([task, run]) => [run, task]));
   writePlan(marks, { taskOf, killOf: Object.fromEntries(pass.kills) });
-  const worker = starting.worker({ dir, limits, agentFiles: [file], chaos: marks });
+  const worker = starting.worker({
+    dir,
+    limits,
+    agentFiles: [file],
+    chaos: marks,
+    agent: agent.name,
+    real: pass.typed.real,
+  });
   const env = { ...worker.env, ...pass.chaos?.env(dir), CAIRN_STORE: dir };
   const driven = new Set<string>();
   const supervisor = startSupervisor({
@@ -136,11 +144,14 @@ async function lookAround(world: World, course: Course, { pass, runs, marks, dri
     const seen = `${row.epoch} ${row.version} ${row.wakeCount}`;
     if (seen !== before.seen) course.movedAt = Date.now();
     course.open.set(task, { seen, rests: waits || sleeps(row) });
-    for (const what of waits
-      ? await answer(world, { run, lines: () => linesOf(marks, task), ...operatorOf(pass) })
-      : []) {
-      const answers = course.answers.get(task) ?? NO_ANSWERS;
-      course.answers.set(task, { ...answers, [what]: answers[what] + 1 });
+    const asked = waits ? await withChildren(world, run) : [];
+    for (const each of asked) {
+      const lines = each === run ? () => linesOf(marks, task) : null;
+      for (const what of await answer(world, { run: each, lines, ...operatorOf(pass) })) {
+        const answers = course.answers.get(task) ?? NO_ANSWERS;
+        course.answers.set(task, { ...answers, [what]: answers[what] + 1 });
+        course.movedAt = Date.now();
+      }
     }
   }
   const atWork = [...course.open.values()].filter(({ rests }) => !rests).length;
@@ -150,7 +161,18 @@ async function lookAround(world: World, course: Course, { pass, runs, marks, dri
   }
 }
 
-const operatorOf = ({ agent, chaos }: Pass) => ({ agent, input: chaos?.answer ?? (() => undefined) });
+/** The run and the child runs below it, which the same operator decides about. */
+async function withChildren(world: World, run: string): Promise<readonly string[]> {
+  const children = (await show(world, run))?.children ?? [];
+  const below = await Promise.all(children.map((child) => withChildren(world, child.run)));
+  return [run, ...below.flat()];
+}
+
+const operatorOf = ({ agent, chaos, typed }: Pass) => ({
+  agent,
+  input: chaos?.answer ?? (() => undefined),
+  gates: gateRule(chaos, typed.gates),
+});
 
 /**
  * The longest time without a change that can still be a recovery. A paused or dead process is detected at its deadline

@@ -18,7 +18,8 @@ import { type Figures, figuresOf } from "./figures.ts";
 import { type Kill, type Moment, canJudge, chanceFrom, numbered, randomKill, wordsOf } from "./kills.ts";
 import { type Landed, countKilled, countReference, longestSettleMs, settleMsOf } from "./landing.ts";
 import { plainPass } from "./plain.ts";
-import type { Outcome, Pass, Starting, Strategy } from "./strategy.ts";
+import { type Casting, type CountedBy, type Counting, countingFor } from "./stand-ins.ts";
+import type { Outcome, Pass, Starting, Strategy, Typed } from "./strategy.ts";
 
 /** The parameters of a comparison. */
 export interface Trial {
@@ -35,6 +36,8 @@ export interface Trial {
   readonly seed: string;
   readonly everyEdge: boolean;
   readonly chaos: Chaos | null;
+  readonly casting: Casting;
+  readonly typed: Typed;
   readonly inputOf: (task: number) => unknown;
   readonly starting: Starting;
   readonly onProgress: (what: string) => void;
@@ -58,8 +61,10 @@ export interface Report {
   readonly agent: string;
   readonly everyEdge: boolean;
   readonly seed: string;
-  /** Where the counted effects come from: the records of the external service, or the trace of calls. */
-  readonly countedBy: "other side" | "calls";
+  /** Where the counted effects come from: the records of the external service or of fakes, or the trace of calls. */
+  readonly countedBy: CountedBy;
+  /** How the tools acted: by services or fakes that stood in, or for real. */
+  readonly casting: Casting;
   /** Tools during whose calls no process was killed, because their outcome could not be judged. */
   readonly notDuring: readonly string[];
   readonly figures: readonly Figures[];
@@ -107,7 +112,8 @@ export async function compareAll(trial: Trial): Promise<Report> {
   const own = columns.find(({ figures }) => figures.strategy === "cairn");
   return {
     ...{ agent: trial.agent.name, everyEdge: trial.everyEdge, seed: trial.seed, store: join(trial.dir, "cairn") },
-    countedBy: isCounted(trial) ? "other side" : "calls",
+    countedBy: countingOf(trial).by,
+    casting: trial.casting,
     notDuring: notDuring(trial),
     figures: columns.map(({ figures }) => figures),
     leftOut: trial.leftOut,
@@ -115,7 +121,9 @@ export async function compareAll(trial: Trial): Promise<Report> {
   };
 }
 
-const isCounted = ({ chaos }: Trial): boolean => chaos?.effects != null;
+const countingOf = ({ chaos, casting }: Trial): Counting => countingFor(chaos, casting);
+
+const isCounted = (trial: Trial): boolean => countingOf(trial).by !== "calls";
 
 const judged = (trial: Trial): ((moment: Moment) => boolean) => canJudge(trial.agent, isCounted(trial));
 
@@ -193,7 +201,7 @@ async function runPass(
     readonly kills: ReadonlyMap<number, Kill>;
   },
 ): Promise<readonly Outcome[]> {
-  const { agent, file, chaos, stop, starting } = trial;
+  const { agent, file, chaos, typed, stop, starting } = trial;
   const { name, strategy, count, kills } = of;
   const limits = { ...trial.limits, settleMs: settleMsOf(kills.values(), trial) };
   const tasks = new Map<number, Json>();
@@ -201,7 +209,10 @@ async function runPass(
   const title = kills.size === 0 ? "uninterrupted" : TITLES[strategy];
   const onProgress = (ended: number): void => trial.onProgress(`${title}: ${ended} of ${count} tasks`);
   onProgress(0);
-  const pass: Pass = { ...{ dir: join(trial.dir, name), agent, file, tasks, kills, limits, chaos, stop }, onProgress };
+  const pass: Pass = {
+    ...{ dir: join(trial.dir, name), agent, file, tasks, kills, limits, chaos, typed, stop },
+    onProgress,
+  };
   if (strategy === "cairn") return cairnPass(pass, starting);
   return plainPass(pass, { saves: strategy === "act-then-save", starting });
 }
@@ -214,18 +225,18 @@ function inputFor({ inputOf, chaos }: Trial, task: number): Json {
 }
 
 async function referenceEffectsOf(trial: Trial, dir: string, outcomes: readonly Outcome[]): Promise<Landed> {
-  const { chaos, stop, agent } = trial;
-  if (chaos === null || !isCounted(trial)) return { effects: effectsAtCalls(outcomes), lateMs: 0 };
-  return countReference({ chaos, dir, outcomes, stop, settleMs: longestSettleMs(agent) });
+  const { stop, agent } = trial;
+  if (!isCounted(trial)) return { effects: effectsAtCalls(outcomes), lateMs: 0 };
+  const { effects: seen } = countingOf(trial);
+  return countReference({ seen, dir, outcomes, stop, settleMs: longestSettleMs(agent) });
 }
 
 async function effectsOf(
   trial: Trial,
   of: { readonly dir: string; readonly outcomes: readonly Outcome[]; readonly lateMs: number },
 ): Promise<readonly OutsideEffect[]> {
-  const { chaos, stop } = trial;
-  if (chaos === null || !isCounted(trial)) return effectsAtCalls(of.outcomes);
-  return countKilled({ ...of, chaos, stop });
+  if (!isCounted(trial)) return effectsAtCalls(of.outcomes);
+  return countKilled({ ...of, seen: countingOf(trial).effects, stop: trial.stop });
 }
 
 const effectsAtCalls = (outcomes: readonly Outcome[]): readonly OutsideEffect[] =>

@@ -145,6 +145,7 @@ const mean = (numbers: readonly number[]): number =>
 
 const sumOf = (all: readonly Answers[]): Answers => ({
   approved: all.reduce((sum, { approved }) => sum + approved, 0),
+  denied: all.reduce((sum, { denied }) => sum + denied, 0),
   answered: all.reduce((sum, { answered }) => sum + answered, 0),
   confirmed: all.reduce((sum, { confirmed }) => sum + confirmed, 0),
   repeated: all.reduce((sum, { repeated }) => sum + repeated, 0),

@@ -7,8 +7,7 @@ import { setTimeout as elapse } from "node:timers/promises";
 import { EFFECTS } from "../core/calls/effects.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Limits } from "../protocol/limits.ts";
-import type { Chaos, OutsideEffect } from "../sdk/chaos.ts";
-import { effectsSeen } from "../sdk/chaos-file.ts";
+import type { OutsideEffect } from "../sdk/chaos.ts";
 import { effectsIn } from "./effects.ts";
 import type { Kill } from "./kills.ts";
 import type { Outcome } from "./strategy.ts";
@@ -24,20 +23,21 @@ export interface Landed {
 const PATIENCE_MS = 10_000;
 const LOOK_MS = 100;
 
-interface Counting {
-  readonly chaos: Chaos;
+interface Landing {
+  /** What the services and fakes show now. */
+  readonly seen: (dir: string) => Promise<readonly OutsideEffect[]>;
   readonly dir: string;
   readonly outcomes: readonly Outcome[];
   readonly stop: AbortSignal;
 }
 
 /** Counts the effects of uninterrupted tasks, once each call that returned has its effect. */
-export async function countReference(of: Counting & { readonly settleMs: number }): Promise<Landed> {
-  const { chaos, dir, outcomes, stop, settleMs } = of;
+export async function countReference(of: Landing & { readonly settleMs: number }): Promise<Landed> {
+  const { dir, outcomes, stop, settleMs } = of;
   const due = outcomes.flatMap(({ task, lines }) => effectsIn(lines, task));
   const [begunAt, tookMs] = [lastCallAt(outcomes), longestCallMs(outcomes)];
   for (;;) {
-    const effects = await effectsSeen(chaos, dir);
+    const effects = await of.seen(dir);
     const seen = countOf(effects);
     const areAllSeen = [...countOf(due)].every(([tool, times]) => (seen.get(tool) ?? 0) >= times);
     const lateMs = Date.now() - begunAt;
@@ -48,10 +48,10 @@ export async function countReference(of: Counting & { readonly settleMs: number 
 }
 
 /** Counts the effects of killed tasks, twice as long after their last call as an effect took in uninterrupted ones. */
-export async function countKilled(of: Counting & { readonly lateMs: number }): Promise<readonly OutsideEffect[]> {
+export async function countKilled(of: Landing & { readonly lateMs: number }): Promise<readonly OutsideEffect[]> {
   const leftMs = lastCallAt(of.outcomes) + 2 * of.lateMs - Date.now();
   if (leftMs > 0) await elapse(leftMs, undefined, { signal: of.stop });
-  return effectsSeen(of.chaos, of.dir);
+  return of.seen(of.dir);
 }
 
 const lastCallAt = (outcomes: readonly Outcome[]): number =>

@@ -1,6 +1,6 @@
 /**
- * Acts as the operator that a run may need. It approves gates, gives what `chaos.answer` of the agent's file says, and
- * reconciles unknown outcomes from the trace of calls.
+ * Acts as the operator that a run may need. It decides about gates by the rule of the trial, gives what `chaos.answer` of
+ * the agent's file says, and reconciles unknown outcomes from the trace of calls.
  * If the trace does not show the outcome, it gives no answer.
  */
 import { BUDGET } from "../core/policy/extension.ts";
@@ -9,6 +9,7 @@ import type { World } from "../ports/world.ts";
 import { type Truth, answer as answerAll } from "../testing/kit/operator.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { Chaos } from "../sdk/chaos.ts";
+import type { GateRule } from "./gates.ts";
 import type { Answers } from "./strategy.ts";
 import type { Line } from "./trace.ts";
 
@@ -17,20 +18,22 @@ export async function answer(
   world: World,
   of: {
     readonly run: string;
-    readonly lines: () => readonly Line[];
+    /** Null for a child run, whose calls leave no trace: then no outcome can be known. */
+    readonly lines: (() => readonly Line[]) | null;
     readonly agent: Agent;
     readonly input: NonNullable<Chaos["answer"]>;
+    readonly gates: GateRule;
   },
 ): Promise<readonly (keyof Answers)[]> {
   const { decided } = await answerAll(world, of.run, {
     by: "chaos",
     // Budget requests are not approved: a killed run must complete within its agent's budget.
-    decide: ({ call }) => (call === BUDGET ? null : "approve"),
+    decide: ({ call, tool, args, reason }) => (call === BUDGET ? null : of.gates({ tool, args, reason })),
     agent: of.agent,
     input: of.input,
-    truth: (call) => truthOf(of.lines(), call),
+    truth: (call) => (of.lines === null ? null : truthOf(of.lines(), call)),
   });
-  return decided.filter((each) => each !== "denied");
+  return decided;
 }
 
 /** The outcome of a call; null if it started and never returned, so the trace cannot show it. */

@@ -9,7 +9,7 @@
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { BOUNDS } from "../core/limits.ts";
-import type { Agent, Check, RunFiles, RunView, SettledCall, ToolSecrets } from "../ports/agent.ts";
+import type { Agent, CallContext, Check, RunFiles, RunView, SettledCall, Tool, ToolSecrets } from "../ports/agent.ts";
 import type { Model, RepliedPart } from "../ports/model.ts";
 import { readResult } from "../engine/tools/tool-result.ts";
 import { responseFormatOf } from "../engine/model/response-format.ts";
@@ -19,6 +19,7 @@ import { sentenceOf } from "../codec/value.ts";
 import { NOTHING_SPENT } from "../core/policy/budget.ts";
 import type { Json } from "../core/json.ts";
 import { type Message, type Part, inline, text } from "../core/message.ts";
+import type { GateRule } from "./gates.ts";
 import { NO_MEMORY } from "./no-memory.ts";
 import type { Rig } from "./rig.ts";
 
@@ -41,6 +42,8 @@ export interface PlainLoop {
   readonly task: Json;
   readonly rig: Rig;
   readonly secrets: ToolSecrets;
+  /** Decides about a call that asks for approval. */
+  readonly gates: GateRule;
   /** The file to which the state is saved after each beat; null keeps it in the process. */
   readonly file: string | null;
 }
@@ -119,15 +122,32 @@ function asRecorded(parsed: unknown): unknown {
   return json === undefined ? parsed : JSON.parse(canonical(json));
 }
 
-async function act({ agent, secrets, task }: PlainLoop, part: Extract<Part, { kind: "call" }>): Promise<SettledCall> {
+/** Why a human is asked about the call; null if none is. As in cairn, a rule that fails asks. */
+async function reasonToAsk({ approval }: Tool, input: unknown, context: CallContext): Promise<string | null> {
+  if (typeof approval !== "function") return approval === "always" ? "its tool always asks" : null;
+  try {
+    return (await approval(input, context)) || null;
+  } catch (error) {
+    return `its approval rule failed: ${sentenceOf(error)}`;
+  }
+}
+
+async function act(
+  { agent, secrets, task, gates }: PlainLoop,
+  part: Extract<Part, { kind: "call" }>,
+): Promise<SettledCall> {
   const { call, tool: name, args: value } = part;
   const args = value.kind === "inline" ? value.json : null;
   const tool = agent.tools[name];
   const failed = (result: string): SettledCall => ({ call, tool: name, args, outcome: "failed", result });
   if (tool === undefined) return failed(`there is no tool ${name}`);
+  const parsed = tool.input.safeParse(args);
+  if (!parsed.success) return failed(sentenceOf(parsed.error));
+  const input = asRecorded(parsed.data);
+  const reason = await reasonToAsk(tool, input, { run: "plain-loop", task, restart: 1 });
+  if (reason !== null && gates({ tool: name, args, reason }) === "deny") return failed("a human denied this call");
   try {
     const { signal } = new AbortController();
-    const input = asRecorded(tool.input.parse(args));
     const log = (): void => {};
     const deadline = Number.MAX_SAFE_INTEGER;
     const of = { run: "plain-loop", task, restart: 1, attempt: 1 };

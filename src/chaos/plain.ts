@@ -73,7 +73,10 @@ async function oneTask(pass: Pass, { saves, task, marks, killer, ask }: OneTask)
   const end = said?.kind === "ended" ? said.end : null;
   const why = said?.kind === "broken" ? said.why : said === null ? "its process was killed" : null;
   const lines = linesOf(marks, task);
-  return { task, run: null, end, why, killed, lines, answers: NO_ANSWERS, handedOutAgain: 0 };
+  const countOf = (as: "approved" | "denied"): number =>
+    lines.filter((line) => line.kind === "decision" && line.as === as).length;
+  const answers = { ...NO_ANSWERS, approved: countOf("approved"), denied: countOf("denied") };
+  return { task, run: null, end, why, killed, lines, answers, handedOutAgain: 0 };
 }
 
 /** Keeps one process at a time, and starts another after it died. */
@@ -84,7 +87,10 @@ function asking(
   const { starting, marks, children } = of;
   let live: ChildProcess | null = null;
   return async (task) => {
-    live ??= begin(pass, starting.loop({ marks, agentFile: pass.file, agent: pass.agent.name }));
+    live ??= begin(
+      pass,
+      starting.loop({ ...pass.typed, dir: pass.dir, marks, agentFile: pass.file, agent: pass.agent.name }),
+    );
     const child = live;
     children.add(child);
     const { promise, resolve } = Promise.withResolvers<LoopSaid | null>();

@@ -4,6 +4,7 @@ import type { Agent } from "../ports/agent.ts";
 import type { WorkerOptions } from "../adapters/local/workers/workers.ts";
 import type { Json } from "../core/json.ts";
 import type { Limits } from "../protocol/limits.ts";
+import type { GateDecision } from "./gates.ts";
 import type { Kill } from "./kills.ts";
 import type { Line } from "./trace.ts";
 
@@ -24,8 +25,17 @@ export interface Pass {
   readonly kills: ReadonlyMap<number, Kill>;
   readonly limits: Limits;
   readonly chaos: Chaos | null;
+  /** What the user typed, beside what the file says. */
+  readonly typed: Typed;
   readonly onProgress: (ended: number) => void;
   readonly stop: AbortSignal;
+}
+
+export interface Typed {
+  /** The names of the tools that act for real. */
+  readonly real: readonly string[];
+  /** The decision about all calls that ask for approval; null: the rule of the file decides. */
+  readonly gates: GateDecision | null;
 }
 
 /** How to start the processes. Only the command line knows their modules. The `env` of the pass is added. */
@@ -36,12 +46,16 @@ export interface Starting {
     readonly agentFiles: readonly string[];
     /** The directory for marks and traces. */
     readonly chaos: string;
+    /** The agent of the tasks. */
+    readonly agent: string;
+    readonly real: readonly string[];
   }) => WorkerOptions;
   readonly loop: (of: LoopSettings) => WorkerOptions;
 }
 
 /** The settings of a loop process. They are passed as JSON. */
-export interface LoopSettings {
+export interface LoopSettings extends Typed {
+  readonly dir: string;
   readonly marks: string;
   readonly agentFile: string;
   readonly agent: string;
@@ -74,17 +88,18 @@ export interface Outcome {
 }
 
 /**
- * Counts of decisions: approved gates, answers and events that were given, and unknown outcomes reconciled as happened
- * (`confirmed`) or not (`repeated`).
+ * Counts of decisions: approved and denied gates, answers and events that were given, and unknown outcomes reconciled as
+ * happened (`confirmed`) or not (`repeated`).
  */
 export interface Answers {
   readonly approved: number;
+  readonly denied: number;
   readonly answered: number;
   readonly confirmed: number;
   readonly repeated: number;
 }
 
-export const NO_ANSWERS: Answers = { approved: 0, answered: 0, confirmed: 0, repeated: 0 };
+export const NO_ANSWERS: Answers = { approved: 0, denied: 0, answered: 0, confirmed: 0, repeated: 0 };
 
 /** How many beats or loop processes run at the same time. */
 export const AT_ONCE = 2;

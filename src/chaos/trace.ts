@@ -53,7 +53,15 @@ export interface Begun {
   readonly pid: number;
 }
 
-export type Line = Passed | CallLine | Took | Begun;
+/** A plain loop had a call decided that asks for approval. The records of a run of cairn hold such decisions. */
+export interface Decision {
+  readonly kind: "decision";
+  readonly as: "approved" | "denied";
+  readonly at: number;
+  readonly pid: number;
+}
+
+export type Line = Passed | CallLine | Took | Begun | Decision;
 
 const fileOf = (dir: string, task: number): string => join(dir, `task-${task}.jsonl`);
 

@@ -77,6 +77,11 @@ function addChaos(program: Command, { shell, ends }: Into): void {
       "--beat-seconds <seconds>",
       "how long one beat may take, 0.5 to 900 (default: 10, or what the slowest tool needs)",
     )
+    .option("--gates <decision>", "approve or deny every call that asks for approval, instead of decide of its file")
+    .option(
+      "--with-real-effects [tools]",
+      "let tools without a stand-in act for real, instead of replacing them by fakes: type the names of all of them",
+    )
     .option("--keep", "keep the stores, even if every task survived")
     .option("--markdown", "print the table as Markdown")
     .action(async (agent: string, _, command: Command) =>

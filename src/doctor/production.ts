@@ -85,7 +85,7 @@ export const POINTS: readonly Point[] = [
   },
   {
     id: "production-killed",
-    says: "runs of these agents were killed and continued in time, and no effect happened twice",
+    says: "runs of these agents were killed and continued in time, and no effect happened twice (fakes replace their tools)",
     shownBy: ["test/slow/storm/storm.test.ts"],
     restsOn: [],
     tried: "npx cairn chaos AGENT",

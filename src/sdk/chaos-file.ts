@@ -15,6 +15,8 @@ const shape = z.object({
   effects: fn.nullable(),
   normalise: fn,
   answer: fn.optional(),
+  standIns: z.record(z.string(), z.union([z.literal("service"), fn])),
+  decide: fn.optional(),
 });
 
 /** The `chaos` export of the file, or null if it has none. Throws `AgentInvalid`. */

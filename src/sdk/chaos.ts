@@ -29,6 +29,27 @@ export interface Chaos {
   readonly normalise: (result: Json) => Json;
   /** What a call that waits is given: an answer, or the detail of an event. Undefined: nothing comes before its limit. */
   readonly answer?: (wait: ChaosWait) => Json | undefined;
+  /**
+   * What stands in for the services that tools act on, by the names of the tools; `"worker.send"` is a tool of the child
+   * agent `worker`, and `"desk_*"` stands for all tools that the server with that prefix lists. A tool without an entry is
+   * replaced by a fake, whose result is made up from its `output`.
+   */
+  readonly standIns: Readonly<Record<string, StandIn>>;
+  /** Decides about calls that ask for approval. Absent: a trial in which a call asks fails. */
+  readonly decide?: (gate: ChaosGate) => "approve" | "deny";
+}
+
+/**
+ * `"service"`: the tool's own code runs, and reaches only a service that `prepare` and `env` provide for the trial, whose
+ * effects `effects` returns. A function: a fake replaces the tool, and the function gives its results.
+ */
+export type StandIn = "service" | ((input: never) => unknown);
+
+/** A call that asks for approval. */
+export interface ChaosGate {
+  readonly tool: string;
+  readonly args: Json;
+  readonly reason: string;
 }
 
 /** A call that waits: for a human's answer (`event` is null), or for an event. */
@@ -45,6 +66,8 @@ export interface ChaosWait {
  * @example
  *   export const chaos = defineChaos({
  *     input: (task) => ({ name: `Ada ${task}` }),
+ *     env: (dir) => ({ LETTERS: dir }),
+ *     standIns: { sendLetter: "service" },
  *     effects: (dir) => lettersIn(dir).map(({ id, to }) => ({ tool: "sendLetter", id, of: to })),
  *   });
  */
@@ -55,6 +78,8 @@ export function defineChaos(options: { readonly input: Chaos["input"] } & Partia
     prepare: options.prepare ?? (() => {}),
     effects: options.effects ?? null,
     normalise: options.normalise ?? ((result) => result),
+    standIns: options.standIns ?? {},
+    ...(options.decide === undefined ? {} : { decide: options.decide }),
     ...(options.answer === undefined ? {} : { answer: options.answer }),
   };
 }

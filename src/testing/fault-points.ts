@@ -1,5 +1,5 @@
 /** A world and an agent that say when they reach a fault point, in the real process. */
-import type { Agent, Tool } from "../ports/agent.ts";
+import type { Agent, Tool, ToolSource } from "../ports/agent.ts";
 import { FAULT_POINTS, type FaultPoint, type OnFaultPoint } from "../ports/fault-point.ts";
 import type { Model } from "../ports/model.ts";
 import type { DetachedCalls } from "../ports/model.ts";
@@ -38,21 +38,24 @@ export const agentWithFaultPoints = (agent: Agent, onFaultPoint: OnFaultPoint): 
   agentWithTools(agent, (tool, name) => toolWithFaultPoints(tool, name, onFaultPoint));
 
 /** The agent with another tool in place of each of its own, and of each that a server of it lists. */
-export function agentWithTools(agent: Agent, instead: (tool: Tool, name: string) => Tool): Agent {
+export function agentWithTools(
+  agent: Agent,
+  instead: (tool: Tool, name: string, source: ToolSource | null) => Tool,
+): Agent {
   const known = new WeakMap<Agent["tools"], Agent["tools"]>();
-  const replaced = (tools: Agent["tools"]): Agent["tools"] => {
+  const replaced = (tools: Agent["tools"], source: ToolSource | null): Agent["tools"] => {
     // A list that has not changed must stay the same object.
     const made =
       known.get(tools) ??
-      Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, instead(tool, name)] as const));
+      Object.fromEntries(Object.entries(tools).map(([name, tool]) => [name, instead(tool, name, source)] as const));
     known.set(tools, made);
     return made;
   };
   const sources = agent.sources?.map((source) => ({
     ...source,
-    list: async (of: Parameters<typeof source.list>[0]) => replaced(await source.list(of)),
+    list: async (of: Parameters<typeof source.list>[0]) => replaced(await source.list(of), source),
   }));
-  return { ...agent, tools: replaced(agent.tools), ...(sources && { sources }) };
+  return { ...agent, tools: replaced(agent.tools, null), ...(sources && { sources }) };
 }
 
 function toolWithFaultPoints(tool: Tool, at: string, onFaultPoint: OnFaultPoint): Tool {

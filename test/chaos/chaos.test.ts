@@ -210,6 +210,7 @@ describe("the table", () => {
       everyEdge: false,
       seed: "1",
       countedBy: "calls" as const,
+      casting: { services: [], faked: ["mail"], real: ["pay"] },
       figures: [lost, twice],
       store: "/tmp/x/cairn",
       leftOut: [],

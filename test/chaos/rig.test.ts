@@ -51,7 +51,7 @@ it("records calls and undos with the fault points before and after them", async 
   await expect(pay?.run(contextOf(0, "k3"))).rejects.toThrow("no answer");
 
   const told = linesOf(dir, 1).map((line) => {
-    if (line.kind === "begun") return "begun";
+    if (line.kind === "begun" || line.kind === "decision") return line.kind;
     if (line.kind === "took") return `${line.name} ${line.nth} ended`;
     if (line.kind === "moment") return `${line.when} ${line.name} ${line.where}`;
     return `${line.what} ${line.effect} ${line.key}${line.undoes === undefined ? "" : ` undoes ${line.undoes}`}`;

@@ -2,16 +2,18 @@ import * as z from "zod";
 import { expect, test } from "vitest";
 import { sha256 } from "../../src/codec/canonical.ts";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
-import { killAt, runAgent } from "../../src/testing/kit/index.ts";
+import { fakeService, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { filesSeen, pdf, png, screenshotAgent } from "./support.ts";
 
 const INPUT = { page: "start" };
 const INVOICE = { name: "invoice.pdf", bytes: pdf() };
 const SHOT = png("shot");
+/** The screenshots of the agent are made in this process. */
+const CAMERA = fakeService({ name: "camera", reply: () => null });
 
 test("gives the files of a task and of a call to the model, and the result carries the one that it names", async () => {
   const { agent, prompts, read } = screenshotAgent();
-  const run = await runAgent(agent, { input: INPUT, files: [INVOICE] });
+  const run = await runAgent(agent, { input: INPUT, files: [INVOICE], services: [CAMERA] });
   expect(run).toMatchObject({ status: "completed", result: `It is ${sha256(SHOT).slice(0, 16)}.` });
   const invoice = { mediaType: "application/pdf", name: "invoice.pdf", bytes: INVOICE.bytes };
   const shot = { mediaType: "image/png", name: "start.png", bytes: SHOT };
@@ -36,7 +38,7 @@ test("gives the files of a task and of a call to the model, and the result carri
 });
 
 test("keeps a reference in the result of the call, in the place of the file", async () => {
-  const run = await runAgent(screenshotAgent().agent, { input: INPUT });
+  const run = await runAgent(screenshotAgent().agent, { input: INPUT, services: [CAMERA] });
   const recorded = run.timeline.find((entry) => entry.kind === "ToolResultRecorded");
   const ref = { file: sha256(SHOT), mediaType: "image/png", bytes: SHOT.byteLength, name: "start.png" };
   expect(recorded).toMatchObject({ value: { kind: "inline", json: { shot: ref } }, files: [{ kind: "file", ...ref }] });
@@ -44,7 +46,7 @@ test("keeps a reference in the result of the call, in the place of the file", as
 
 test("loses no file when a process dies at any fault point", async () => {
   const { agent } = screenshotAgent();
-  const options = { input: INPUT, files: [INVOICE] };
+  const options = { input: INPUT, files: [INVOICE], services: [CAMERA] };
   const { points } = await runAgent(agent, options);
   for (const point of points) {
     const { status, files, killed } = await killAt(agent, point, options);
@@ -69,6 +71,6 @@ test("a scripted model reads the task of a run with files as that of one without
       },
     }),
   });
-  await runAgent(agent, { input: INPUT, files: [INVOICE] });
+  await runAgent(agent, { input: INPUT, files: [INVOICE], services: [CAMERA] });
   expect(tasks).toEqual([INPUT]);
 });

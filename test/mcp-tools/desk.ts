@@ -6,6 +6,7 @@ import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { defineAgent, scriptedModel } from "../../src/index.ts";
 import { type McpServerOptions, mcpServer } from "../../src/mcp-tools/index.ts";
+import { fakeService } from "../../src/testing/kit/index.ts";
 import type { ToolSecrets, ToolSource } from "../../src/ports/agent.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 
@@ -56,6 +57,9 @@ export function openDesk(): Desk {
     seen,
   };
 }
+
+/** For `runAgent`: the desk is a process of the test, and no service of a user. */
+export const OF_THE_TEST = { input: {}, services: [fakeService({ name: "desk", reply: () => null })] };
 
 export const NO_SECRETS: ToolSecrets = { get: (name) => Promise.reject(new Error(`no ${name}`)) };
 

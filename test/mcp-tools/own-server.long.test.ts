@@ -5,7 +5,7 @@ import { type McpServerOptions } from "../../src/mcp-tools/index.ts";
 import { runAgent } from "../../src/testing/kit/index.ts";
 import { type ProtocolServer, protocolServer } from "../support/harness/protocol-server.ts";
 import { waitForCount } from "../support/gate/safety.ts";
-import { callingAgent, serverOf } from "./desk.ts";
+import { OF_THE_TEST, callingAgent, serverOf } from "./desk.ts";
 
 const MAIN = join(import.meta.dirname, "../../src/cli/main.ts");
 
@@ -26,12 +26,12 @@ const callerOf = (options: McpServerOptions) =>
   });
 
 test("a kill at each fault point of the caller starts one run on the other side", async () => {
-  const { points } = await runAgent(callerOf(overHttp(await protocolServer())), { input: {} });
+  const { points } = await runAgent(callerOf(overHttp(await protocolServer())), OF_THE_TEST);
   const killed: string[] = [];
   for (const point of points) {
     // Each caller has the same run and key, so each needs a server that knows neither.
     const server = await protocolServer();
-    const run = await runAgent(callerOf(overHttp(server)), { input: {}, killAt: point });
+    const run = await runAgent(callerOf(overHttp(server)), { ...OF_THE_TEST, killAt: point });
     const calls = run.calls.map(({ effect, status }) => `${point}: ${effect} ${status}`);
     expect(calls).toEqual([`${point}: keyed succeeded`]);
     expect(await server.runs(), point).toHaveLength(1);

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { everyFaultPoint, runAgent } from "../../src/testing/kit/index.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { callingAgent, openDesk, serverOf, startedServerOf } from "./desk.ts";
+import { OF_THE_TEST, callingAgent, openDesk, serverOf, startedServerOf } from "./desk.ts";
 
 const statuses = (run: { readonly calls: readonly { readonly status: string; readonly effect: string | null }[] }) =>
   run.calls.map(({ effect, status }) => `${effect} ${status}`);
@@ -31,7 +31,7 @@ describe("a call of a tool that the server does not call read-only", () => {
     const agent = callingAgent({ source, tools: ["desk_post", "desk_look"] });
     let reconciled = 0;
     const run = await runAgent(agent, {
-      input: {},
+      ...OF_THE_TEST,
       reconcile: () => {
         reconciled += 1;
         return happened ? { kind: "happened", result: "posted" } : { kind: "absent" };
@@ -55,7 +55,7 @@ describe("a call of a tool that the server does not call read-only", () => {
     const desk = openDesk();
     const source = await startedServerOf({ ...desk.options, effects: { post: "keyed" } });
     desk.fault("die-after");
-    const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), { input: {} });
+    const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), OF_THE_TEST);
     expect([run.status, statuses(run)]).toEqual(["completed", ["keyed succeeded"]]);
     const [first, second] = desk.seen("done");
     expect(first?.key).toMatch(/^desk_post-c1-/);
@@ -66,7 +66,7 @@ describe("a call of a tool that the server does not call read-only", () => {
     const desk = openDesk();
     const source = await startedServerOf(desk.options);
     desk.fault("fail");
-    const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), { input: {} });
+    const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), OF_THE_TEST);
     expect(statuses(run)).toEqual(["unsafe failed"]);
     expect(JSON.stringify(run.timeline)).toContain("no a today");
   });
@@ -78,7 +78,7 @@ test("a call that hangs is cancelled at its timeout, and its outcome is unknown"
   // Its timeout is one of the virtual clock, so it comes after the request whatever the machine does.
   const source = await startedServerOf({ ...desk.options, timeoutMs: 1_000 });
   const run = await runAgent(callingAgent({ source, tools: ["desk_post"] }), {
-    input: {},
+    ...OF_THE_TEST,
     reconcile: () => ({ kind: "absent" }),
   });
   expect(JSON.stringify(run.timeline)).toContain("no answer within 1000 ms");
@@ -98,7 +98,7 @@ test("a kill at each fault point repeats only what may be repeated", async () =>
   // Each call gets two seconds, in which a busy machine may not start a server.
   const source = await startedServerOf({ ...desk.options, effects: { post: "keyed" } });
   const agent = callingAgent({ source, tools: ["desk_look", "desk_post"] });
-  const { points } = await everyFaultPoint(agent, { input: {} });
+  const { points } = await everyFaultPoint(agent, OF_THE_TEST);
   expect(points).toContain("after:effect:desk_post#1");
   const keys = desk.seen("done").flatMap(({ tool, key }) => (tool === "post" ? [key] : []));
   // Each run has a key of its own, and a repeated call has the key of its first attempt.

@@ -70,11 +70,12 @@ describe("the operator", () => {
   });
 
   test("is missing where no service and no option knows the outcome", async () => {
-    const { clerk } = lettersAgent({ effect: "unsafe" });
-    const run = runAgent(clerk, { input: INPUT, killAt: "after:effect:send" });
+    const { clerk, post } = lettersAgent({ effect: "unsafe" });
+    const options = { input: INPUT, services: [post], killAt: "after:effect:send" } as const;
+    const run = runAgent(clerk, { ...options, reconcile: () => null });
     await expect(run).rejects.toThrow(/the outcome of call c1 of send is unknown.+pass the service/);
     const said = { kind: "happened", result: "by hand" } as const;
-    const told = await runAgent(clerk, { input: INPUT, killAt: "after:effect:send", reconcile: () => said });
+    const told = await runAgent(clerk, { ...options, reconcile: () => said });
     expect(told).toMatchObject({ status: "completed", decided: ["confirmed"] });
   });
 
@@ -142,8 +143,9 @@ test("expects no effect of a tool that changes nothing outside, and none in a se
   const reader = lettersAgent({ letters: 1, effect: "none", service: { subject: () => "read" } });
   const other = fakeService({ name: "other", reply: () => "sent" });
   expectEffectsOnce(await runAgent(reader.clerk, { input: INPUT, services: [other] }));
-  const { clerk } = lettersAgent({ letters: 1 });
-  expectEffectsOnce(await runAgent(clerk, { input: INPUT }));
+  const { clerk, post } = lettersAgent({ letters: 1 });
+  const watched = await runAgent(clerk, { input: INPUT, services: [post] });
+  expectEffectsOnce({ ...watched, effects: [], watched: { ...watched.watched, services: [] } });
   const failing = lettersAgent({ letters: 1, service: { fault: ({ nth }) => (nth === 1 ? "fails" : "none") } });
   const run = await runAgent(failing.clerk, { input: INPUT, services: [failing.post] });
   expect(run.calls.map(({ status }) => status)).toEqual(["failed", "succeeded"]);
@@ -152,6 +154,7 @@ test("expects no effect of a tool that changes nothing outside, and none in a se
 
 test("does not time out a tool that does real work, and lets waits of minutes take no time", async () => {
   const lived: number[] = [];
+  const desk = fakeService({ name: "desk", reply: () => "acted" });
   const slow = defineAgent({
     name: "slow",
     version: "1",
@@ -166,28 +169,31 @@ test("does not time out a tool that does real work, and lets waits of minutes ta
         input: z.object({}),
         effect: "keyed",
         retry: { attempts: 3, backoffMs: 8_000 },
-        run: async () => {
+        run: async (context) => {
           lived.push(Date.now());
           // Many turns of the event loop: a clock that moved meanwhile would fire the timeout of the tool.
           for (let turn = 0; turn < 50; turn += 1) await stat(import.meta.filename);
           if (lived.length < 3) throw new Error("again");
-          return "acted";
+          return desk.call(context);
         },
       }),
     },
   });
-  const run = await runAgent(slow, { input: {} });
+  const run = await runAgent(slow, { input: {}, services: [desk] });
   expect(run.calls).toMatchObject([{ status: "succeeded", attempts: 3 }]);
   expect((lived[2] ?? 0) - (lived[0] ?? 0)).toBeLessThan(8_000);
 });
 
 test("refuses an invalid input and an unknown kill point", async () => {
-  const { clerk } = lettersAgent();
-  await expect(runAgent(clerk, { input: { to: 3 as unknown as string } })).rejects.toThrow(
+  const { clerk, post } = lettersAgent();
+  const services = [post];
+  await expect(runAgent(clerk, { input: { to: 3 as unknown as string }, services })).rejects.toThrow(
     /agent clerk was not started: /,
   );
   const killAt = "after:lunch" as "after:claim";
-  await expect(runAgent(clerk, { input: INPUT, killAt })).rejects.toThrow(/after:lunch is not a kill point: write/);
+  await expect(runAgent(clerk, { input: INPUT, services, killAt })).rejects.toThrow(
+    /after:lunch is not a kill point: write/,
+  );
 });
 
 test("reaches nothing but the service through a replaced tool, also where it is probed or undone", async () => {

@@ -4,19 +4,27 @@
  *
  * Two plain loops get the same agent, model and kills, so that cairn's figures have a baseline. Everything happens in a
  * directory of its own. It is kept if the comparison finds a failure.
+ *
+ * No tool acts outside without being asked: its file names a service that stands in, or a fake replaces it, or the user
+ * types its name. Calls that ask for approval are decided by a rule of the file, or by `--gates`.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { getCompileCacheDir } from "node:module";
 import { chaosIn } from "../../sdk/chaos-file.ts";
+import type { Chaos } from "../../sdk/chaos.ts";
 import { checkAgent } from "../../sdk/check.ts";
+import { loadAgentFile } from "../../sdk/load.ts";
+import { type ActingFamily, familyOf } from "../../testing/acting-tools.ts";
+import { type GateDecision, GateUndecided } from "../../chaos/gates.ts";
+import { type Casting, castingFor, undeclared, withoutResult } from "../../chaos/stand-ins.ts";
 import { loadConfig } from "../../sdk/config.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { type Report, ReferenceFailed, compareAll } from "../../chaos/compare.ts";
 import { isSound } from "../../chaos/figures.ts";
-import { type LoopSettings, STRATEGIES, type Starting, type Strategy } from "../../chaos/strategy.ts";
+import { type LoopSettings, STRATEGIES, type Starting, type Strategy, type Typed } from "../../chaos/strategy.ts";
 import type { Json } from "../../core/json.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { CliError, EXIT } from "../errors.ts";
@@ -27,7 +35,7 @@ import { type Settings, settingsOf } from "../settings.ts";
 import { type BeatFlags, type Shell, printDocument } from "../shell.ts";
 import { NO_WARNINGS } from "../supervise.ts";
 import type { ChaosWorkerSettings } from "../workers/chaos-worker.ts";
-import { commandLine } from "../render/words.ts";
+import { commandLine, retryAfter } from "../render/words.ts";
 import { providerOf, worldThatCan } from "../worlds.ts";
 
 export interface ChaosFlags extends BeatFlags {
@@ -36,6 +44,9 @@ export interface ChaosFlags extends BeatFlags {
   readonly everyEdge?: true;
   readonly input?: readonly string[];
   readonly strategies: string;
+  readonly gates?: string;
+  /** The tools that were typed; true: none were. */
+  readonly withRealEffects?: string | true;
   readonly keep?: true;
   readonly markdown?: true;
 }
@@ -59,6 +70,11 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   const strategies = isPlain ? wanted : wanted.filter((each) => each === "cairn");
   if (strategies.length === 0) throw noBaseline(shell, kind);
   const said = await chaosIn(file);
+  const family = { root: agent, others: await loadAgentFile(file) };
+  const typed: Typed = { real: await realTools(shell, { family, said, flags }), gates: gatesTyped(shell, flags) };
+  const casting = castingFor(family, { chaos: said, real: typed.real });
+  const agents = familyOf(family) as readonly Agent[];
+  refuseUnmade(shell, { file, names: withoutResult(agents, casting, said?.standIns ?? {}) });
   const inputs: Json[] = [];
   for (const text of flags.input ?? []) inputs.push(await readJson(shell, { option: "--input", text }));
   if (inputs.length === 0 && said === null) throw inputMissing(shell, file);
@@ -81,6 +97,8 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
         seed,
         everyEdge,
         chaos: said,
+        casting,
+        typed,
         stop,
       },
       leftOut: wanted.filter((each) => !strategies.includes(each)),
@@ -93,14 +111,15 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
     shell.terminal.waitFor(null);
     const isOk = report.figures.every((figures) => figures.strategy !== "cairn" || isSound(figures));
     isKept ||= !isOk;
-    const again = repeat({ agent: of.agent, flags, inputs });
+    const again = repeat({ agent: of.agent, flags, inputs, typed });
     print(shell, report, { flags, ok: isOk, dir: isKept ? dir : null, again });
     return isOk ? EXIT.done : EXIT.failed;
   } catch (error) {
     if (stop.aborted) return stop.reason === "SIGTERM" ? 143 : 130;
+    if (error instanceof GateUndecided) throw gateUndecided(shell, { error, file });
     if (!(error instanceof ReferenceFailed)) throw error;
     isKept = true;
-    throw referenceFailed(error, dir);
+    throw referenceFailed(error, { dir, file, casting });
   } finally {
     shell.terminal.waitFor(null);
     if (!isKept) rmSync(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -157,12 +176,21 @@ function startingOf({ env }: Shell, prices: Settings["prices"]): Starting {
 }
 
 /** The command that repeats the comparison, for cairn alone, and keeps its directory. */
-function repeat(of: { readonly agent: string; readonly flags: ChaosFlags; readonly inputs: readonly Json[] }): string {
+function repeat(of: {
+  readonly agent: string;
+  readonly flags: ChaosFlags;
+  readonly inputs: readonly Json[];
+  readonly typed: Typed;
+}): string {
   const { tasks, seed, everyEdge, beatSeconds } = of.flags;
   const inputs = of.inputs.flatMap((input) => ["--input", JSON.stringify(input)]);
   const which = everyEdge === true ? ["--every-edge"] : ["--tasks", String(tasks), "--seed", seed];
   const beat = beatSeconds === undefined ? [] : ["--beat-seconds", beatSeconds];
-  return commandLine(["chaos", of.agent, ...which, ...inputs, ...beat, "--strategies", "cairn", "--keep"]);
+  const { real, gates } = of.typed;
+  const decided = gates === null ? [] : ["--gates", gates];
+  const acting = real.length === 0 ? [] : ["--with-real-effects", real.join(",")];
+  const words = [...which, ...inputs, ...beat, ...decided, ...acting, "--strategies", "cairn", "--keep"];
+  return commandLine(["chaos", of.agent, ...words]);
 }
 
 function print(
@@ -172,13 +200,14 @@ function print(
 ): void {
   const { flags, ok, dir, again } = of;
   if (shell.json) {
-    const { agent, countedBy, notDuring, figures, failures, leftOut } = report;
+    const { agent, countedBy, casting, notDuring, figures, failures, leftOut } = report;
     const { seed, everyEdge = false } = flags;
     const document = {
       agent,
       seed: everyEdge ? null : seed,
       everyEdge,
       countedBy,
+      tools: casting,
       notDuring,
       ok,
       strategies: figures,
@@ -202,6 +231,74 @@ function notOurs(shell: Shell, fit: string): CliError {
   });
 }
 
+/**
+ * The tools that act for real: none without the flag. With it, the user has to type the name of each tool for which the
+ * file declares nothing, so that none acts for real that the user did not think of.
+ */
+async function realTools(
+  shell: Shell,
+  of: { readonly family: ActingFamily; readonly said: Chaos | null; readonly flags: ChaosFlags },
+): Promise<readonly string[]> {
+  const { flags } = of;
+  const { withRealEffects } = flags;
+  if (withRealEffects === undefined) return [];
+  const tools = undeclared(of.family, of.said);
+  const names = [...new Set(tools.map(({ name }) => name))];
+  const named = tools.map(({ name, effect, server }) => `${name} (${server ?? effect})`).join(", ");
+  const { ask, terminal } = shell;
+  terminal.waitFor(null);
+  const text =
+    withRealEffects !== true || ask === null
+      ? withRealEffects
+      : await ask(`these tools will act for real: ${terminal.paintErr("bold", named)}. type their names: `);
+  const typed = text === true ? [] : text.split(/[\s,]+/).filter((name) => name !== "");
+  const isConfirmed = typed.length === names.length && names.every((name) => typed.includes(name));
+  if (isConfirmed) return names;
+  throw new CliError({
+    ...{ code: "NotConfirmed", exit: EXIT.usage, facts: { tools: names } },
+    what: `nothing was run: these tools would act for real: ${named || "none"}`,
+    why: `each task runs several times, and processes are killed meanwhile; ${typed.length === 0 ? "no name was typed" : `the typed names are ${typed.join(",")}`}`,
+    next: retyped(withoutBareFlag(shell, flags), "--with-real-effects", names.join(",")),
+  });
+}
+
+/** A flag that was typed without a value has none to replace. */
+const withoutBareFlag = ({ argv }: Shell, { withRealEffects }: ChaosFlags): Pick<Shell, "argv"> => ({
+  argv: withRealEffects === true ? argv.filter((word) => word !== "--with-real-effects") : argv,
+});
+
+function gatesTyped(shell: Shell, { gates }: ChaosFlags): GateDecision | null {
+  if (gates === undefined) return null;
+  if (gates === "approve" || gates === "deny") return gates;
+  const what = `--gates takes approve or deny, and not ${gates}`;
+  const why = "chaos does not decide by itself about calls that ask for approval";
+  throw new CliError({ code: "Usage", exit: EXIT.usage, what, why, next: retyped(shell, "--gates", "deny") });
+}
+
+function refuseUnmade(
+  shell: Shell,
+  { file, names }: { readonly file: string; readonly names: readonly string[] },
+): void {
+  if (names.length === 0) return;
+  const lines = names.map((name) => `${JSON.stringify(name)}: (input) => RESULT`).join(", ");
+  throw new CliError({
+    ...{ code: "StandInMissing", exit: EXIT.usage, facts: { tools: names } },
+    what: `fakes replace the tools that act outside, and the fake of ${names.join(", ")} does not know what to return`,
+    why: "no result could be made up that fits the output of the tool",
+    next: retryAfter(shell.argv, `write standIns: { ${lines} } in chaos of ${file}`),
+  });
+}
+
+function gateUndecided(shell: Shell, of: { readonly error: GateUndecided; readonly file: string }): CliError {
+  const { error, file } = of;
+  return new CliError({
+    ...{ code: "GateUndecided", exit: EXIT.usage, facts: { tool: error.tool } },
+    what: error.message,
+    why: `a trial approves nothing by itself: write decide: (gate) => "approve" in chaos of ${file}, or type the decision`,
+    next: retyped(shell, "--gates", "approve"),
+  });
+}
+
 function noBaseline(shell: Shell, kind: string): CliError {
   const what = `no plain loop can run this agent (topology ${kind})`;
   const why =
@@ -217,9 +314,16 @@ function inputMissing(shell: Shell, file: string): CliError {
   return new CliError({ code: "InputMissing", exit: EXIT.usage, what, why, next });
 }
 
-function referenceFailed({ message, run, dir: store }: ReferenceFailed, dir: string): CliError {
+function referenceFailed(
+  { message, run, dir: store }: ReferenceFailed,
+  { dir, file, casting }: { readonly dir: string; readonly file: string; readonly casting: Casting },
+): CliError {
   const what = `an uninterrupted task did not complete: ${message}`;
-  const why = "chaos compares killed tasks with an uninterrupted one, so that task has to complete first";
+  const fakes =
+    casting.faked.length === 0
+      ? ""
+      : `; fakes replaced ${casting.faked.join(", ")}: if the agent needs other results, write standIns in chaos of ${file}`;
+  const why = `chaos compares killed tasks with an uninterrupted one, so that task has to complete first${fakes}`;
   const next = run === null ? commandLine(["list", "--store", store]) : commandLine(["show", run, "--store", store]);
   return new CliError({ code: "ReferenceFailed", exit: EXIT.failed, what, why, next, facts: { dir } });
 }

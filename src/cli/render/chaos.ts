@@ -2,6 +2,7 @@
 import type { Report } from "../../chaos/compare.ts";
 import type { Difference } from "../../chaos/effects.ts";
 import type { Figures } from "../../chaos/figures.ts";
+import type { CountedBy } from "../../chaos/stand-ins.ts";
 import type { Strategy } from "../../chaos/strategy.ts";
 import { type Cell, type Style, fittedTable } from "../terminal/paint.ts";
 import { commandLine, count, duration } from "./words.ts";
@@ -78,10 +79,8 @@ function rowsOf({ figures }: Report): readonly Row[] {
     row("resume time, p50", ({ resumeMs }) => (resumeMs === null ? "– (restart)" : duration(resumeMs.p50))),
     row("resume time, max", ({ resumeMs }) => (resumeMs === null ? "–" : duration(resumeMs.max))),
   ];
-  const isAnswered = figures.some(
-    ({ answers }) => answers.approved + answers.answered + answers.confirmed + answers.repeated > 0,
-  );
-  return isAnswered ? [...rows, row("decided by a human", answersCell)] : rows;
+  const isAnswered = figures.some(({ answers }) => Object.values(answers).some((count) => count > 0));
+  return isAnswered ? [...rows, row("decided for a human", answersCell)] : rows;
 }
 
 const sumOf = (differences: readonly Difference[]): number => differences.reduce((sum, { times }) => sum + times, 0);
@@ -92,11 +91,11 @@ function workCell({ strategy, work }: Figures): string {
   return strategy === "in-process" ? `all of it: ${words}` : `${words} (max ${repliesMax}, ${callsMax})`;
 }
 
-function answersCell({ strategy, answers }: Figures): string {
-  if (strategy !== "cairn") return "asks no human";
-  const { approved, answered, confirmed, repeated } = answers;
+function answersCell({ answers }: Figures): string {
+  const { approved, denied, answered, confirmed, repeated } = answers;
   const parts = [
     ...(approved > 0 ? [`${approved} approved`] : []),
+    ...(denied > 0 ? [`${denied} denied`] : []),
     ...(answered > 0 ? [`${answered} answered`] : []),
     ...(confirmed > 0 ? [`${confirmed} had happened`] : []),
     ...(repeated > 0 ? [`${repeated} had not`] : []),
@@ -104,9 +103,11 @@ function answersCell({ strategy, answers }: Figures): string {
   return parts.join(", ") || "0";
 }
 
-const countedWords = ({ countedBy, notDuring, leftOut }: Report): string =>
+const countedWords = ({ countedBy, casting, notDuring, leftOut }: Report): string =>
   [
-    countedBy === "other side" ? COUNTED_OUTSIDE : COUNTED_AT_CALLS,
+    ...(casting.real.length === 0 ? [] : [`These tools acted for real: ${casting.real.join(", ")}.`]),
+    ...(casting.faked.length === 0 ? [] : [fakedWords(casting.faked)]),
+    COUNTED[countedBy],
     ...(notDuring.length === 0 ? [] : [notDuringWords(countedBy, notDuring)]),
     ...(leftOut.length === 0 ? [] : [NO_BASELINE]),
   ].join("\n");
@@ -116,9 +117,16 @@ const notDuringWords = (countedBy: Report["countedBy"], tools: readonly string[]
     ? "No process was killed during a tool call, because only the external service knows whether such a call took effect."
     : `No process was killed during a call of ${tools.join(", ")}: only a human may say whether an unsafe call took effect.`;
 
-const COUNTED_OUTSIDE = "Effects are counted by the external service (chaos.effects of the agent's file).";
-const COUNTED_AT_CALLS =
-  "Effects are counted where calls leave cairn: which tool ran, and under which key. Whether the external service honours " +
-  "keys is not checked; export chaos = defineChaos({ input, effects }) to count there.";
+const fakedWords = (tools: readonly string[]): string =>
+  `Fakes replaced ${tools.join(", ")}, so nothing left this machine. They honour keys where the effect class of the tool says so; ` +
+  "whether the real services do is not checked.";
+
+const COUNTED: Readonly<Record<CountedBy, string>> = {
+  "other side": "Effects are counted by the external service (chaos.effects of the agent's file).",
+  fakes: "Effects are counted by the fakes.",
+  calls:
+    "Effects are counted where calls leave cairn: which tool ran, and under which key. Whether the external service honours " +
+    "keys is not checked; export chaos = defineChaos({ input, effects }) to count there.",
+};
 const NO_BASELINE =
   "There is no plain loop to compare with: it knows ReAct only and no waits, and would leave out the gates, plans, rounds or waits.";

@@ -11,6 +11,10 @@ import { registerResolution } from "../../sdk/resolution.ts";
 import type { LoopSaid } from "../../chaos/plain.ts";
 import type { LoopSettings, LoopTask } from "../../chaos/strategy.ts";
 import { type PlainLoop, plainLoop } from "../../chaos/plain-loop.ts";
+import { Fakes } from "../../chaos/fakes.ts";
+import { gateRule } from "../../chaos/gates.ts";
+import { agentStandingIn } from "../../chaos/stand-ins.ts";
+import { chaosIn } from "../../sdk/chaos-file.ts";
 import { readPlan, rigFor } from "../../chaos/rig.ts";
 import { append } from "../../chaos/trace.ts";
 import { sentenceOf } from "../../codec/value.ts";
@@ -22,7 +26,7 @@ import { readerIn, secretsFor } from "../../history/secrets.ts";
 process.on("disconnect", () => process.exit(1));
 registerResolution();
 
-const { marks, agentFile, agent: name } = JSON.parse(process.argv[2] ?? "") as LoopSettings;
+const { dir, marks, agentFile, agent: name, real, gates } = JSON.parse(process.argv[2] ?? "") as LoopSettings;
 let inHand: number | null = null;
 
 const secrets: Secrets = {
@@ -33,12 +37,24 @@ const secrets: Secrets = {
 };
 
 async function prepared(): Promise<Omit<PlainLoop, "task" | "file">> {
-  const agent = (await loadAgentFile(agentFile)).find((each) => each.name === name);
-  if (agent === undefined) throw new Error(`${agentFile} exports no agent named ${name}`);
+  const found = (await loadAgentFile(agentFile)).find((each) => each.name === name);
+  if (found === undefined) throw new Error(`${agentFile} exports no agent named ${name}`);
+  const chaos = await chaosIn(agentFile);
+  const standIns = chaos?.standIns ?? {};
+  const agent = agentStandingIn(found, { root: name, standIns, real, fakes: new Fakes(dir), taskInHand: () => inHand });
+  const decide = gateRule(chaos, gates);
   const world = { secrets, clock: systemClock };
   const rig = rigFor({ dir: marks, plan: readPlan(marks), taskInHand: () => inHand });
   const model = rig.model(modelOf(agent.model, readerIn(world)));
-  return { agent: rig.agent(agent), model, rig, secrets: secretsFor(world, agent) };
+  return {
+    ...{ agent: rig.agent(agent), model, rig, secrets: secretsFor(world, agent) },
+    gates: (gate) => {
+      const decision = decide(gate);
+      if (inHand !== null)
+        append(marks, inHand, { kind: "decision", as: decision === "approve" ? "approved" : "denied" });
+      return decision;
+    },
+  };
 }
 
 /** Loads the agent once: Node does not import a broken module twice. */

@@ -9,7 +9,7 @@ import type { Json } from "../../core/json.ts";
 import type { Agent } from "../../ports/agent.ts";
 import { wrongEffects } from "./expect-effects-once.ts";
 import type { KillPoint } from "./kill-points.ts";
-import { type AgentRun, type RunAgentOptions, actingTools, runAgent } from "./run-agent.ts";
+import { type AgentRun, type RunAgentOptions, runAgent } from "./run-agent.ts";
 
 type OneRun<Task extends z.ZodType> = Omit<RunAgentOptions<Task>, "killAt">;
 
@@ -59,7 +59,6 @@ export async function everyFaultPoint<Task extends z.ZodType>(
   agent: Agent<Task>,
   { normalise = (result) => result, ...options }: EveryFaultPointOptions<Task>,
 ): Promise<FaultPointsKilled> {
-  requireServices(agent, options);
   const uninterrupted = await runAgent(agent, options);
   const wrongAlone = wrongEffects(uninterrupted);
   if (wrongAlone.length > 0) throw failed([`without a kill: ${wrongAlone.join("; ")}`]);
@@ -72,14 +71,6 @@ export async function everyFaultPoint<Task extends z.ZodType>(
   const { points } = uninterrupted;
   if (findings.length > 0) throw failed([`${findings.length} of ${points.length} kills changed the run`, ...findings]);
   return { uninterrupted, points };
-}
-
-function requireServices(agent: Pick<Agent, "name" | "tools">, { tools = {}, services = [] }: OneRun<z.ZodType>): void {
-  const unseen = services.length > 0 ? [] : actingTools(agent).filter((name) => !Object.hasOwn(tools, name));
-  if (unseen.length === 0) return;
-  throw new Error(
-    `the effects of ${unseen.join(", ")} would not be seen: pass tools: { ${unseen[0]}: fakeService(...) }`,
-  );
 }
 
 function differences(expected: AgentRun, run: AgentRun, normalise: (result: Json) => unknown): readonly string[] {

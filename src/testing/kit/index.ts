@@ -11,6 +11,7 @@ export {
   fakeService,
 } from "./fake-service.ts";
 export { type EveryFaultPointOptions, type FaultPointsKilled, everyFaultPoint, killAt } from "./every-fault-point.ts";
+export { EffectsNotReplaced, type NotReplaced } from "./effects-not-replaced.ts";
 export { expectEffectsOnce } from "./expect-effects-once.ts";
 export type { KillPoint } from "./kill-points.ts";
 export { type AgentRun, type RunAgentOptions, runAgent } from "./run-agent.ts";

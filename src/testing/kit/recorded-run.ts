@@ -62,6 +62,8 @@ export function recordedRun(exported: Uint8Array): RecordedRun {
     options: {
       ...{ input, model: recordedModel(exported) },
       tools: Object.fromEntries([...tools].map((tool) => [tool, recordedTool(tool, recorded)])),
+      // Today's agent may let a call run that was refused or denied then. It must not act for that.
+      otherTools: (tool) => recordedTool(tool, []),
       decide: ({ call }) => (deniedIn(events).has(call) ? "deny" : "approve"),
       answer: ({ call }) => waits.get(call),
     },

@@ -10,7 +10,6 @@ import type { LedgerEntry } from "../../codec/archive.ts";
 import type { GivenFile } from "../../codec/file.ts";
 import { asJson, sentenceOf } from "../../codec/value.ts";
 import type { LoadedAgent } from "../../engine/context/runner.ts";
-import { EFFECTS } from "../../core/calls/effects.ts";
 import { DEFAULT_TENANT } from "../../core/ids.ts";
 import type { Json } from "../../core/json.ts";
 import type { Status } from "../../core/phases.ts";
@@ -20,7 +19,7 @@ import { checkedFiles } from "../../operations/files.ts";
 import { startRun } from "../../operations/start.ts";
 import { type OpenGate, type TimelineEntry, type UnknownCall, ledger, show, timeline } from "../../operations/views.ts";
 import type { OpenWait } from "../../operations/wait-views.ts";
-import type { Agent, ModelChoice, Tool } from "../../ports/agent.ts";
+import type { Agent, ModelChoice } from "../../ports/agent.ts";
 import { readFile } from "../../history/files.ts";
 import { limitsFor } from "../../protocol/limits.ts";
 import { type Row, hasEnded } from "../../protocol/row.ts";
@@ -28,7 +27,9 @@ import { modelsOf } from "../../providers/model.ts";
 import { checkAgent } from "../../sdk/check.ts";
 import type { FakeService, ServiceEffect } from "./fake-service.ts";
 import { type KillPoint, PassedPoints, checkedKillPoint } from "./kill-points.ts";
+import type { EffectsNotReplaced } from "./effects-not-replaced.ts";
 import { type Decided, type Operator, type Truth, answer } from "./operator.ts";
+import { type StandingIn, standingIn } from "./stand-ins.ts";
 import { TestProcess } from "./test-process.ts";
 import { noInput, noTruth } from "./unanswered.ts";
 
@@ -39,11 +40,17 @@ export interface RunAgentOptions<Task extends z.ZodType = z.ZodType> {
   readonly files?: readonly GivenFile[];
   /** Replaces the model of the agent, for example by a scripted or a recorded one. */
   readonly model?: ModelChoice;
-  /** Replaces what these tools do: their `run`, `probe` and `undo` call the service instead. */
+  /**
+   * Replaces what these tools do: their `run`, `probe` and `undo` call the service instead. `"worker.sendMail"` is a tool
+   * of the child agent `worker`. Each tool that acts outside must be replaced, or `services` given.
+   */
   readonly tools?: Readonly<Record<string, FakeService>>;
+  /** Replaces all other tools. `recordedRun` gives it, so that a pinned test calls no tool. */
+  readonly otherTools?: (tool: string) => FakeService;
   /**
    * Services that the agent's own tools call. They are reset first, and their effects are part of the result. If there
-   * is one, each call of a tool that acts outside must leave an effect under its key in one of them.
+   * is one, the agent's own tools run, and each call of one that acts outside must leave an effect under its key in one
+   * of them.
    */
   readonly services?: readonly FakeService[];
   /** The agents of its child runs. */
@@ -78,7 +85,7 @@ export interface AgentRun {
   readonly spent: { readonly usd: number; readonly tokensIn: number; readonly tokensOut: number };
   /** The effects in the services, in the order of the services. */
   readonly effects: readonly ServiceEffect[];
-  /** The tools that `tools` replaced, with the name of their service; only those that act outside. */
+  /** The tools of the agent that `tools` replaced, with the name of their service; only those that act outside. */
   readonly replaced: Readonly<Record<string, string>>;
   /** The agent's own tools that act outside, and the names of `services`, of which one must show each effect. */
   readonly watched: { readonly tools: readonly string[]; readonly services: readonly string[] };
@@ -96,7 +103,8 @@ const BEAT_MS = 60_000;
 
 /**
  * Runs the agent until its run has ended, in any status. Throws if the agent or the input is invalid, if the run waits
- * for something that no option answers, or if it does not end.
+ * for something that no option answers, or if it does not end. Throws `EffectsNotReplaced` before anything runs if the
+ * agent, or one of `agents`, has a tool that acts outside and that the test neither replaces nor gives services for.
  *
  * @example
  *   const run = await runAgent(clerk, { input: { to: "Ada" }, tools: { send: post }, killAt: "after:effect:send" });
@@ -121,21 +129,26 @@ class Course {
   readonly #killAt: Set<KillPoint>;
   readonly #killed: KillPoint[] = [];
   readonly #decided: Decided[] = [];
+  readonly #stands: StandingIn;
+  /** A tool that a server lists, and that would have acted outside. */
+  #refused: EffectsNotReplaced | null = null;
   #process: TestProcess | null = null;
   #lastError: unknown = null;
 
   constructor(agent: Agent, options: RunAgentOptions) {
     const { tools = {}, services = [], agents = [], secrets = {}, killAt = [], model = agent.model } = options;
     this.#options = options;
-    this.#agent = { ...agent, model, tools: replacedTools(agent, tools) };
+    this.#stands = standingIn(agent, options, (refused) => (this.#refused ??= refused));
+    this.#agent = { ...this.#stands.replaced(agent), model };
+    const all = [this.#agent, ...agents.map((each) => this.#stands.replaced(each))];
     this.#world = memoryWorld({
       clock: this.#clock,
       limits: limitsFor(BEAT_MS),
       random: seededRandom("runAgent"),
       secrets: memorySecrets(secrets),
     });
-    for (const each of [this.#agent, ...agents]) checkAgent(each, this.#world.limits);
-    const loaded = [this.#agent, ...agents].map((each): [string, LoadedAgent] => [
+    for (const each of all) checkAgent(each, this.#world.limits);
+    const loaded = all.map((each): [string, LoadedAgent] => [
       each.name,
       { kind: "agent", agent: each, ...modelsOf(each) },
     ]);
@@ -154,6 +167,7 @@ class Course {
       const [name] = this.#world.chain.ready(this.#clock.now());
       if (name === undefined) await this.#wait(row);
       else await this.#attempt(name);
+      if (this.#refused !== null) throw this.#refused;
     }
     const why = this.#lastError === null ? "" : `; the last error was: ${sentenceOf(this.#lastError)}`;
     throw new Error(`run ${run} did not end after ${ATTEMPTS_MAX} attempts${why}`, { cause: this.#lastError });
@@ -249,18 +263,14 @@ class Course {
       content: await readFile(this.#world.objects, row, each.file),
     }));
     const { agent, status, result, failure, spent } = shown;
-    const { tools = {}, services = [] } = this.#options;
-    const acting = actingTools(this.#agent);
-    const own = acting.filter((name) => !Object.hasOwn(tools, name));
+    const { services = [] } = this.#options;
     return {
       ...{ run, agent, status, result, failure, spent, files: await Promise.all(files) },
       calls: (await ledger(this.#world, run)) ?? [],
       timeline: (await timeline(this.#world, { run, after: 0 })) ?? [],
       effects: this.#services.flatMap(({ effects }) => [...effects]),
-      replaced: Object.fromEntries(
-        Object.entries(tools).flatMap(([tool, { name }]) => (acting.includes(tool) ? [[tool, name]] : [])),
-      ),
-      watched: { tools: own, services: services.map(({ name }) => name) },
+      replaced: this.#stands.services,
+      watched: { tools: this.#stands.own, services: services.map(({ name }) => name) },
       points: this.#points.passed,
       ...{ killed: this.#killed, decided: this.#decided },
     };
@@ -269,33 +279,3 @@ class Course {
 
 const needsOperator = ({ status, wakeCount, wakeCountSeen, owner }: Row): boolean =>
   (status === "blocked" || status === "waiting") && wakeCount === wakeCountSeen && owner === null;
-
-/** The tools whose calls change something outside. The effects of a child run are its own. */
-export const actingTools = ({ tools }: Pick<Agent, "tools">): readonly string[] =>
-  Object.entries(tools).flatMap(([name, { effect, child }]) => (EFFECTS[effect].actsOutside && !child ? [name] : []));
-
-function replacedTools(agent: Agent, services: Readonly<Record<string, FakeService>>): Agent["tools"] {
-  const replaced = Object.entries(services).map(([name, service]): [string, Tool] => {
-    const tool = agent.tools[name];
-    if (tool === undefined) throw new Error(`agent ${agent.name} has no tool ${name} to replace`);
-    return [name, toolAt(service as FakeService<unknown>, tool)];
-  });
-  return { ...agent.tools, ...Object.fromEntries(replaced) };
-}
-
-/** The tool, none of whose functions reaches anything but the service. So it has no before-image. */
-function toolAt(service: FakeService<unknown>, { before: _, undo, ...tool }: Tool): Tool {
-  const remains = (key: string): boolean => service.effects.some((effect) => effect.key === key && !effect.undone);
-  return {
-    ...tool,
-    run: service.call,
-    probe: tool.probe && service.probe,
-    undo: undo && {
-      ...undo,
-      run: service.undo,
-      ...(undo.probe && {
-        probe: ({ of }) => (remains(of.key) ? { kind: "absent" } : { kind: "happened", result: null }),
-      }),
-    },
-  };
-}

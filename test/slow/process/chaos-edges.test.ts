@@ -51,19 +51,19 @@ test("a third party's agent survives a kill at every fault point of the protocol
   expect(duplicatesOf(document, "act-then-save")).toBeGreaterThan(0);
 });
 
-test("an agent without chaos settings has its gates approved, and effects are counted at the calls", async () => {
+test("an agent without chaos settings acts on fakes, and its gates are decided as typed", async () => {
   const input = JSON.stringify({ steps: ["pay", "mail"] });
-  const words = ["chaos", "clerk", "--tasks", "2", "--strategies", "cairn", "--input", input];
+  const words = ["chaos", "clerk", "--tasks", "2", "--strategies", "cairn", "--input", input, "--gates", "approve"];
   expect(await runCairnJson(createCliFolder(PATIENT_BEATS), words)).toMatchObject({
-    ...{ countedBy: "calls", ok: true },
-    strategies: [{ survived: 2, duplicates: [], missing: [], answers: { approved: 2 } }],
+    ...{ countedBy: "fakes", ok: true, tools: { services: [], real: [] } },
+    strategies: [{ survived: 2, duplicates: [], missing: [], answers: { approved: 2, denied: 0 } }],
   });
 });
 
 test.each([
-  ["a task that does not fit", "{}", 2, "AgentInvalid"],
-  ["tasks that fail by themselves", '{"steps":["despair"]}', 1, "ReferenceFailed"],
-])("refuses %s", async (_, input, exit, code) => {
+  ["a task that does not fit", "{}", 2, "AgentInvalid", ""],
+  ["tasks that fail by themselves", '{"steps":["despair"]}', 1, "ReferenceFailed", "fakes replaced mail, pay: if the"],
+])("refuses %s", async (_, input, exit, code, why) => {
   const refused = await runCairn(createCliFolder(PATIENT_BEATS), [
     "chaos",
     "clerk",
@@ -73,8 +73,11 @@ test.each([
     input,
     "--json",
   ]);
-  const { error } = JSON.parse(refused.out) as { readonly error: { readonly code: string; readonly dir?: string } };
+  const { error } = JSON.parse(refused.out) as {
+    readonly error: { readonly code: string; readonly why?: string; readonly dir?: string };
+  };
   if (error.dir !== undefined) rmSync(error.dir, { recursive: true });
   expect(error.code).toBe(code);
+  expect(error.why ?? "").toContain(why);
   expect(refused.exit).toBe(exit);
 });

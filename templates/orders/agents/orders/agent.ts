@@ -64,10 +64,13 @@ export const orders = defineAgent({
   ],
 });
 
-/** For `npx cairn chaos orders`: the database says what really happened. */
+/** For `npx cairn chaos orders`: a database of its own stands in for the real one, and says what really happened. */
 export const chaos = defineChaos({
   input: (task) => ({ order: `A-${1 + (task % 2)}-${task}` }),
   env: (dir) => ({ WAREHOUSE: dir }),
+  // A large payment asks for approval.
+  decide: () => "approve",
+  standIns: { reserve: "service", takePayment: "service", sendParcel: "service" },
   effects: (dir) =>
     withWarehouse((database) => {
       const rows = database
