@@ -16,7 +16,7 @@ export function agentOf(world: World): Runner["agentOf"] {
       loaded.set(name, agent);
       return agent;
     } catch (error) {
-      return { kind: "absent", why: sentenceOf(error) };
+      return { kind: "absent", why: sentenceOf(error), isBroken: true };
     }
   };
 }

@@ -109,6 +109,9 @@ async function withChildren(located: Located, { agentFiles }: Settings): Promise
 const clash = ({ agent, file }: Located, of: { readonly file: string; readonly settings: Settings }) =>
   agentClash({ name: agent.name, file: of.file, other: file, next: of.settings.command("start", agent.name) });
 
+/** Every agent file could be loaded, and none exports an agent of that name. */
+export class AgentUnknown extends Error {}
+
 /**
  * Finds the agent of a run, for the worker that executes its beats. Of the config it imports only the file that it
  * needs.
@@ -124,7 +127,7 @@ export async function locateNamed(
   const found = agentNamed(configured, name) ?? agentNamed(outside, name);
   if (found !== null) return found;
   const broken = [...configured.broken, ...outside.broken].map(({ why }) => why);
-  throw new Error(
-    [`no agent file exports an agent named ${name}; name its file in agents of cairn.config.ts`, ...broken].join("; "),
-  );
+  const why = `no agent file exports an agent named ${name}; name its file in agents of cairn.config.ts`;
+  // A file that cannot be loaded may be the one that exports it.
+  throw broken.length === 0 ? new AgentUnknown(why) : new Error([why, ...broken].join("; "));
 }

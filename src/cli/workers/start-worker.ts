@@ -32,7 +32,7 @@ import { runTask } from "../../maintenance/chain-tasks.ts";
 import { CommitCache } from "../../history/commits.ts";
 import { SegmentCache } from "../../history/load.ts";
 import { readerIn, redactionIn } from "../../history/secrets.ts";
-import { locateNamed } from "../locate.ts";
+import { AgentUnknown, locateNamed } from "../locate.ts";
 import type { WorkerSettings } from "../supervise.ts";
 import { withWebhooks } from "./webhooks.ts";
 
@@ -114,7 +114,8 @@ function agentsOf(of: {
       return await agent;
     } catch (error) {
       of.onAbsent();
-      return { kind: "absent", why: sentenceOf(error) };
+      const why = sentenceOf(error);
+      return error instanceof AgentUnknown ? { kind: "absent", why } : { kind: "absent", why, isBroken: true };
     }
   };
 }

@@ -1,5 +1,5 @@
 /** What the roles of a boss are given: the message that opens each section. */
-import type { BossOptions, BossProgress } from "./boss-options.ts";
+import { type BossOptions, type BossProgress, isAlone } from "./boss-options.ts";
 import { batchOf, inWords } from "./merge-layer.ts";
 import type { Context } from "./topology.ts";
 
@@ -47,12 +47,18 @@ function listed(lines: readonly string[]): string {
   return [...lines.slice(0, LINES_MAX), ...more].map((line) => `- ${line}`).join("\n");
 }
 
-export function capsInWords({ round, memos, lost, unmade, sharded }: BossProgress, options: BossOptions): string {
+export function capsInWords(progress: BossProgress, options: BossOptions): string {
+  if (isAlone(progress, options))
+    return "No round is left to hand out work in. Do the work yourself, or say what is missing.";
+  const { round, memos, lost, unmade, sharded } = progress;
   const { workers, shards = [], rounds, handOffsMax, fanOut } = options;
   const left = Math.min(fanOut, handOffsMax - memos.length - lost.length);
   const names = [...new Set([...(sharded ? [] : workers), ...shards])].join(", ");
   const first = `Hand out work by calling ${names}: all calls in one reply, ${left} at most, each with a part of its own.`;
-  if (memos.length + lost.length === 0) return first;
+  const isNoneMade = memos.length + lost.length === 0;
+  if (isNoneMade && unmade.length > 0)
+    return `${first} Begin with what was not handed out. Rounds left: ${rounds - round}. What no worker takes, do yourself.`;
+  if (isNoneMade) return first;
   if (unmade.length > 0)
     return `${first} Begin with what was not handed out. If nothing is missing, reply without a call.`;
   return `${first} Rounds left: ${rounds - round}. If nothing is missing, reply without a call.`;

@@ -45,6 +45,14 @@ export type BossProgress = {
 /** All child tools by which a boss hands out work. */
 export const workersOf = ({ workers, shards = [] }: BossOptions): readonly string[] => [...workers, ...shards];
 
+/** No further round: rounds or hand-offs are used up. */
+export const isOver = ({ round, memos, lost }: BossProgress, { rounds, handOffsMax }: BossOptions): boolean =>
+  round >= rounds || memos.length + lost.length >= handOffsMax;
+
+/** Its rounds are used up, and each call in them was refused. So the boss does the work without its workers. */
+export const isAlone = (progress: BossProgress, options: BossOptions): boolean =>
+  progress.role === "boss" && progress.items.length === 0 && isOver(progress, options);
+
 /** What is wrong with the options that every boss has. They may come from JavaScript. */
 export function bossProblems({ workers, boss, merger, ...caps }: BossOptions): readonly string[] {
   if (!Array.isArray(workers) || workers.length === 0) return ["write workers: the names of child tools"];

@@ -6,7 +6,7 @@
  * boss knows what is out, and what has reported.
  */
 import { SUMMARISE, capsInWords, counted, opening } from "./boss-openings.ts";
-import { type BossOptions, type BossProgress, workersOf } from "./boss-options.ts";
+import { type BossOptions, type BossProgress, isAlone, isOver, workersOf } from "./boss-options.ts";
 import { refusalOf } from "./hand-offs.ts";
 import { UNREADABLE_MAX } from "./json-in.ts";
 import { type Item, afterBatch, passOver } from "./merge-layer.ts";
@@ -71,12 +71,14 @@ export const bossing = <O extends BossOptions>(): Omit<
   },
 });
 
-function requestOf({ role, sharded }: Progress, { boss, merger, workers, shards = [] }: BossOptions): Request {
+function requestOf(progress: Progress, options: BossOptions): Request {
+  const { role, sharded } = progress;
+  const { boss, merger, workers, shards = [] } = options;
   const { instructions, model } = role === "boss" ? boss : merger;
   const named = model === undefined ? {} : { model };
   if (role === "summary") return { role, instructions: SUMMARISE, tools: "none", ...named };
   if (role === "merger") return { role, instructions, tools: "none", ...named };
-  const open = sharded ? shards : [...workers, ...shards];
+  const open = isAlone(progress, options) ? [] : sharded ? shards : [...workers, ...shards];
   return { role, instructions, tools: [...new Set([...open, ...(boss.tools ?? [])])], ...named };
 }
 
@@ -84,10 +86,19 @@ function ask<O extends BossOptions>(progress: Progress, { options, context }: Of
   return { kind: "ask", progress, note, say: opening(progress, options, context) };
 }
 
-/** All calls of the last reply are settled. Hand-offs among them complete a round. */
+/**
+ * All calls of the last reply are settled. Hand-offs among them complete a round, and so do refused ones: otherwise a
+ * boss whose every hand-off is refused would stay in its first round. Work that may be handed out later, or that another
+ * call has, completes none.
+ */
 function due<O extends BossOptions>(progress: Progress, of: Of<O>): Move<Progress> | null {
-  const settled = progress.role === "boss" ? settledNow(progress, of) : [];
-  if (settled.length > 0) return collected(progress, settled, of);
+  if (progress.role === "boss") {
+    const settled = settledNow(progress, of);
+    if (settled.length > 0) return collected(progress, settled, of);
+    const unmade = refusedNow(of);
+    const closes = (call: string): boolean => !progress.unmade.includes(call) && !hasCode(of.context, call, "NotYet");
+    if (unmade.some(closes)) return refused(progress, unmade, of);
+  }
   const cracks = nearCap(of.context);
   return cracks.length > 0 ? { kind: "signal", cracks } : null;
 }
@@ -122,6 +133,24 @@ function collected<O extends BossOptions>(before: Progress, settled: readonly Ca
   return proceed(progress, of, `round ${before.round + 1}: ${counted(memos.length, "memo")}${failed}`);
 }
 
+/**
+ * A round whose every hand-off was refused. The boss reads why in the section that goes on. Once its rounds are used up,
+ * it works without its workers, and a further attempt to hand out fails the run.
+ */
+function refused<O extends BossOptions>(before: Progress, unmade: readonly string[], of: Of<O>): Move<Progress> {
+  const { options, context } = of;
+  const progress: Progress = { ...before, round: before.round + 1, unmade };
+  const note = `round ${progress.round}: nothing was handed out`;
+  if (before.memos.length + before.lost.length > 0 && isOver(progress, options)) return merge(progress, of, note);
+  if (progress.round > options.rounds) {
+    const why = context.resultOf(before.unmade.at(-1) ?? "");
+    const message = `nothing was handed out in ${counted(options.rounds, "round")}; the last call was refused: ${why}`;
+    return { kind: "fail", failure: { code: "NothingHandedOut", message } };
+  }
+  const end = isAlone(progress, options) ? "; the boss goes on alone" : "";
+  return { kind: "ask", progress, note: `${note}${end}`, tell: capsInWords(progress, options) };
+}
+
 /** The calls of workers in this section that were refused, apart from work that another call has. */
 const refusedNow = <O extends BossOptions>({ options, context }: Of<O>): readonly string[] =>
   context.results
@@ -140,10 +169,6 @@ function proceed<O extends BossOptions>(progress: Progress, of: Of<O>, note: str
     : ask({ ...progress, role: "boss" }, of, `${note}; ${items.length} reports are there`);
 }
 
-/** No further round: rounds or hand-offs are used up. */
-const isOver = ({ round, memos, lost }: Progress, { rounds, handOffsMax }: BossOptions): boolean =>
-  round >= rounds || memos.length + lost.length >= handOffsMax;
-
 function merge<O extends BossOptions>(progress: Progress, of: Of<O>, note: string): Move<Progress> {
   if (progress.items.length > 0) return ask({ ...progress, role: "merger" }, of, `${note}; the answer is written`);
   const message = `each of ${progress.lost.length} hand-offs failed, so there is nothing to merge`;
@@ -158,7 +183,7 @@ const replies: {
     if (progress.memos.length + progress.lost.length > 0) return merge(progress, of, "the boss has what it needs");
     const all = workersOf(options);
     // Its hand-offs were refused, such as on the last level. So it has done the work itself.
-    if (context.results.some(({ tool, isRefused }) => isRefused && all.includes(tool))) {
+    if (progress.unmade.length > 0 || context.results.some(({ tool, isRefused }) => isRefused && all.includes(tool))) {
       return { kind: "finish", progress, message, note: "the boss did the work itself" };
     }
     const idle = progress.idle + 1;

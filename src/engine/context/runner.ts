@@ -20,6 +20,8 @@ export interface Runner {
 export interface AgentAbsent {
   readonly kind: "absent";
   readonly why: string;
+  /** An agent of that name is there, or may be, and cannot be loaded now. Absent: there is none. */
+  readonly isBroken?: true;
 }
 
 /** An agent with its models, ready to run. */

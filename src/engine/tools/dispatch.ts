@@ -16,6 +16,15 @@ import { taskFrom, taskOf } from "../context/creation.ts";
 import type { Runner } from "../context/runner.ts";
 
 /**
+ * The task of a child. `unknown`: there is no agent of that name. No other call of the model can mend that, so it is a
+ * failure of the agent that declares the tool.
+ */
+export type ChildTask =
+  | { readonly kind: "task"; readonly json: Json }
+  | { readonly kind: "refused"; readonly why: string }
+  | { readonly kind: "unknown"; readonly why: string };
+
+/**
  * The task of the child of a call, or why the call is refused before anything is committed. If tool and agent share one
  * schema, the arguments are parsed once.
  */
@@ -29,11 +38,13 @@ export async function taskOfChild(
     /** Makes the arguments as the tool has parsed them; null: their task is recorded, and only has to fit still. */
     readonly input: (() => unknown) | null;
   },
-): Promise<{ readonly kind: "task"; readonly json: Json } | { readonly kind: "refused"; readonly why: string }> {
+): Promise<ChildTask> {
   const { child, args, tool, input } = of;
   const refused = (why: string) => ({ kind: "refused", why: bounded(why) }) as const;
   const found = await of.agentOf(child.agent);
-  if (found.kind === "absent") return refused(`ChildAgentAbsent: ${child.agent} cannot be loaded: ${found.why}`);
+  if (found.kind === "absent" && found.isBroken === true)
+    return refused(`ChildAgentAbsent: ${child.agent} cannot be loaded: ${found.why}`);
+  if (found.kind === "absent") return { kind: "unknown", why: bounded(found.why) };
   const isShared = found.agent.task === tool.input && input !== null;
   const task = isShared ? taskFrom(run.world, input()) : taskOf(run.world, found.agent, args);
   if (task.ok) return { kind: "task", json: task.json };

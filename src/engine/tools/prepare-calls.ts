@@ -14,6 +14,7 @@ import { NEXT_MESSAGE } from "../../core/calls/next-message.ts";
 import { READ_RESULT } from "../../core/calls/stored-values.ts";
 import { SIZES } from "../../codec/limits.ts";
 import { inline } from "../../core/message.ts";
+import { decideRecovery } from "../../core/policy/recovery.ts";
 import { waitsForEarlierCall } from "../../core/calls/open-calls.ts";
 import { wasDebited } from "../../core/calls/postponed.ts";
 import type { OpenCall, State } from "../../core/state.ts";
@@ -64,6 +65,8 @@ type Judged =
       readonly why: string;
       /** The agent as it is now cannot make the call; a later version may. */
       readonly isGone?: true;
+      /** The agent of the child does not exist: the run fails. */
+      readonly unknownAgent?: string;
       /** An earlier try may have left with another value. */
       readonly isUnsure?: true;
     };
@@ -83,6 +86,12 @@ export async function prepareCalls(
 ): Promise<Next> {
   const { agent } = by;
   const judged = await Promise.all(calls.map((call) => judgeCall(run, by, openCall(run, call))));
+  const wrong = judged.find((each) => each.kind === "refused" && each.unknownAgent !== undefined);
+  if (wrong?.kind === "refused") {
+    const message = `child tool ${wrong.open.tool} dispatches runs of agent ${wrong.unknownAgent}, which does not exist: ${wrong.why}`;
+    run.record(decideRecovery(run.state, { kind: "agent", failure: { code: "ChildAgentUnknown", message } }, run.now));
+    return "continue";
+  }
   const all = judged.filter((each) => each.kind === "fits");
   const { leftMs } = run;
   const fitting = all.filter(({ tool }) => timeToStart(run, tool) <= leftMs);
@@ -277,7 +286,8 @@ async function formOf(
     readonly parsed: ParsedInput;
   },
 ): Promise<
-  { readonly kind: "form"; readonly form: Pick<Fitting, "form"> } | { readonly kind: "refused"; readonly why: string }
+  | { readonly kind: "form"; readonly form: Pick<Fitting, "form"> }
+  | { readonly kind: "refused"; readonly why: string; readonly unknownAgent?: string }
 > {
   const { tool, args, parsed } = of;
   const { form } = parsed;
@@ -290,7 +300,9 @@ async function formOf(
     args,
     input: form === undefined ? null : parsed.make,
   });
-  if (task.kind === "refused" || form === undefined) return task.kind === "refused" ? task : { kind: "form", form: {} };
+  if (task.kind === "unknown") return { kind: "refused", why: task.why, unknownAgent: tool.child.agent };
+  if (task.kind === "refused") return { kind: "refused", why: task.why };
+  if (form === undefined) return { kind: "form", form: {} };
   const isSame = digestOf(task.json) === digestOf(args);
   return { kind: "form", form: { form: isSame ? null : { as: "value", json: task.json } } };
 }

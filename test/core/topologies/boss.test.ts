@@ -19,6 +19,7 @@ const result = (call: string, change: Partial<CallResult> = {}): CallResult => (
   ...{ call, tool: "ask", outcome: "succeeded", isRefused: false },
   ...change,
 });
+const refused = (call: string) => result(call, { outcome: "failed", isRefused: true });
 const DUE: Observation = { kind: "due" };
 const reply = (message: string): Observation => ({ kind: "reply", message, text: "" });
 
@@ -58,10 +59,27 @@ describe("a round", () => {
     expect(ORCHESTRATOR.where(progress, options)).toBe("round 2 of 2, boss: 2 memos, 1 lost");
   });
 
-  test("counts neither refused calls nor calls of other tools", () => {
-    const others = [result("c1", { outcome: "failed", isRefused: true }), result("c2", { tool: "look" })];
-    expect(play([wave(...others)]).move).toBeNull();
+  test("counts no calls of other tools, and no work that another call has or that can be handed out later", () => {
+    const seen = (code: string) =>
+      ORCHESTRATOR.observe(begun, DUE, {
+        options,
+        context: context({ results: [refused("c1"), result("c2", { tool: "look" })], resultOf: () => `${code}: so` }),
+      });
+    expect([seen("Duplicate"), seen("NotYet")]).toEqual([null, null]);
+    expect(play([wave(result("c2", { tool: "look" }))]).move).toBeNull();
   });
+
+  test.each(["NotStarted", "InvalidArguments", "UnknownTool", "ChildAgentAbsent"])(
+    "is over and counts when every hand-off was refused: %s",
+    (code) => {
+      const seen = { options, context: context({ results: [refused("c1")], resultOf: () => `${code}: so` }) };
+      expect(ORCHESTRATOR.observe(begun, DUE, seen)).toMatchObject({
+        note: "round 1: nothing was handed out",
+        progress: { role: "boss", round: 1, memos: [], lost: [], unmade: ["c1"] },
+        tell: expect.stringMatching(/Rounds left: 1\. What no worker takes, do yourself\.$/),
+      });
+    },
+  );
 
   test("goes on where hand-offs were refused because too many were out, and says which", () => {
     const later = result("c2", { outcome: "failed", isRefused: true });
@@ -86,6 +104,15 @@ describe("a round", () => {
 
   test("is not counted again when the same calls are seen again", () => {
     expect(play([wave(result("c1")), wave(result("c1"))]).progress).toMatchObject({ round: 1, memos: ["c1"] });
+    expect(play([wave(refused("c1")), wave(refused("c1"))]).progress).toMatchObject({ round: 1, unmade: ["c1"] });
+    const section = [refused("c1"), result("c2")];
+    expect(play([wave(refused("c1")), wave(...section)]).progress).toMatchObject({ round: 2, unmade: ["c1"] });
+  });
+
+  test("of refusals alone ends the rounds as well: then the answer is written from what is there", () => {
+    expect(play([wave(result("c1")), wave(refused("c2"))]).progress).toMatchObject({ role: "merger", unmade: ["c2"] });
+    const lost = play([wave(result("c1", { outcome: "failed" })), wave(refused("c2"))]);
+    expect(lost.move).toMatchObject({ kind: "fail", failure: { code: "NoMemo" } });
   });
 
   test("is the last one when rounds or hand-offs are used up: then the answer is written", () => {
@@ -114,9 +141,33 @@ describe("a boss", () => {
     ]);
   });
 
-  test("whose hand-offs were refused has done the work itself", () => {
-    const refused = result("c1", { outcome: "failed", isRefused: true });
-    expect(play([{ seen: reply("m4"), results: [refused] }]).move).toMatchObject({ kind: "finish", message: "m4" });
+  test("whose hand-offs were refused has done the work itself, also in a later round", () => {
+    expect(play([{ seen: reply("m4"), results: [refused("c1")] }]).move).toMatchObject({
+      kind: "finish",
+      message: "m4",
+    });
+    expect(play([wave(refused("c1")), says("m6")]).move).toMatchObject({ kind: "finish", message: "m6" });
+  });
+
+  test("whose every hand-off is refused goes on alone after its last round, and then gives up", () => {
+    const twice = play([wave(refused("c1")), wave(refused("c2"))]);
+    expect(twice.move).toMatchObject({
+      note: "round 2: nothing was handed out; the boss goes on alone",
+      tell: expect.stringContaining("No round is left to hand out work in. Do the work yourself"),
+    });
+    expect(ORCHESTRATOR.request(twice.progress, options).tools).toEqual(["look"]);
+    expect(play([wave(refused("c1")), wave(refused("c2")), says("m6")]).move).toMatchObject({ kind: "finish" });
+    expect(play([wave(refused("c1")), wave(refused("c2")), wave(refused("c3"))]).move).toMatchObject({
+      kind: "fail",
+      failure: {
+        code: "NothingHandedOut",
+        message: "nothing was handed out in 2 rounds; the last call was refused: memo of c2",
+      },
+    });
+    // A check that refuses its answer opens no further round.
+    const again: Step = { seen: { kind: "reopened", by: "checks", why: "- sources" } };
+    const { progress } = play([wave(refused("c1")), wave(refused("c2")), says("m6"), again]);
+    expect(ORCHESTRATOR.request(progress, options).tools).toEqual(["look"]);
   });
 
   test("may call its workers and its own tools, and its merger none", () => {

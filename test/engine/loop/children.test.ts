@@ -168,13 +168,20 @@ describe("a hand-off", () => {
     ).toEqual(["cancelled", "completed"]);
   });
 
-  test("to an agent that is not deployed is refused before anything is committed for it", async () => {
+  test("to an agent that does not exist fails the run, before anything is committed for the call", async () => {
     const harness = createChainHarness();
     const run = await played(harness, [boss({ children: 1 })]);
-    expect((await show(harness.world, run))?.result).toMatchObject([
-      { outcome: "failed", result: expect.stringMatching(/^ChildAgentAbsent: worker cannot be loaded/) },
-    ]);
-    expect(await kindsOf(harness, run)).not.toContain("ChildDispatched");
+    expect(await show(harness.world, run)).toMatchObject({
+      status: "failed",
+      failure: {
+        code: "ChildAgentUnknown",
+        message: "child tool ask dispatches runs of agent worker, which does not exist: there is no agent worker",
+      },
+    });
+    const kinds = await kindsOf(harness, run);
+    expect(kinds.filter((kind) => kind === "ModelCallCompleted")).toHaveLength(1);
+    expect(kinds).not.toContain("ToolIntended");
+    expect(kinds).not.toContain("ChildDispatched");
   });
 });
 

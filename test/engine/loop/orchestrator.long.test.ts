@@ -1,8 +1,15 @@
 /** Whole runs of an orchestrator: rounds, lost hand-offs, silent workers, and a boss that dies while they are out. */
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { childTool, orchestrator, pipeline } from "../../../src/index.ts";
-import type { Agent } from "../../../src/ports/agent.ts";
+import {
+  type Conversation,
+  type ScriptedReply,
+  childTool,
+  hierarchical,
+  orchestrator,
+  pipeline,
+} from "../../../src/index.ts";
+import type { Agent, Topology } from "../../../src/ports/agent.ts";
 import { diagnose } from "../../../src/operations/diagnose.ts";
 import { show, timeline } from "../../../src/operations/views.ts";
 import { forEachCrashPoint } from "../../support/faults/crash-at-call.ts";
@@ -75,6 +82,71 @@ test("more workers than may be out at once come later in the same round, and the
   );
   // None of these counts towards the cap of three.
   expect(refused).toEqual(["Duplicate", "NotYet", "Duplicate", "Duplicate", "Duplicate"]);
+});
+
+describe("a boss whose every hand-off is refused", () => {
+  const strict = { ...researcher(), task: z.object({ question: z.string().min(90) }) } as Agent;
+  const own = (kind: (options: Parameters<typeof orchestrator>[0]) => Topology, rounds: number) =>
+    kind({ workers: ["ask"], ...ROLES, rounds });
+  const kinds: readonly (readonly [string, (options: Parameters<typeof orchestrator>[0]) => Topology])[] = [
+    ["an orchestrator", orchestrator],
+    ["a hierarchy", hierarchical],
+  ];
+
+  test.each(kinds)("ends with its rounds, also where it ignores loops: %s", async (_, kind) => {
+    let asked = 0;
+    const hands = () => asking(`${(asked += 1)}`, `${(asked += 1)}`, `${(asked += 1)}`);
+    for (const rounds of [1, 2, 4]) {
+      const { agent, asked: calls } = bossOf(own(kind, rounds), { hands });
+      const played = await playRun(agent, { others: [strict] });
+      expect(played.shown).toMatchObject({
+        status: "failed",
+        failure: { code: "NothingHandedOut", message: expect.stringContaining("InvalidArguments: agent researcher") },
+      });
+      // One reply more than rounds: the boss tries to hand out where it was told to work alone.
+      expect(calls.map(({ tools }) => tools)).toEqual([...Array.from({ length: rounds }, () => ["ask"]), []]);
+      expect(childrenOf(played)).toEqual([]);
+    }
+  });
+
+  test.each(kinds)("does the work itself where it says so: %s", async (_, kind) => {
+    const hands = ({ calls }: Conversation): ScriptedReply => (calls.length < 2 ? asking("x") : { text: "by myself" });
+    const played = await playRun(bossOf(own(kind, 2), { hands }).agent, { others: [strict] });
+    expect(played.shown).toMatchObject({ status: "completed", result: "by myself" });
+    expect(played.moves.map(({ note }) => note)).toContain("round 2: nothing was handed out; the boss goes on alone");
+  });
+
+  test.each(kinds)("fails the run at its first hand-off if there is no agent of that name: %s", async (_, kind) => {
+    const hands = () => asking("one", "two", "three");
+    const { agent, asked } = bossOf(own(kind, 2), { hands, child: { agent: "resaercher" } });
+    const played = await playRun(agent, { others: [researcher()] });
+    expect(played.shown).toMatchObject({ status: "failed", failure: { code: "ChildAgentUnknown" } });
+    expect(asked).toHaveLength(1);
+  });
+
+  test("is so in a stage of a pipeline as well", async () => {
+    const stage = { name: "research", instructions: "Research.", tools: ["ask"], topology: own(orchestrator, 2) };
+    const { agent, asked } = bossOf(pipeline({ stages: [stage], retriesPerStage: 1 }), { hands: () => asking("x") });
+    const played = await playRun(agent, { others: [strict] });
+    expect(played.shown).toMatchObject({ status: "failed", failure: { code: "GateFailed" } });
+    expect(asked).toHaveLength(6);
+  });
+});
+
+test("whoever dies while hand-offs are refused, the rounds are counted once each", async () => {
+  const strict = { ...researcher(), task: z.object({ question: z.string().min(90) }) } as Agent;
+  const crashes = await forEachCrashPoint(async (crash) => {
+    const { agent } = bossOf(orchestrator({ workers: ["ask"], ...ROLES, rounds: 2 }), { hands: () => asking("one") });
+    const played = await playRun(agent, { crash, others: [strict] });
+    expect(played.shown).toMatchObject({ status: "failed", failure: { code: "NothingHandedOut" } });
+    expect(played.moves.map(({ note }) => note)).toEqual([
+      "hands out work; 2 rounds and 24 hand-offs at most",
+      "round 1: nothing was handed out",
+      "round 2: nothing was handed out; the boss goes on alone",
+    ]);
+    return played.lives;
+  });
+  expect(crashes).toBeGreaterThan(15);
 });
 
 describe("a lost hand-off", () => {
