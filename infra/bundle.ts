@@ -9,7 +9,8 @@ import { dirname, join } from "node:path";
 import type { Metafile, Plugin, build as BundlerBuild } from "esbuild";
 import { consoleModule, consolePlugin } from "./console-module.ts";
 import { type AgentsIn, entryPoints, packagesOnUse, refuseImports } from "./entry-points.ts";
-import { checkMoney, refuseProcess } from "../src/sdk/check.ts";
+import { checkMoney, refuseProcess, wrongWithChildren } from "../src/sdk/check.ts";
+import type { Agent } from "../src/ports/agent.ts";
 import { loadAgentFile } from "../src/sdk/load.ts";
 import type { ModelRates } from "../src/protocol/model-rate.ts";
 import { type Prices, pricedBy } from "../src/sdk/prices.ts";
@@ -200,6 +201,7 @@ async function agentLines(
   { prices, root }: { readonly prices: Prices; readonly root: string },
 ): Promise<ReadonlyMap<string, AgentLine>> {
   const lines = new Map<string, AgentLine>();
+  const declared: { readonly agent: Agent; readonly file: string }[] = [];
   for (const file of files) {
     for (const agent of await loadAgentFile(file)) {
       const { name } = agent;
@@ -211,7 +213,12 @@ async function agentLines(
       const children = Object.values(agent.tools).flatMap(({ child }) => (child === undefined ? [] : [child.agent]));
       const line = `${quoted}: () => import(${module}).then((all) => Object.values(all).find((each) => each?.name === ${quoted})),`;
       lines.set(name, { line, children, file });
+      declared.push({ agent, file });
     }
+  }
+  for (const { agent, file } of declared) {
+    const wrong = wrongWithChildren(agent, [...lines.keys()]);
+    if (wrong !== null) throw new Error(`agent ${agent.name} of ${file}: ${wrong}`);
   }
   return lines;
 }

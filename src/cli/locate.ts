@@ -6,7 +6,9 @@
  * a run could continue with the code of another file that uses the same name.
  */
 import { existsSync } from "node:fs";
+import { AgentInvalid } from "../ports/agent-invalid.ts";
 import {
+  type Catalogue,
   type Located,
   agentClash,
   agentInFile,
@@ -14,6 +16,7 @@ import {
   agentUnknown,
   isFileName,
   readCatalogue,
+  wrongWithLocated,
 } from "./commands/agents.ts";
 import { type Opened, openSettled } from "./open.ts";
 import { CliError, EXIT } from "./errors.ts";
@@ -27,12 +30,26 @@ export const suggesting = (settings: Settings, name: string): Settings => ({
   command: (_, ...words) => settings.command(name, ...words),
 });
 
-/** Finds the agent that the user wants to start, by its name or by its file. */
+/**
+ * Finds the agent that the user wants to start, by its name or by its file. Throws `AgentInvalid` if its file is in the
+ * config, and a child tool of it names an agent that the config does not have.
+ */
 export async function locateTyped(
   shell: Surroundings,
   { name, settings }: { readonly name: string; readonly settings: Settings },
 ): Promise<Located> {
   const configured = await readCatalogue(settings.agentFiles);
+  const located = await foundAs(shell, { name, settings, configured });
+  const wrong = settings.agentFiles.includes(located.file) ? wrongWithLocated(located, configured) : null;
+  if (wrong !== null) throw new AgentInvalid(wrong);
+  return located;
+}
+
+async function foundAs(
+  shell: Surroundings,
+  of: { readonly name: string; readonly settings: Settings; readonly configured: Catalogue },
+): Promise<Located> {
+  const { name, settings, configured } = of;
   if (!isFileName(name)) {
     const catalogue = await readCatalogue([...settings.agentFiles, ...settings.exampleFiles]);
     const found =

@@ -62,6 +62,16 @@ export function checkMoney({
   );
 }
 
+/** Why the child tools of an agent name none of these agents, which are all there are; null: each names one. */
+export function wrongWithChildren({ tools }: Pick<Agent, "tools">, known: readonly string[]): string | null {
+  for (const [tool, { child }] of Object.entries(tools)) {
+    if (child === undefined || known.includes(child.agent)) continue;
+    const names = [...known].toSorted().join(", ");
+    return `child tool ${tool} dispatches runs of agent ${child.agent}, which does not exist; the agents are: ${names}`;
+  }
+  return null;
+}
+
 /** Throws `AgentInvalid` for a server that would be a process beside the function. */
 export function refuseProcess({ label, startsProcess }: ToolSource, agent = ""): void {
   if (!startsProcess) return;

@@ -214,6 +214,15 @@ describe("a bundled agent", () => {
     );
   });
 
+  test("is refused when a child tool of it names no agent of the deployment", async () => {
+    const ask = `childTool({ agent: "wroker", description: "", input: z.object({}), budget: { beats: 1 } })`;
+    const boss = agent("boss", `import { childTool } from "cairn-run";`).replace("tools: {}", `tools: { ask: ${ask} }`);
+    const agentFiles = [file("boss", boss), file("worker", agent("worker"))];
+    await expect(bundleFunctions({ folder: join(folder, "bosses"), agentFiles })).rejects.toThrow(
+      "child tool ask dispatches runs of agent wroker, which does not exist; the agents are: boss, worker",
+    );
+  });
+
   test("with a budget of money is refused when its model has no price", async () => {
     const blind = agent("blind").replace("price: { inUsd: 1, outUsd: 1 }", "budget: { usd: 1 }");
     const agentFiles = [file("blind", blind)];

@@ -7,7 +7,7 @@ import { EXIT } from "../errors.ts";
 import { table } from "../terminal/paint.ts";
 import { type Settings, settingsOf } from "../settings.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { readCatalogue } from "./agents.ts";
+import { readWholeCatalogue } from "./agents.ts";
 
 export async function listConfigured(shell: Shell, flags: StoreFlags): Promise<number> {
   const settings = await settingsOf(shell, flags);
@@ -30,6 +30,6 @@ export async function listConfigured(shell: Shell, flags: StoreFlags): Promise<n
 
 /** The agents that a command or the server can start by name, apart from files that only the store remembers. */
 export async function catalogueOf({ agentFiles, exampleFiles }: Pick<Settings, "agentFiles" | "exampleFiles">) {
-  const { agents, broken } = await readCatalogue([...agentFiles, ...exampleFiles]);
+  const { agents, broken } = await readWholeCatalogue([...agentFiles, ...exampleFiles]);
   return { agents: agents.map(({ agent }) => agent), broken: broken.map(({ why }) => why) };
 }

@@ -7,6 +7,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Agent } from "../../ports/agent.ts";
+import { wrongWithChildren } from "../../sdk/check.ts";
 import { loadAgentFile } from "../../sdk/load.ts";
 import { sentenceOf } from "../../codec/value.ts";
 import { CliError, EXIT } from "../errors.ts";
@@ -37,6 +38,32 @@ export async function readCatalogue(files: readonly string[]): Promise<Catalogue
     }
   }
   return { agents, broken };
+}
+
+/**
+ * Imports all agent files that there are. An agent whose child tools name an agent that none of them exports is listed
+ * as broken.
+ */
+export async function readWholeCatalogue(files: readonly string[]): Promise<Catalogue> {
+  const catalogue = await readCatalogue(files);
+  const wrong = new Map(catalogue.agents.map((each) => [each, wrongWithLocated(each, catalogue)]));
+  return {
+    agents: catalogue.agents.filter((each) => wrong.get(each) === null),
+    broken: [
+      ...catalogue.broken,
+      ...[...wrong].flatMap(([{ file }, why]) => (why === null ? [] : [{ file, why: `${why} (${file})` }])),
+    ],
+  };
+}
+
+/** Why the agent cannot hand out work among all agents that there are. A file that cannot be imported may have more. */
+export function wrongWithLocated({ agent }: Located, { agents, broken }: Catalogue): string | null {
+  if (broken.length > 0) return null;
+  const why = wrongWithChildren(
+    agent,
+    agents.map((each) => each.agent.name),
+  );
+  return why === null ? null : `agent ${agent.name}: ${why}`;
 }
 
 /**

@@ -19,7 +19,7 @@ import { checkBoundary } from "../../history/check-boundary.ts";
 import { judgeBoundary } from "../../doctor/boundary.ts";
 import { judgePoints } from "../../doctor/production.ts";
 import { StoreUnreachable } from "../../ports/world.ts";
-import { readCatalogue } from "./agents.ts";
+import { readWholeCatalogue } from "./agents.ts";
 import { type RunOf, find, present } from "./show.ts";
 import { EXIT } from "../errors.ts";
 import { type Examined, renderExamined } from "../render/doctor.ts";
@@ -81,7 +81,7 @@ async function judgeStoredRun(shell: Shell, of: RunOf): Promise<readonly Judged[
 
 async function lookAtAgents(settings: Settings): Promise<AgentsCase> {
   const { agentFiles, exampleFiles, prices } = settings;
-  const { agents, broken } = await readCatalogue([...agentFiles, ...exampleFiles]);
+  const { agents, broken } = await readWholeCatalogue([...agentFiles, ...exampleFiles]);
   const priced = agents.map(({ agent }) => pricedBy(agent, prices));
   const unfit = async (agent: (typeof priced)[number]): Promise<string | null> => {
     try {

@@ -5,7 +5,7 @@
 import { nextFirings } from "../../sdk/schedule/firing-times.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { listSchedules } from "../../operations/schedules.ts";
-import { readCatalogue } from "./agents.ts";
+import { readWholeCatalogue } from "./agents.ts";
 import { EXIT } from "../errors.ts";
 import { openSettled } from "../open.ts";
 import { renderSchedules } from "../render/schedules.ts";
@@ -16,7 +16,7 @@ import { type Shell, type StoreFlags, printLines } from "../shell.ts";
 export async function showSchedules(shell: Shell, flags: StoreFlags): Promise<number> {
   const settings = await settingsOf(shell, flags);
   registerResolution();
-  const catalogue = await readCatalogue(settings.agentFiles);
+  const catalogue = await readWholeCatalogue(settings.agentFiles);
   // This command only reads, so it does not create a missing store.
   const isThere = settings.world.isThere();
   const world = isThere ? (await openSettled(shell, settings, { create: false })).world : null;
