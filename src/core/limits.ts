@@ -37,6 +37,11 @@ export const BOUNDS = {
   /** The loop detector: `loopRepeats` equal calls among the newest `loopCalls` calls are a loop. */
   loopRepeats: 3,
   loopCalls: 6,
+  /** So are `loopRepeats` rounds of the same calls or replies, of this many at most. */
+  loopPeriodMax: 8,
+  /** So are this many replies whose calls of one tool all failed; and the most that an agent may allow. */
+  loopFailures: 8,
+  loopFailuresMax: 100,
   /** How much of the closing call's text the failure quotes. The transcript has all of it. */
   lastWordsCharactersMax: 1_000,
 } as const;

@@ -59,14 +59,23 @@ const LOOKS: { readonly [W in Seen]: Look } = {
     );
   },
   effects: ({ topology }, { tools }) => {
-    const early = tools.filter(({ idempotent }) => !idempotent);
+    const isLoop = topology.kind === "react";
+    // In a plain loop a human's approval of each call is the only decision that could come before it.
+    const isAlone = ({ effect, approval }: ToolAudit): boolean => approval === "never" && !EFFECTS[effect].mayRepeat;
+    const early = tools.filter((each) => (isLoop ? isAlone(each) : !each.idempotent));
     const found = early.flatMap(({ tool }) => {
-      const may = topologiesIn(topology).filter((inner) => inner.tools?.includes(tool) ?? true);
+      // A loop inside another topology ends with its stage or step, and the outer topology says what follows that.
+      const may = topologiesIn(topology).filter(
+        (inner, index) => (inner.tools?.includes(tool) ?? true) && (index === 0 || inner.topology.kind !== "react"),
+      );
       const [why] = may.flatMap((inner) => moduleOf(inner.topology).decidesAfter(inner.topology, tool) ?? []);
       return why === undefined ? [] : [`${tool} must not run twice, and ${why}`];
     });
     if (found.length === 0) return null;
-    return { why: found.join("; "), mend: "let effects come last: decide everything before the first of them" };
+    const mend = isLoop
+      ? 'write approval: "always", or let effects come last, in a stage or steps of their own (pipeline, planExecute)'
+      : "let effects come last: decide everything before the first of them";
+    return { why: found.join("; "), mend };
   },
   approval: (agent, { tools }) => {
     const names = namesOf(tools, ({ effect, approval }) => !EFFECTS[effect].mayRepeat && approval === "never");

@@ -293,6 +293,8 @@ export interface ToolRules<Input> {
    * name, and do so again, their tools contradict each other: the model is told, then the run is stopped.
    */
   readonly claims: ((result: Json) => Readonly<Record<string, Json>>) | null;
+  /** `ignore`: equal calls and errors are expected, as of a poll, so they are no part of a loop. Absent: they are. */
+  readonly loops?: "ignore";
   /** The compensation, called in reverse order when a run fails, or is cancelled with a request to compensate. */
   readonly undo: Undo<Input> | null;
   /**
@@ -331,8 +333,11 @@ export type ModelChoice = string | LanguageModelV4;
 /** What happens to a run that nobody answers: it ends as `Expired`, or goes on waiting. */
 export type OnIdle = "end" | "wait";
 
-/** `stop`: repeated equal calls with equal results stop a run. `ignore`: the agent is made for such calls. */
-export type LoopPolicy = "stop" | "ignore";
+/**
+ * `stop`: repeated equal calls with equal results stop a run, and so do 8 replies in a row whose calls of one tool all
+ * failed. `{ failures }`: the same, with another number. `ignore`: the agent is made for such calls.
+ */
+export type LoopPolicy = "stop" | "ignore" | { readonly failures: number };
 
 /** What a tool gets. */
 export interface ToolContext<Input> extends CallContext {

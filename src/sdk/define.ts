@@ -6,6 +6,7 @@ import * as z from "zod";
 import { EFFECTS } from "../core/calls/effects.ts";
 import type { Dial } from "../core/policy/dial.ts";
 import { isName } from "../core/ids.ts";
+import { BOUNDS } from "../core/limits.ts";
 import type { Json } from "../core/json.ts";
 import { SIZES } from "../codec/limits.ts";
 import type { Price } from "../core/policy/price.ts";
@@ -117,7 +118,10 @@ interface AgentOptions<Task extends z.ZodType, Output extends z.ZodType = z.ZodT
    * Dollars per million tokens; default: from `cairn.config.ts`, then `prices.ts`. Without any, no money is counted.
    */
   readonly price?: Price;
-  /** `ignore`: for agents that repeat equal calls until something changes. `stop` (default): such a run is stopped. */
+  /**
+   * `stop` (default): a run that repeats equal calls, or whose calls of one tool fail in 8 replies in a row, is stopped.
+   * `{ failures: 20 }`: the same, with another number. `ignore`: for agents that are made for such calls.
+   */
   readonly loops?: LoopPolicy;
   /** `auto`: a cheap reply that calls only tools without an effect is not committed until these have run. */
   readonly dial?: Dial;
@@ -192,7 +196,7 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
   refuse(onIdle !== "end" && onIdle !== "wait", `agent ${name} has onIdle ${onIdle}: write "end" or "wait"`);
   const { loops = "stop", dial = "always", hardIdleMs = null } = options;
   refuse(dial !== "auto" && dial !== "always", `agent ${name} has dial ${String(dial)}: write "auto" or "always"`);
-  refuse(loops !== "stop" && loops !== "ignore", `agent ${name} has loops ${String(loops)}: write "stop" or "ignore"`);
+  refuse(!isLoopPolicy(loops), `agent ${name} has loops ${JSON.stringify(loops)}: write ${LOOPS_IN_WORDS}`);
   refuse(
     hardIdleMs !== null && !(Number.isSafeInteger(hardIdleMs) && hardIdleMs > 0),
     `agent ${name} has hardIdleMs ${hardIdleMs}: write a positive whole number of milliseconds`,
@@ -234,6 +238,16 @@ export function defineAgent<Task extends z.ZodType, Output extends z.ZodType = z
     secrets: secrets.data ?? [],
     ...resultsOf(name, options),
   };
+}
+
+const LOOPS_IN_WORDS = `"stop", "ignore" or { failures: 2 to ${BOUNDS.loopFailuresMax} }`;
+
+function isLoopPolicy(loops: LoopPolicy): boolean {
+  if (typeof loops !== "object") return loops === "stop" || loops === "ignore";
+  // It may come from JavaScript.
+  const failures: unknown = loops?.failures;
+  const isCount = typeof failures === "number" && Number.isSafeInteger(failures);
+  return isCount && failures >= 2 && failures <= BOUNDS.loopFailuresMax && Object.keys(loops).length === 1;
 }
 
 /** Throws `AgentInvalid` with the first tool that the engine could not run as declared. */
@@ -282,7 +296,7 @@ function scheduleOf<Task extends z.ZodType>({ name, schedule, task }: AgentOptio
 const TOOL_OPTIONS: { readonly [Option in keyof ToolOptions<z.ZodType, z.ZodType>]-?: true } = {
   ...{ description: true, input: true, output: true, effect: true, run: true, probe: true, before: true },
   ...{ approval: true, timeoutMs: true, settleMs: true, externalId: true, key: true, onExists: true, onUnknown: true },
-  ...{ parallel: true, retry: true, claims: true, undo: true, redact: true, approvals: true },
+  ...{ parallel: true, retry: true, claims: true, undo: true, redact: true, approvals: true, loops: true },
 };
 
 /**

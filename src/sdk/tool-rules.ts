@@ -18,6 +18,7 @@ export const rulesOf = <Input>(options: Partial<ToolRules<Input>>): ToolRules<In
   claims: options.claims ?? null,
   undo: options.undo ?? null,
   redact: options.redact ?? null,
+  ...(options.loops === undefined ? {} : { loops: options.loops }),
 });
 
 /** Why the effect, or that of the undo, is none that the engine knows; null where it knows both. */
@@ -31,7 +32,7 @@ export function wrongWithEffect(effect: Effect, { undo }: Partial<Pick<ToolRules
 /** Why the rules contradict the effect class, or null. */
 export function wrongWithRules(
   effect: Effect,
-  { key, onExists, onUnknown, parallel, undo, retry }: Partial<ToolRules<never>>,
+  { key, onExists, onUnknown, parallel, undo, retry, loops }: Partial<ToolRules<never>>,
 ): string | null {
   const { actsOutside, isKnownByKey, mayRepeat } = EFFECTS[effect];
   if (key && !actsOutside) return "a tool without an outside effect has no business key";
@@ -45,6 +46,7 @@ export function wrongWithRules(
   }
   if (onUnknown === "compensate" && !undo) return "onUnknown is compensate, and the tool has no undo";
   if (parallel !== undefined && typeof parallel !== "boolean") return "parallel is true or false";
+  if (loops !== undefined && loops !== "ignore") return `loops is ${String(loops)}: write "ignore"`;
   if (!retry) return null;
   if (!mayRepeat) return "an unsafe tool is never retried automatically, so it has no retry";
   return wrongWithRetry(retry);

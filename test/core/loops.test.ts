@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { BOUNDS } from "../../src/core/limits.ts";
 import type { Event } from "../../src/core/event.ts";
 import type { Json } from "../../src/core/json.ts";
-import { findLoop, sameJson, sameValue } from "../../src/core/policy/loops.ts";
+import { type LoopRules, findLoop, sameJson, sameValue } from "../../src/core/policy/loops.ts";
 import { foldAll } from "../../src/core/transition.ts";
 import {
   AT,
@@ -39,7 +39,13 @@ function stateAfterBeats(beats: readonly (Call | readonly Call[] | string)[]) {
   return state;
 }
 
-const loopIn = (beats: Parameters<typeof stateAfterBeats>[0]) => findLoop(stateAfterBeats(beats).messages);
+type Beats = Parameters<typeof stateAfterBeats>[0];
+
+const loopIn = (beats: Beats, rules: Partial<LoopRules> = {}) =>
+  findLoop(stateAfterBeats(beats).messages, {
+    ...{ failures: BOUNDS.loopFailures, isExpected: () => false, asksHuman: () => false },
+    ...rules,
+  });
 
 const A: Call = ["search", { from: "LIS", to: "BER" }, { found: 0 }];
 const B: Call = ["relax", { by: 1 }, "relaxed"];
@@ -135,6 +141,155 @@ describe("an oscillation", () => {
   test("is not found when the pattern breaks or one call makes progress", () => {
     expect(loopIn([A, B, A, B, other(1), A])?.crack).toBe("runaway");
     expect(loopIn([A, ["relax", { by: 1 }, 1], A, ["relax", { by: 1 }, 2], other(1), other(2)])).toBeNull();
+  });
+});
+
+describe("a round of calls that repeats three times", () => {
+  const names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+  const cycle = (period: number): readonly Call[] => names.slice(0, period).map((name): Call => [name, {}, name]);
+  const times = <T>(count: number, entries: readonly T[]): readonly T[] =>
+    Array.from({ length: count }, () => entries).flat();
+
+  test.each([3, 4, 5, 6, 7, 8])("is an oscillation: %i calls, one after another", (period) => {
+    const all = times(3, cycle(period));
+    expect(loopIn(all)).toEqual({
+      crack: "oscillation",
+      why: `it went 3 times through the same ${period} calls, of ${names.slice(0, period).join(", ")}, with the same results`,
+    });
+    expect(loopIn([...times(2, cycle(period)), ...cycle(period).slice(0, -1)])).toBeNull();
+    // It may begin anywhere in the round, and after other calls.
+    expect(loopIn([other(1), ...all.slice(1), ...cycle(period).slice(0, 1)])?.crack).toBe("oscillation");
+  });
+
+  test("is none with more than eight calls, or where one result makes progress", () => {
+    expect(BOUNDS.loopPeriodMax).toBe(8);
+    expect(loopIn(times(3, cycle(9)))).toBeNull();
+    const last = cycle(3).with(2, ["c", {}, "other"]);
+    expect(loopIn([...times(2, cycle(3)), ...last])).toBeNull();
+    expect(loopIn([...cycle(3), ...last, ...cycle(3)])).toBeNull();
+  });
+
+  test("starts anew after a user message", () => {
+    expect(loopIn([...times(2, cycle(4)), "go on", ...cycle(4)])).toBeNull();
+  });
+
+  test("is a runaway where one reply makes all of them, in any order", () => {
+    const [a, b, c, d] = cycle(4) as [Call, Call, Call, Call];
+    expect(
+      loopIn([
+        [a, b, c, d],
+        [b, a, d, c],
+        [d, c, b, a],
+      ]),
+    ).toEqual({
+      crack: "runaway",
+      why: "its last 3 replies made the same calls, of d, c, b, a, with the same results",
+    });
+    const nine = cycle(9);
+    expect(loopIn([nine, nine])).toBeNull();
+    expect(loopIn([nine, nine, nine])?.crack).toBe("runaway");
+    expect(loopIn([nine, nine, nine.slice(1)])).toBeNull();
+  });
+
+  test("is an oscillation where several replies make them, however many calls each makes", () => {
+    const [a, b, c, d] = cycle(4) as [Call, Call, Call, Call];
+    expect(
+      loopIn(
+        times(3, [
+          [a, b],
+          [c, d],
+        ]),
+      )?.crack,
+    ).toBe("oscillation");
+    const one = cycle(9);
+    const two = one.map(([tool]): Call => [tool, { second: true }, 1]);
+    expect(loopIn(times(3, [one, two]))?.why).toMatch(/^it went 3 times through the same 18 calls/);
+    expect(loopIn([...times(2, [one, two]), one])).toBeNull();
+  });
+});
+
+describe("a tool that fails again and again", () => {
+  const fails = (n: number, tool = "ask"): Call => [tool, { n }, `no ${n}`, "failed"];
+  const refused = (n: number, tool = "ask"): Call => [tool, { n }, `NotStarted: no ${n}`, "failed"];
+  const first = (count: number, made: (n: number) => Call | readonly Call[]) =>
+    Array.from({ length: count }, (_, index) => made(index));
+
+  test("is a runaway in eight replies in a row, whatever its arguments are", () => {
+    expect(BOUNDS.loopFailures).toBe(8);
+    expect(loopIn(first(7, fails))).toBeNull();
+    expect(loopIn(first(8, fails))).toEqual({
+      crack: "runaway",
+      why: "its calls of ask failed or were refused in 8 replies in a row",
+    });
+    expect(loopIn(first(8, (n) => (n % 2 === 0 ? fails(n) : refused(n))))?.crack).toBe("runaway");
+  });
+
+  test("is one in as many replies as the agent says", () => {
+    expect(loopIn(first(3, fails), { failures: 3 })?.crack).toBe("runaway");
+    expect(loopIn(first(11, fails), { failures: 12 })).toBeNull();
+    expect(loopIn(first(100, fails), { failures: 100 })?.crack).toBe("runaway");
+  });
+
+  test("counts the calls of one reply once, and two tools apart", () => {
+    expect(loopIn(first(7, (n) => [fails(3 * n), fails(3 * n + 1), fails(3 * n + 2)]))).toBeNull();
+    expect(loopIn(first(8, (n) => [fails(3 * n), fails(3 * n + 1)]))?.crack).toBe("runaway");
+    expect(loopIn(first(14, (n) => fails(n, n % 2 === 0 ? "ask" : "tell")))).toBeNull();
+    expect(loopIn(first(16, (n) => fails(n, n % 2 === 0 ? "ask" : "tell")))?.crack).toBe("runaway");
+  });
+
+  test("is none once a call of it succeeds, also in one reply with failures", () => {
+    expect(loopIn([...first(7, fails), ["ask", {}, 1], fails(8)])).toBeNull();
+    expect(loopIn([...first(7, fails), [fails(8), ["ask", {}, 1]]])).toBeNull();
+    expect(loopIn([...first(7, refused), ["ask", {}, 1], refused(8)])).toBeNull();
+    expect(loopIn([...first(7, refused), [refused(8), ["ask", {}, 1]]])).toBeNull();
+  });
+
+  test("is none where another tool succeeds in between, unless its own calls are refused", () => {
+    const mixed = (made: (n: number) => Call) => first(10, (n) => [other(n), made(n)]).flat() as Call[];
+    expect(loopIn(mixed(fails))).toBeNull();
+    expect(loopIn(mixed(refused))?.crack).toBe("runaway");
+    expect(loopIn(mixed((n) => ["ask", { n }, { NotStarted: n }, "failed"]))).toBeNull();
+  });
+
+  test("counts anew after a user message, and after a human who denied a call", () => {
+    expect(loopIn([...first(7, fails), "try Bern", ...first(7, (n) => fails(n + 10))])).toBeNull();
+    const denied = (n: number, by = "ann"): Call => ["ask", { n }, `denied by ${by}: too dear`, "failed"];
+    expect(
+      loopIn(
+        first(9, (n) => denied(n)),
+        { asksHuman: () => true },
+      ),
+    ).toBeNull();
+    expect(
+      loopIn([...first(7, fails), denied(7), ...first(7, (n) => fails(n + 10))], { asksHuman: () => true }),
+    ).toBeNull();
+    // Only a human can deny a call, and only where one is asked.
+    expect(loopIn(first(9, (n) => denied(n)))?.crack).toBe("runaway");
+    expect(
+      loopIn(
+        first(9, (n) => denied(n, "expiry")),
+        { asksHuman: () => true },
+      )?.crack,
+    ).toBe("runaway");
+  });
+
+  test("is none where its tool says that errors are expected, and neither is an equal call of it", () => {
+    const isExpected = (tool: string) => tool === "ask";
+    expect(loopIn(first(9, fails), { isExpected })).toBeNull();
+    expect(
+      loopIn(
+        first(9, () => fails(1)),
+        { isExpected },
+      ),
+    ).toBeNull();
+    // It hides no loop of another tool.
+    expect(loopIn([A, fails(1), A, fails(1), A, fails(1)], { isExpected })?.crack).toBe("runaway");
+    expect(
+      loopIn(
+        first(8, (n) => [["ask", { n }, n], fails(n, "tell")] as Call[]),
+        { isExpected },
+      )?.crack,
+    ).toBe("runaway");
   });
 });
 

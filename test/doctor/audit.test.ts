@@ -8,7 +8,17 @@ import type { Effect } from "../../src/core/calls/effects.ts";
 import type { OnUnknown } from "../../src/core/event.ts";
 import { ALL_CRACKS, cracksOf } from "../../src/core/topologies/cracks.ts";
 import { audit, hasUndo, recoveryOf } from "../../src/doctor/audit.ts";
-import { check, debate, defineAgent, pipeline, planExecute, react, scriptedModel, tool } from "../../src/index.ts";
+import {
+  check,
+  debate,
+  defineAgent,
+  judge,
+  pipeline,
+  planExecute,
+  react,
+  scriptedModel,
+  tool,
+} from "../../src/index.ts";
 import { METRICS } from "../../src/adapters/aws/metrics.ts";
 import { limitsFor } from "../../src/protocol/limits.ts";
 import { ledger } from "../../src/operations/views.ts";
@@ -110,7 +120,7 @@ test("finds work that a tool leaves behind, as far as its source shows it", () =
 test("each missing declaration is named with what to write", () => {
   const { missing } = audit(bare, LIMITS);
   expect(missing.map(({ what }) => what).toSorted()).toEqual(
-    ["approval", "budget", "crack", "decision", "done", "retention", "timeout"].toSorted(),
+    ["approval", "budget", "crack", "decision", "done", "effects", "retention", "timeout"].toSorted(),
   );
   const why = Object.fromEntries(missing.map((each) => [each.what, each.why]));
   expect(why["decision"]).toContain("after a process death in fire an operator has to decide");
@@ -253,9 +263,47 @@ describe("an agent of another topology", () => {
         }),
       ),
     ).toBeUndefined();
-    const plan = (effectsLast: readonly string[]) => planExecute({ planner: { instructions: "Plan." }, effectsLast });
-    expect([why(plan([])) !== undefined, why(plan(["fire"]))]).toEqual([true, undefined]);
-    expect(why(react({ maxBeats: 5 }))).toBeUndefined();
+    // The last stage is not the end where something judges it.
+    const last = (change: object, more: object = {}) =>
+      pipeline({
+        stages: [
+          { ...stage, tools: [] },
+          { ...stage, name: "act", tools: ["fire"], ...change },
+        ],
+        ...more,
+      });
+    expect(why(last({}, { endToEnd: () => true }))).toBe(
+      "fire must not run twice, and stage act may call it before the end-to-end check, which may send the run back",
+    );
+    const judged =
+      "fire must not run twice, and stage act may call it before its own output is judged, and would run again";
+    expect(why(last({ gate: () => true }))).toBe(judged);
+    expect(why(last({ gate: judge({ instructions: "Judge.", threshold: 0.5 }) }))).toBe(judged);
+    expect(why(last({ output: z.object({}) }))).toBe(judged);
+    // No stage may call it, or only a loop inside of the last stage.
+    expect(why(last({ tools: [] }, { endToEnd: () => true }))).toBeUndefined();
+    expect(why(last({ topology: react({ maxBeats: 5 }) }))).toBeUndefined();
+    const plan = (effectsLast: readonly string[], tools: readonly string[] = []) =>
+      planExecute({ planner: { instructions: "Plan.", tools }, effectsLast });
+    expect(why(plan([]))).toContain("also one that names no tools (effectsLast)");
+    expect(why(plan(["fire"]))).toBeUndefined();
+    expect(why(plan(["fire"], ["fire"]))).toContain("the planner may call it before there is a plan");
+  });
+
+  test("is told that the model of a loop decides after each of its effects", () => {
+    const found = (more: object) =>
+      of(react({ maxBeats: 5 }), { look: LOOK, ...more }).missing.find(({ what }) => what === "effects");
+    expect(found({ fire })).toMatchObject({
+      why: "fire must not run twice, and its model decides after each call what comes next",
+      mend: expect.stringContaining("pipeline, planExecute"),
+    });
+    expect(found({})).toBeUndefined();
+    expect(found({ fire: { ...fire, approval: "always" } })).toBeUndefined();
+  });
+
+  test("is told of an effect that a debate inside the last stage decides after", () => {
+    const why = (topology: Topology) =>
+      of(topology, { look: LOOK, fire }).missing.find(({ what }) => what === "effects")?.why;
     // A debate inside the last stage decides after each draft, if that stage may call the tool at all.
     const role = { instructions: "Do it." };
     const inner = debate({ drafter: role, critic: role, judge: role });

@@ -137,6 +137,11 @@ describe("an agent", () => {
       /tool pay of agent travel: onUnknown is hope: write ask, tell, fail/,
     ],
     [
+      "a tool with a policy for loops that there is not",
+      { tools: { pay: { ...echo, loops: "stop" as never } } },
+      /tool pay of agent travel: loops is stop: write "ignore"/,
+    ],
+    [
       "a tool that is neither parallel nor not",
       { tools: { pay: { ...echo, parallel: "no" as never } } },
       /tool pay of agent travel: parallel is true or false/,

@@ -1,8 +1,9 @@
 /**
  * Pipeline: stages in a fixed order, each with the output of the stage before as its input. Its typical failure is
  * cascading poison (seed 4): a stage is subtly wrong, and the stages after it build on that. So a gate judges the output
- * of a stage before the next one begins. A refused output sends the run back to the last stage whose gate held, and
- * never further on. The end-to-end check sees what no gate sees, and names the stage to return to.
+ * of a stage before the next one begins. A refused output sends the run back to the stage after the last one whose gate
+ * held. Only a declared gate is one: the schema of an output checks its form, and vouches for nothing that it says. The
+ * end-to-end check sees what no gate sees, and may choose any stage to return to.
  */
 import { SCORE_FORMAT, UNREADABLE_MAX, scoreIn } from "./json-in.ts";
 import type { Composite } from "./nested.ts";
@@ -83,11 +84,17 @@ export const PIPELINE: Composite<PipelineOptions, Progress> = {
     }
   },
   misses: ({ endToEnd }) => (endToEnd === undefined ? ["cascadingPoison"] : []),
-  decidesAfter: ({ stages }, tool) => {
+  decidesAfter: ({ stages, endToEnd }, tool) => {
     const may = stages.findIndex(({ tools }) => tools === undefined || tools.includes(tool));
-    const next = stages[may + 1];
-    if (may < 0 || next === undefined) return null;
-    return `stage ${stages[may]?.name ?? ""} may call it, while a gate may still send the run back, and stage ${next.name} follows`;
+    const [stage, next] = [stages[may], stages[may + 1]];
+    if (stage === undefined) return null;
+    const { name, judge } = stage;
+    if (next !== undefined)
+      return `stage ${name} may call it, while a gate may still send the run back, and stage ${next.name} follows`;
+    if (endToEnd !== undefined)
+      return `stage ${name} may call it before the end-to-end check, which may send the run back`;
+    const isJudged = judge !== undefined || judgesOf(stage).length > 0;
+    return isJudged ? `stage ${name} may call it before its own output is judged, and would run again` : null;
   },
   where: (progress, options) => {
     const { cursor, role, runs } = progress;

@@ -96,8 +96,12 @@ export const PLAN_EXECUTE: Composite<PlanExecuteOptions, Progress> = {
     }
   },
   misses: () => [],
-  decidesAfter: ({ effectsLast }, tool) =>
-    effectsLast.includes(tool) ? null : "no rule puts it at the end of a plan (effectsLast)",
+  decidesAfter: ({ planner, effectsLast }, tool) => {
+    if (planner.tools?.includes(tool) === true) return "the planner may call it before there is a plan";
+    return effectsLast.includes(tool)
+      ? null
+      : "no rule puts it at the end of a plan: a step may call it that others follow, also one that names no tools (effectsLast)";
+  },
   where: ({ role, steps, cursor, plans }) => {
     if (role === "planner") return `plan ${plans + 1} is written`;
     if (role === "answer") return `plan ${plans} is carried out, the answer is written`;

@@ -55,7 +55,7 @@ export const REACT: TopologyModule<ReactOptions, Progress> = {
     }
   },
   misses: () => [],
-  decidesAfter: () => null,
+  decidesAfter: () => "its model decides after each call what comes next",
   where: (progress) => (progress === null ? "react" : "react, after a contradiction of its tools"),
 };
 

@@ -4,7 +4,8 @@ import type { CutReply, Model, ModelFailed, RepliedPart } from "../../ports/mode
 import type { RequestDigests } from "../../core/request-digests.ts";
 import type { ReplyPart } from "../../core/event.ts";
 import { NEXT_MESSAGE, withNextMessage } from "../../core/calls/next-message.ts";
-import { type Loop, findLoop } from "../../core/policy/loops.ts";
+import { BOUNDS } from "../../core/limits.ts";
+import { type Loop, type LoopRules, findLoop } from "../../core/policy/loops.ts";
 import { isCutTooOften } from "../../core/policy/cuts-in-a-row.ts";
 import { heldTexts, isModelOut } from "../../core/policy/model-out.ts";
 import { type Trouble, decideRecovery } from "../../core/policy/recovery.ts";
@@ -69,11 +70,20 @@ export async function commitMarkIfNeeded(run: ActiveRun): Promise<boolean> {
  */
 async function reasonNotToAsk(run: ActiveRun, agent: Agent): Promise<Trouble | "moved" | null> {
   const isWatched = agent.loops !== "ignore";
-  const loop = isWatched ? findLoop(messagesOfSection(run.state)) : null;
+  const loop = isWatched ? findLoop(messagesOfSection(run.state), loopRulesOf(agent)) : null;
   if (loop === null) return (isWatched ? await detectContradiction(run, agent) : null) ?? reasonToCompact(run, agent);
   const { crack, why } = loop;
   signalCrack(run, crack, why);
   return { kind: "loop", failure: { code: CODES[crack], message: why } };
+}
+
+/** What the agent and its tools declare about repetitions. */
+function loopRulesOf({ loops, tools }: Agent): LoopRules {
+  return {
+    failures: typeof loops === "object" ? loops.failures : BOUNDS.loopFailures,
+    isExpected: (tool) => tools[tool]?.loops === "ignore",
+    asksHuman: (tool) => (tools[tool]?.approval ?? "never") !== "never",
+  };
 }
 
 const CODES: { readonly [C in Loop["crack"]]: string } = { runaway: "Runaway", oscillation: "Oscillation" };

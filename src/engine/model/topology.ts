@@ -12,6 +12,7 @@ import { bounded } from "../../codec/value.ts";
 import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { childIn, waitsForChild } from "../../core/calls/children.ts";
+import { isRefusal } from "../../core/calls/refusals.ts";
 import { decideRecovery } from "../../core/policy/recovery.ts";
 import { messagesOfRestart, messagesOfSection, sectionStart } from "../../core/policy/window.ts";
 import { ensure } from "../../core/ensure.ts";
@@ -268,12 +269,6 @@ type Result = Extract<Part, { readonly kind: "result" }>;
 
 const resultsIn = (messages: readonly Message[]): readonly Result[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
-
-/** A call that was refused before it was started says so in its result. */
-const isRefusal = (value: Value): boolean =>
-  value.kind === "inline" &&
-  typeof value.json === "string" &&
-  /^(InvalidArguments|UnknownTool|NotStarted|NotYet|Duplicate|ChildAgentAbsent): /.test(value.json);
 
 function inWords(value: Value): string {
   if (value.kind === "blob") return value.head;

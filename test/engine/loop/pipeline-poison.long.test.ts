@@ -55,8 +55,11 @@ test.each([
   expect(crashes).toBeGreaterThan(25);
 });
 
-test("no run resumes on an output that no gate judged, whoever dies where", async () => {
-  const of = { stages: [stage("read"), stage("think"), stage("write", { gate: isClean })] } as Options;
+test.each([
+  ["no schema", {}],
+  ["a stage with a schema", { output: z.object({ fact: z.string() }) }],
+])("no run resumes on an output that no gate judged, whoever dies where: %s", async (_, form) => {
+  const of = { stages: [stage("read", form), stage("think"), stage("write", { gate: isClean })] } as Options;
   const crashes = await forEachCrashPoint(async (crash) => {
     const { agent, asked } = agentOf(of);
     const { lives, shown, moves } = await playRun(agent, { crash });
@@ -137,6 +140,50 @@ test.each([
   expect(cracks).toEqual(["cascadingPoison"]);
   const kinds = events.map(({ kind }) => kind);
   expect(kinds.indexOf("CrackSignalled")).toBeLessThan(kinds.lastIndexOf("ModelCallCompleted"));
+});
+
+test("the end-to-end check chooses a stage before gates that held, and no schema stands in its way", async () => {
+  const output = z.object({ fact: z.string() });
+  const held = () => true;
+  const endToEnd: TopologyFunction = ({ output: whole }) =>
+    !whole.includes("poison") || { holds: false, why: "the whole is wrong", detail: "read" };
+  const stages = [stage("read", { output, gate: held }), stage("think", { gate: held }), stage("write")];
+  const crashes = await forEachCrashPoint(async (crash) => {
+    const { shown, moves, lives } = await playRun(agentOf({ stages, endToEnd } as Options).agent, { crash });
+    expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"} think write' });
+    expect(moves.map(({ note }) => note).filter((note) => note.includes("back to"))).toEqual([
+      "back to read: the whole is wrong",
+    ]);
+    return lives;
+  });
+  expect(crashes).toBeGreaterThan(40);
+});
+
+test("a roll-back stops behind a declared gate alone, also where every stage has a schema", async () => {
+  const output = z.object({ fact: z.string() });
+  const { agent } = roleAgent(
+    pipeline({
+      stages: ["read", "check", "think", "write"].map((name) =>
+        stage(name, {
+          output,
+          ...(name === "check" ? { gate: () => true } : {}),
+          ...(name === "write" ? { gate: isClean } : {}),
+        }),
+      ),
+    } as Options),
+    {
+      reply: (conversation) => {
+        const opening = openingIn(conversation);
+        const isClean = opening.startsWith("Stage 3") ? opening.includes("not accepted") : !opening.includes("poison");
+        return { text: JSON.stringify({ fact: isClean ? "clean" : "poison" }) };
+      },
+    },
+  );
+  const { shown, moves } = await playRun(agent);
+  expect(shown).toMatchObject({ status: "completed", result: '{"fact":"clean"}' });
+  expect(moves.map(({ note }) => note).filter((note) => note.includes("back to"))).toEqual([
+    "its output was refused (write: it says poison); back to think",
+  ]);
 });
 
 test("each stage that nears its own cap signals it, also after another stage did, and whoever dies where", async () => {

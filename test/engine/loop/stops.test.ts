@@ -5,7 +5,15 @@ import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provid
 import { z } from "zod";
 import type { Agent } from "../../../src/ports/agent.ts";
 import { AgentInvalid } from "../../../src/ports/agent-invalid.ts";
-import { type Conversation, type ScriptedReply, check, defineAgent, scriptedModel, tool } from "../../../src/index.ts";
+import {
+  type Conversation,
+  type ScriptedReply,
+  check,
+  childTool,
+  defineAgent,
+  scriptedModel,
+  tool,
+} from "../../../src/index.ts";
 import type { State } from "../../../src/core/state.ts";
 import { SegmentCache, load } from "../../../src/history/load.ts";
 import { ledger, show, timeline } from "../../../src/operations/views.ts";
@@ -110,6 +118,63 @@ describe("a run in a loop", () => {
       expect(shown).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 7 });
     }
     expect(() => poller({ loops: "never" as never })).toThrow(AgentInvalid);
+  });
+
+  /** Asks for another thing each time, and gets an error each time. */
+  async function failing({ tools = {}, ...options }: Options = {}, of: Partial<Parameters<typeof tool>[0]> = {}) {
+    let asked = 0;
+    const input = z.object({ n: z.number() });
+    const run = () => {
+      throw new Error(`no order ${asked}`);
+    };
+    const next = () => ({ calls: [{ tool: "find", args: { n: (asked += 1) } }] });
+    const agent = defineAgent({
+      ...{ name: "finder", version: "1", instructions: "", task: z.object({}), budget: { beats: 20 } },
+      tools: { find: tool({ input, effect: "none", run, ...of } as never), ...tools },
+      model: scriptedModel({ name: "finder", reply: (harness) => (mustStop(harness) ? LAST : next()) }),
+      ...options,
+    }) as Agent;
+    return outcomeOf(agent);
+  }
+
+  test("of errors is stopped after eight replies, or as many as its agent says", async () => {
+    const stops = async (options: Options) => (await failing(options)).shown;
+    expect(await stops({})).toMatchObject({ failure: { code: "Runaway" }, beats: 8 });
+    expect(await stops({ loops: { failures: 3 } })).toMatchObject({ failure: { code: "Runaway" }, beats: 3 });
+    expect(await stops({ loops: { failures: 30 } })).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 20 });
+    expect(await stops({ loops: "ignore" })).toMatchObject({ failure: { code: "BudgetExhausted" }, beats: 20 });
+  });
+
+  test("of errors continues if its tool expects them, and tries of one call count once", async () => {
+    expect((await failing({}, { loops: "ignore" })).shown).toMatchObject({ failure: { code: "BudgetExhausted" } });
+    const retried = await failing({ loops: { failures: 4 } }, { retry: { attempts: 3 } });
+    expect(retried.shown).toMatchObject({ failure: { code: "Runaway" }, beats: 4 });
+  });
+
+  test.each([1, 101, 2.5, "8", null])("is not allowed to fail %j times", (failures) => {
+    expect(() => poller({ loops: { failures } as never })).toThrow(
+      /write "stop", "ignore" or \{ failures: 2 to 100 \}/,
+    );
+  });
+
+  test("of refusals is stopped as well, where a child tool hands out what its agent does not take", async () => {
+    const hand = childTool({
+      ...{ agent: "finder", description: "", input: z.object({ n: z.number() }), budget: { beats: 1 } },
+    });
+    // The child is the agent itself, which takes no such task.
+    const { shown, calls } = await failing({
+      task: z.strictObject({}),
+      tools: { hand },
+      model: scriptedModel({
+        name: "boss",
+        reply: (harness) =>
+          mustStop(harness)
+            ? LAST
+            : { calls: [1, 2, 3].map((n) => ({ tool: "hand", args: { n: n + 10 * harness.calls.length } })) },
+      }),
+    });
+    expect(shown).toMatchObject({ failure: { code: "Runaway" }, beats: 8 });
+    expect(calls).toHaveLength(24);
   });
 });
 
