@@ -9,7 +9,9 @@ import { actedTooEarly } from "./clock-jumps.ts";
 import { livenessMsOf, livenessStepsOf } from "./modes.ts";
 import { wrongWithFeatures } from "./features/table.ts";
 import { wrongWithSagas } from "./checkers-sagas.ts";
+import type { Part } from "../../src/core/message.ts";
 import { callsOf } from "./record.ts";
+import { REFUSED_ROUNDS } from "./topologies.ts";
 import { eventsOf, eventsOfKind, finalRow, replay } from "./replay.ts";
 
 type Checker = (history: Simulated) => readonly string[];
@@ -23,6 +25,7 @@ const CHECKERS: Readonly<Record<string, Checker>> = {
   callsAccounted,
   deathsAreReal,
   gatesHold,
+  roundsCount,
   oneBody,
   notTooEarly: actedTooEarly,
   sagas: wrongWithSagas,
@@ -228,6 +231,33 @@ function endsForAReason(history: Simulated): readonly string[] {
   const violations = failure === null || REASONS.test(failure.code) ? [] : [`${failure.code}: ${failure.message}`];
   return hasEnded(finalRow(history)) ? violations : [...violations, "it is told and has not ended"];
 }
+
+/**
+ * A boss whose hand-offs are refused counts each refused reply as one round, whoever has the run. Only the last reply before
+ * an end or a restart may be left.
+ */
+function roundsCount(history: Simulated): readonly string[] {
+  const moves = eventsOfKind(history, "TopologyMoved").filter(({ note }) => /: nothing was handed out/.test(note));
+  const { messages } = replay(history).state;
+  const refused = new Set(
+    messages.flatMap(({ parts }) => parts.flatMap((part) => (isRefusedHand(part) ? [part.call] : []))),
+  );
+  const restarts = eventsOfKind(history, "RecoveryDecided").filter(({ action }) => action.kind === "restart").length;
+  const left = refused.size - moves.length;
+  const begun = moves.map(({ note }) => note);
+  return [
+    ...(left >= 0 && left <= 1 + restarts
+      ? []
+      : [`${moves.length} rounds are counted of ${refused.size} refused hand-offs`]),
+    ...(restarts > 0 || new Set(begun).size === begun.length ? [] : [`a round is counted twice: ${begun.join("; ")}`]),
+    ...(moves.length <= REFUSED_ROUNDS * (1 + restarts)
+      ? []
+      : [`${moves.length} rounds, and ${REFUSED_ROUNDS} are the most`]),
+  ];
+}
+
+const isRefusedHand = (part: Part): part is Extract<Part, { readonly kind: "result" }> =>
+  part.kind === "result" && part.tool === "hand";
 
 /**
  * Schedule 204: whatever leaves under one key has one body, whichever process parsed its arguments, and so has what is

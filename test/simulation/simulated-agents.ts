@@ -10,7 +10,7 @@ import type { SagaPlan } from "./saga-plan.ts";
 import { lateEnough, sagaOfAgent, undoRules } from "./sagas.ts";
 import { type Process, Services, type ServicesOptions } from "./services.ts";
 import { SimulatedModel } from "./simulated-model.ts";
-import { topologyOf } from "./topologies.ts";
+import { handTools, topologyOf } from "./topologies.ts";
 import { PRICE } from "./features/cap-plan.ts";
 import type { Batch } from "./features/batch-provider.ts";
 import type { FeatureLog } from "./features/log.ts";
@@ -74,10 +74,11 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
   const budget = { beats: chance.oneIn(20) ? 3 : 40, takeovers: takeoversOf(chance.oneIn(12), options) };
   // In some histories what throws is tried again with its key, by whoever has the run by then.
   const retry = chance.child("retrying").oneIn(4) ? { attempts: 3, backoffMs: 20 } : null;
-  const drawnTopology = topologyOf(chance.child("topology"), { undoes: options.saga !== null });
+  const { features, log } = options;
+  const tools = [...TOOLS, ...Object.keys({ ...waitTools(features.waits), ...memoryTools(features.memory, log) })];
+  const drawnTopology = topologyOf(chance.child("topology"), { undoes: options.saga !== null, tools });
   // In some histories a probe and its call do not fit into one beat.
   const isSlow = chance.child("slow").oneIn(6);
-  const { features, log } = options;
   const topology = features.chat === null ? drawnTopology : null;
   const batchChances = chance.child("batches");
   const model = new SimulatedModel({ ...options, script, moods, batchChances, endingChances: chance.child("endings") });
@@ -102,6 +103,7 @@ export function simulatedAgents(options: SimulatedAgentsOptions): SimulatedAgent
         ),
         ...waitTools(features.waits),
         ...memoryTools(features.memory, log),
+        ...handTools(topology),
       },
       done: [
         ...(script.isStrict && features.chat === null

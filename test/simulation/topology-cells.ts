@@ -2,17 +2,20 @@
 import type { ObservedHistory } from "./observed-history.ts";
 
 const KINDS = ["pipeline", "plan-execute", "debate"] as const;
+const BOSS = "orchestrator";
 
 /** What a topology does to recover, by the note of its move. */
 const RECOVERIES: readonly (readonly [name: string, note: RegExp])[] = [
   ["gate falls", /was refused/],
   ["another plan", /^another plan/],
   ["revision", /^the best draft is revised$/],
+  ["refused round", /: nothing was handed out$/],
+  ["boss alone", /the boss goes on alone$/],
 ];
 
 export const TOPOLOGY_CELLS: readonly string[] = [
-  ...KINDS,
-  ...KINDS.map((kind) => `${kind} resumed`),
+  ...[...KINDS, BOSS],
+  ...[...KINDS, BOSS].map((kind) => `${kind} resumed`),
   ...KINDS.map((kind) => `${kind} in a saga`),
   ...RECOVERIES.flatMap(([name]) => [name, `${name}, resumed`]),
   "finished",
