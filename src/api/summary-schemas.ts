@@ -30,6 +30,13 @@ export const summaryFields = {
   }),
   signals: z.array(z.enum(CRACK_NAMES)).openapi({ description: "The first signals of failures that it gave." }),
   isScheduled: z.boolean().openapi({ description: "The schedule of its agent started it." }),
+  restored: z
+    .object({ at: z.int().nonnegative(), asOf: z.int().nonnegative(), waits: z.boolean() })
+    .nullable()
+    .openapi({
+      description:
+        "Its store was restored at `at` from the state of `asOf`, and nobody has said that the external services were checked.",
+    }),
 };
 
 /** Fields of the document of one run. */

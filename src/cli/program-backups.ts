@@ -1,7 +1,7 @@
 /** The commands for a store that is backed up, or comes from a backup: `backup`, `restore` and `restored`. */
 import type { Command } from "commander";
 import { HELP } from "../operations/help.ts";
-import type { Into } from "./arguments.ts";
+import { type Into, reason } from "./arguments.ts";
 
 export function addBackups(program: Command, { shell, ends }: Into): void {
   program.commandsGroup("Backups:");
@@ -17,6 +17,18 @@ export function addBackups(program: Command, { shell, ends }: Into): void {
     .action(async (file: string, _, command: Command) =>
       ends((await import("./commands/backup.ts")).restore(shell, { file, flags: command.optsWithGlobals() })),
     );
+  program
+    .command("checked [run]")
+    .description(HELP.checked)
+    .option("--all", HELP.checkedAll)
+    .option("--yes", "with --all: do not ask")
+    .option("--why <text>", "why, for the record", reason)
+    .action(async (run: string | undefined, { all = false }: { all?: boolean }, command: Command) => {
+      const flags = command.optsWithGlobals();
+      if ((run === undefined) !== all) return command.error("error: name one run, or --all");
+      const checked = await import("./commands/checked.ts");
+      return ends(run === undefined ? checked.checkWholeStore(shell, flags) : checked.checkOne(shell, { run, flags }));
+    });
   program
     .command("restored")
     .description(HELP.restored)

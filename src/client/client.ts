@@ -133,6 +133,8 @@ export interface Client<Known extends object = Agents> extends MemoryClient {
   fork(run: string, options: Options<"fork", "run"> & Steering): Promise<AnswerTo<"fork">>;
   redrive(run: string, options?: Options<"redrive", "run"> & Steering): Promise<AnswerTo<"redrive">>;
   purge(run: string, options?: Options<"purge", "run"> & Steering): Promise<AnswerTo<"purge">>;
+  /** Says that the external services were checked for what a restored run may have done. */
+  checked(run: string, options?: Options<"checked", "run"> & Steering): Promise<AnswerTo<"checked">>;
   schedules(options?: Asked): Promise<SuccessOf<Rows["schedules"]>>;
   pauseSchedule(agent: string, options?: Asked): Promise<SuccessOf<Rows["pauseSchedule"]>>;
   resumeSchedule(agent: string, options?: Asked): Promise<SuccessOf<Rows["resumeSchedule"]>>;
@@ -211,6 +213,7 @@ export function createClient<Known extends object>(
       (await perform("fork", { run, key, ...options }, { repeatable: true })) as AnswerTo<"fork">,
     redrive: steer("redrive"),
     purge: steer("purge"),
+    checked: steer("checked"),
     ...schedulesOf(perform),
     ...memoriesAt(perform),
     close,

@@ -44,6 +44,7 @@ export const PLACES = {
   fork: ["post", "/runs/{run}/fork"],
   redrive: ["post", "/runs/{run}/redrive"],
   purge: ["delete", "/runs/{run}"],
+  checked: ["post", "/runs/{run}/checked"],
   schedules: ["get", "/schedules"],
   pauseSchedule: ["post", "/schedules/{agent}/pause"],
   resumeSchedule: ["post", "/schedules/{agent}/resume"],

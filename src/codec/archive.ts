@@ -63,6 +63,8 @@ export interface LedgerEntry {
   /** When it was first released, after any decision of a human; absent before. */
   readonly releasedAt?: number;
   readonly settledAt: number | null;
+  /** What its run, restored from a backup, did before its first attempt. Absent: nothing, or it was not restored. */
+  readonly restored?: { readonly at: number; readonly first: "question" | "probe" | "newKey" };
 }
 
 /** The run that the archive describes and how it ended. An export may describe a run that has not ended. */
@@ -163,6 +165,7 @@ const ledgerEntry: z.ZodType<LedgerEntry> = z.object({
   intendedAt: count.nullable(),
   releasedAt: count.exactOptional(),
   settledAt: count.nullable(),
+  restored: z.object({ at: count, first: z.enum(["question", "probe", "newKey"]) }).exactOptional(),
 });
 
 export const head = z.object({

@@ -8,6 +8,7 @@ import { LEVEL, levelIn } from "../core/levels.ts";
 import { PHASES, PHASE_NAMES, type Status } from "../core/phases.ts";
 import type { Payload } from "../protocol/chain.ts";
 import type { Entry } from "../protocol/entry.ts";
+import type { RestoredMark } from "../protocol/restored.ts";
 import type { RowBrief } from "../protocol/row-brief.ts";
 import { BEFORE_RELEASE, type Foreign, OTHER_SCHEMAS } from "../protocol/foreign.ts";
 import { type Newer, newerFormat, newerLevel } from "../protocol/newer.ts";
@@ -110,6 +111,11 @@ const brief: z.ZodType<RowBrief> = z.looseObject({
   ...{ cracks: z.array(text), isScheduled: z.boolean() },
 });
 
+const restoredMark: z.ZodType<RestoredMark> = z.looseObject({
+  ...{ at: time, asOf: time, version: count, epoch: count, waits: z.literal(true).exactOptional() },
+  checked: z.looseObject({ by: text, at: time }).exactOptional(),
+});
+
 /** Checks types only: the code that uses an ID or a digest validates it. */
 export const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ run: text, born: text, parent: incarnation.nullable(), tenant: text, agent: text, agentVersion: text },
@@ -134,6 +140,7 @@ export const rowSchema: z.ZodType<Row> = z.looseObject({
   ...{ endNotified: z.boolean(), deadline: time, spent, expiresAtSec: time.nullable() },
   ...{ level: count.exactOptional(), checksum: text.exactOptional(), claimedAt: time.exactOptional() },
   brief: brief.exactOptional(),
+  restored: restoredMark.exactOptional(),
 });
 
 /**

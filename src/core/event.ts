@@ -186,7 +186,13 @@ interface Bodies
     readonly why: string;
   };
   /** Its commit releases the call: `epoch` may start it. `before`: what its tool read outside before, for its probe. */
-  ToolInvoked: { readonly call: string; readonly epoch: number; readonly before?: Json };
+  ToolInvoked: {
+    readonly call: string;
+    readonly epoch: number;
+    readonly before?: Json;
+    /** When its run was restored from a backup: it may repeat, under a new key, what the run did in the lost time. */
+    readonly restored?: number;
+  };
   ToolResultRecorded: {
     readonly call: string;
     readonly outcome: "succeeded" | "failed";
@@ -209,6 +215,8 @@ interface Bodies
     readonly onUnknown?: OnUnknown;
     /** It is known not to have begun: no beat could start it, and an operator decides what follows. */
     readonly unbegun?: true;
+    /** When its run was restored from a backup: it did not begin since, and may have happened before. */
+    readonly restored?: number;
   };
   /** `evidence`: what the external service reported on its own initiative, for example by a webhook. */
   ToolResultReconciled: {
@@ -288,7 +296,14 @@ export type Action =
   /** Run the call again with its idempotency key. */
   | { readonly kind: "again"; readonly call: string }
   /** Probe the external service for the call, not before `at`. `tried`: an attempt ended with an unknown outcome. */
-  | { readonly kind: "probe"; readonly call: string; readonly at: number; readonly tried: boolean }
+  | {
+      readonly kind: "probe";
+      readonly call: string;
+      readonly at: number;
+      readonly tried: boolean;
+      /** When the run was restored from a backup: the probe asks what happened in the lost time. */
+      readonly restored?: number;
+    }
   /**
    * Call nothing before version `to` of the agent is accepted; null: before the agent can be loaded. `failure`: before an
    * operator has mended what the provider of its model refuses.

@@ -92,6 +92,8 @@ export interface OpenCall {
   readonly before?: Json;
   /** The version of the agent has changed since its intent: the schema of its tool may be another one. */
   readonly agentChanged?: true;
+  /** The restore of the run (`RestoredMark.at`) about which its probe or its question has asked. */
+  readonly restored?: number;
 }
 
 /** What the state keeps of a call that was postponed. */

@@ -153,7 +153,8 @@ const handlers: Handlers = {
 
   ToolCompensated: (state, { call, value, at }) => settleCall(state, call, { outcome: "succeeded", value, at }),
 
-  ToolOutcomeUnknown: (state, { call, why, reconcilableFrom, toolGone = false, onUnknown = "ask", unbegun, at }) => {
+  ToolOutcomeUnknown: (state, event) => {
+    const { call, why, reconcilableFrom, toolGone = false, onUnknown = "ask", unbegun, restored, at } = event;
     if (reconcilableFrom === null) return settleCall(state, call, { outcome: "unknown", value: inline(why), at });
     return afterCalls(
       updateCall(state, call, (open) => ({
@@ -165,6 +166,7 @@ const handlers: Handlers = {
         ...(toolGone || open.toolGone === true ? { toolGone } : {}),
         ...(onUnknown !== "ask" || open.onUnknown !== undefined ? { onUnknown } : {}),
         ...(unbegun === undefined ? {} : { unbegun: why }),
+        ...(restored === undefined ? {} : { restored }),
       })),
     );
   },
@@ -248,6 +250,7 @@ const handlers: Handlers = {
         return updateCall(state, action.call, (open) => ({
           ...(action.tried ? afterAttempt(open) : open),
           probeAt: action.at,
+          ...(action.restored === undefined ? {} : { restored: action.restored }),
         }));
       case "again":
         return updateCall(state, action.call, afterAttempt);

@@ -28,6 +28,7 @@ class CallLedger {
     this.#asked = countAfter(event, this.#asked);
     if (event.kind === "RecoveryDecided" && event.action.kind === "undo") this.#undo(event.action.call);
     if (event.kind === "RecoveryDecided" && event.action.kind === "postpone") this.#postpone(event.action, event.why);
+    if (event.kind === "RecoveryDecided" && event.action.kind === "probe") this.#probe(event.action);
     if (event.kind === "ChildDispatched") this.#children.set(event.child, event.call);
     if (event.kind === "MessageAbsorbed" && event.stage === "taken" && event.body.kind === "child") {
       this.#report(event.body, event.at);
@@ -63,6 +64,12 @@ class CallLedger {
     this.#calls.set(call, { ...entry, status: "intended", attempts, evidence: `postponed: ${why}` });
   }
 
+  /** A run that was restored asks its service first. */
+  #probe({ call, restored: at }: Extract<Action, { readonly kind: "probe" }>): void {
+    const entry = this.#calls.get(call);
+    if (entry !== undefined && at !== undefined) this.#calls.set(call, { ...entry, restored: { at, first: "probe" } });
+  }
+
   #settle(call: string, { call: by, settledAt }: LedgerEntry): void {
     const entry = this.#calls.get(call);
     if (entry === undefined) return;
@@ -86,7 +93,7 @@ export function readLedgerEvent(event: Event): Event | null {
     case "RunStarted":
       return event.forked === undefined ? null : event;
     case "RecoveryDecided":
-      return event.action.kind === "undo" || event.action.kind === "postpone" ? event : null;
+      return ["undo", "postpone", "probe"].includes(event.action.kind) ? event : null;
     case "MessageAbsorbed":
       if (event.stage !== "taken" || event.body.kind !== "child") return null;
       return { ...event, body: { ...event.body, value: NOTHING } };
@@ -138,6 +145,7 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
         attempts: entry.attempts + 1,
         releasedAt: releasedAt(entry, event.at),
         evidence: `released in epoch ${event.epoch}`,
+        ...(event.restored !== undefined && { restored: { at: event.restored, first: "newKey" } as const }),
       };
     case "WaitBegun":
       return {
@@ -171,7 +179,12 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
     case "ToolCompensated":
       return { ...entry, status: "succeeded", evidence: event.evidence, settledAt: event.at };
     case "ToolOutcomeUnknown":
-      return { ...entry, status: event.unbegun === true ? "intended" : "unknown", evidence: event.why };
+      return {
+        ...entry,
+        status: event.unbegun === true ? "intended" : "unknown",
+        evidence: event.why,
+        ...(event.restored !== undefined && { restored: { at: event.restored, first: "question" } as const }),
+      };
     case "ToolResultReconciled": {
       const { as, by, note } = event.answer;
       const said = event.evidence ?? note;

@@ -27,6 +27,18 @@ export function snapshotKey(of: Incarnation, at: { version: number; epoch: numbe
   return `${prefixOf(of)}/snapshots/${version}-${String(at.epoch).padStart(6, "0")}-${at.put}.json.br`;
 }
 
+/** Sorts before the keys of all snapshots of versions above that one, and below the prefix of them all. */
+export function snapshotsAbove(of: Incarnation, version: number): { readonly prefix: string; readonly after: string } {
+  const prefix = `${prefixOf(of)}/snapshots/`;
+  return { prefix, after: `${prefix}${String(version + 1).padStart(8, "0")}` };
+}
+
+/** The version and epoch in the key of a snapshot; null for another key. */
+export function snapshotAt(key: string): { readonly version: number; readonly epoch: number } | null {
+  const [, version, epoch] = /\/snapshots\/(\d{8})-(\d{6,})-\d+\.json\.br$/.exec(key) ?? [];
+  return version === undefined ? null : { version: Number(version), epoch: Number(epoch) };
+}
+
 /** Content-addressed: every process that seals the same history writes the same bytes to the same key. */
 export const sealedKey = (of: Incarnation, at: { from: number; to: number; digest: string }): string =>
   `${prefixOf(of)}/events/${at.from}-${at.to}-${at.digest.slice(0, 16)}`;

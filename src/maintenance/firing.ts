@@ -20,6 +20,8 @@
  * - The last run is purged or expired: it counts as not alive. Its tombstone shows that its firing is done.
  * - An operator paused the schedule: each firing is decided as passed, so it is not made up for after the pause. A firing
  *   that read the pause before it was written may still start its run.
+ * - The store was restored from a backup, and the firing was due before that: its run may have existed. It is created
+ *   paused, and waits for an operator's word (schedule 220).
  * - A decision is still unconfirmed after more than a day, and there is neither a run nor a tombstone. The run may have
  *   ended and been forgotten, or may never have existed. It is not started, as that could be twice; an alarm says so.
  */
@@ -171,6 +173,7 @@ async function start(world: World, of: Deciding, at: number): Promise<FiringOutc
     idempotencyKey,
     by: `schedule:${agent.name}`,
     isScheduled: true,
+    due: at,
   };
   const started = await startRun(world, asked).catch(asDamaged);
   // The row exists, so the run was started; the next firing must not wait until an operator repairs the row.

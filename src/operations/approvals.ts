@@ -4,6 +4,7 @@ import { sentenceOf } from "../codec/value.ts";
 import type { Status } from "../core/phases.ts";
 import type { ListedRow } from "../protocol/row.ts";
 import type { World } from "../ports/world.ts";
+import { type ShownRestored, shownRestored } from "./summary.ts";
 import { type OpenGate, type Shown, showRow } from "./views.ts";
 import type { OpenWait } from "./wait-views.ts";
 
@@ -18,11 +19,15 @@ export interface WaitingQuestion extends OpenWait, Pick<Shown, "run" | "agent" |
   readonly omitted?: readonly ["args"];
 }
 
+/** A run whose store was restored: an operator has to check what it may have done in the lost time. */
+export interface RestoredRun extends ShownRestored, Pick<Shown, "run" | "agent"> {}
+
 /** `next`: the cursor of the next page; null if there is none. A page may have no gate and still have a next one. */
 export interface WaitingPage {
   readonly kind: "listed";
   readonly gates: readonly WaitingGate[];
   readonly questions: readonly WaitingQuestion[];
+  readonly restored: readonly RestoredRun[];
   /** Runs that cannot be read. Whether they wait for a decision is not known. */
   readonly unreadable: readonly { readonly run: string; readonly why: string }[];
   readonly next: string | null;
@@ -57,9 +62,10 @@ export async function listGates(
 ): Promise<WaitingPage> {
   const gates: WaitingGate[] = [];
   const questions: WaitingQuestion[] = [];
+  const restored: RestoredRun[] = [];
   const unreadable: { readonly run: string; readonly why: string }[] = [];
   const pageUntil = (place: Place | null): WaitingPage => ({
-    ...{ kind: "listed", gates, questions, unreadable },
+    ...{ kind: "listed", gates, questions, restored, unreadable },
     next: place === null ? null : cursorOf(place),
   });
   /** A run may move to another status meanwhile. */
@@ -84,6 +90,8 @@ export async function listGates(
       }
       gates.push(...(bytes > leftBytes ? found.gates.map(withoutParsed) : found.gates));
       questions.push(...(bytes > leftBytes ? found.questions.map(withoutArgs) : found.questions));
+      const mark = seen.has(row.run) ? null : shownRestored(row);
+      if (mark !== null) restored.push({ run: row.run, agent: row.agent, ...mark });
       leftBytes -= bytes;
       seen.add(row.run);
     }

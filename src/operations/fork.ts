@@ -18,6 +18,7 @@ import type { Json } from "../core/json.ts";
 import type { State } from "../core/state.ts";
 import { foldAll } from "../core/transition.ts";
 import { bornFrom, runId } from "../protocol/ids.ts";
+import { type RestoredMark, markForNew } from "../protocol/restored.ts";
 import type { Creation, Incarnation, Row } from "../protocol/row.ts";
 import type { Agent } from "../ports/agent.ts";
 import type { World } from "../ports/world.ts";
@@ -34,6 +35,7 @@ import type { CountedBy } from "../history/spend-counters.ts";
 import { stateAt } from "../history/state-at.ts";
 import { keepValue } from "../history/write-objects.ts";
 import { limitStart } from "./access/start-limits.ts";
+import { markOfStart, passedOn } from "./restored-store.ts";
 import { type Started, createOnce, earlierStart, taskToStart, withDropped } from "./start.ts";
 import { ledger } from "./views.ts";
 
@@ -90,7 +92,8 @@ export async function forkRun(world: World, of: ForkOf): Promise<Forked> {
   if (judged.kind !== "state") return judged;
   const limited = await limitStart(world, { run, agent, counted: of.counted });
   if (limited !== null) return limited;
-  const asked = { ...of, agent, from, state: judged.state, task: task?.json, inputDigest, run };
+  const restored = await markOfFork(world, from, of);
+  const asked = { ...of, agent, from, state: judged.state, task: task?.json, inputDigest, run, restored };
   const creation = await unlessGone(world, from, () => prepareFork(world, asked));
   return creation === null ? { kind: "missing" } : withDropped(await createOnce(world, creation), task?.dropped);
 }
@@ -101,6 +104,14 @@ const forkId = (world: World, { run, born, tenant, agent }: Row, { at, key }: Pi
     agent,
     idempotencyKey: JSON.stringify(["fork", run, born, at, key ?? world.random.hex()]),
   });
+
+/** What the run did in the lost time of a restore, the fork does not know either. A keyed fork may be one of that time. */
+async function markOfFork(world: World, from: Row, { key }: ForkOf): Promise<RestoredMark | undefined> {
+  const inherited = await passedOn(world, from);
+  return (
+    (await markOfStart(world, { isKeyed: key !== null })) ?? (inherited === null ? undefined : markForNew(inherited))
+  );
+}
 
 type Judged = Extract<Forked, { readonly kind: "versionUnknown" | "notForkable" | "notConfirmed" }>;
 
@@ -172,6 +183,7 @@ async function prepareFork(
     readonly inputDigest: string;
     readonly run: string;
     readonly by: string;
+    readonly restored: RestoredMark | undefined;
   },
 ): Promise<Creation> {
   const { agent, from, task, run, inputDigest } = of;
@@ -204,7 +216,7 @@ async function prepareFork(
     },
     world,
   );
-  return storeCreation(world, { agent, tenant: from.tenant, parent: null, state, inputDigest });
+  return storeCreation(world, { agent, tenant: from.tenant, parent: null, state, inputDigest, restored: of.restored });
 }
 
 /** How many values are copied at the same time. */

@@ -49,5 +49,7 @@ export const HELP = {
   tokenList: "list the access tokens of a tenant, without their secrets",
   tokenRevoke: "revoke an access token; the next request with it is refused",
   auditLog: "list who did what, when, from where and why, of a run or of all runs",
-  restored: "after a store was restored from a backup: fence and pause every run that has not ended",
+  checked: "say that the external services were checked for what a restored run did: it asks no more",
+  checkedAll: "say so for the whole store: its runs, and starts and firings that wait for it; shows them first",
+  restored: "after a store was restored from a backup: fence, mark and pause every run that has not ended",
 } as const;

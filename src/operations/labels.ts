@@ -9,6 +9,7 @@ import { effectOf } from "../core/calls/ledger.ts";
 import { heldWait } from "../core/calls/waits.ts";
 import type { OpenCall, State, TopologyState } from "../core/state.ts";
 import { newerBy } from "../codec/row.ts";
+import { openMark } from "../protocol/restored.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
 
 /** The model's provider does not answer. Times are epoch milliseconds; `tries`: how many calls failed. */
@@ -87,6 +88,9 @@ const waitWords = (wait: ReturnType<typeof heldWait>): string =>
 export function labelOfRow(row: Row): string {
   const { status, phase, storeOutage, redrive } = row;
   if (!hasEnded(row) && newerBy(row.run, row) !== null) return "waiting: a newer version of cairn";
+  const mark = hasEnded(row) ? null : openMark(row);
+  if (mark?.waits === true && row.pause) return "restored: it waits until an operator says what was checked";
+  if (mark !== null && row.pause) return "restored and paused until an operator resumes it";
   if (status === "queued") return "waiting for its first beat";
   if (storeOutage !== null && !isTerminal(phase)) return `waiting: store unavailable (${storeOutage.store})`;
   if (phase === "ExecutingTools" && status === "waiting") return "waiting for an event or a time";

@@ -11,10 +11,12 @@ import { SIZES } from "../codec/limits.ts";
 import type { Failure } from "../core/event.ts";
 import type { Phase } from "../core/phases.ts";
 import { type RedriveRefusal, redriveRefusal } from "../core/policy/redrive.ts";
+import type { Restored } from "../protocol/restored.ts";
 import type { Row } from "../protocol/row.ts";
 import type { RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { World } from "../ports/world.ts";
 import { resolveAmbiguousWrite } from "../history/resolve-ambiguous-write.ts";
+import { passedOn } from "./restored-store.ts";
 import { startExecution } from "../engine/context/executions.ts";
 import { senderOf } from "../engine/context/inbox.ts";
 import { SegmentCache } from "../history/load.ts";
@@ -54,7 +56,7 @@ export async function redrive(
   }
   const { failure, failedFrom } = state;
   const note = await noteOf(world, of);
-  const outcome = await decided(world, { row, note });
+  const outcome = await decided(world, { row, note, restored: await passedOn(world, row) });
   if (outcome.kind === "redriven" || (outcome.kind === "late" && (await isMine(world, outcome.row, note.id)))) {
     await startExecution(world, outcome.row);
     return { kind: "redriven", row: outcome.row, failure, from: failedFrom.phase };
@@ -84,15 +86,23 @@ async function noteOf(world: World, { by, why }: { readonly by: string; readonly
 
 function decided(
   world: World,
-  { row, note }: { readonly row: Row; readonly note: Awaited<ReturnType<typeof noteOf>> },
+  of: {
+    readonly row: Row;
+    readonly note: Awaited<ReturnType<typeof noteOf>>;
+    readonly restored: Restored | null;
+  },
 ): Promise<RedriveOutcome> {
+  const { row, note } = of;
   const { run, born, epoch, version } = row;
+  // A mark that the row has already stays as it is.
+  const isNew = of.restored !== null && of.restored.at !== row.restored?.at;
+  const restored = isNew && of.restored !== null ? { restored: { at: of.restored.at, asOf: of.restored.asOf } } : {};
   const checksum = checksumOf({ ...row, wakeAt: null, storeOutage: null });
   return resolveAmbiguousWrite<RedriveOutcome>(
     () => {
       const now = world.clock.now();
       const deadline = now + world.limits.idleRunMs;
-      return world.table.redrive({ run, born, epoch, version, note, now, deadline, checksum });
+      return world.table.redrive({ run, born, epoch, version, note, now, deadline, checksum, ...restored });
     },
     (found) => (found.redrive?.id === note.id ? { kind: "redriven", row: found } : null),
   );

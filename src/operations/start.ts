@@ -20,6 +20,7 @@ import { startExecution } from "../engine/context/executions.ts";
 import { learnSecretsOfInput } from "../history/secrets.ts";
 import type { CountedBy } from "../history/spend-counters.ts";
 import { type StartLimited, limitStart } from "./access/start-limits.ts";
+import { markOfStart } from "./restored-store.ts";
 
 /** What the input has and the agent does not get: its schema drops it. Absent: nothing. */
 export interface Dropped {
@@ -51,6 +52,8 @@ interface RunToStart {
   readonly by?: string;
   /** The schedule of the agent starts it; default: it does not. */
   readonly isScheduled?: boolean;
+  /** When the firing that starts it was due, epoch milliseconds; absent: no firing does. */
+  readonly due?: number;
   /** The files of the task, checked. */
   readonly files?: readonly FileContent[];
   /** What limits the starts of the caller; absent: nothing. */
@@ -92,6 +95,7 @@ async function startOnce(world: World, of: RunToStart & { readonly task: Json })
   if (limited !== null) return limited;
   const creation = await prepareCreation(world, {
     ...{ agent, tenant, run, task, files },
+    restored: await markOfStart(world, { isKeyed: of.idempotencyKey !== null, due: of.due }),
     parent: of.parent ?? null,
     by: of.by ?? null,
     isScheduled: of.isScheduled,
@@ -134,7 +138,8 @@ export async function createOnce(world: World, creation: Creation): Promise<Star
   if (outcome.kind === "unreadable") throw new Unreadable(`run ${run}: ${outcome.why}`, "RowDamaged");
   if (outcome.kind === "ended") return endedBefore(outcome.tombstone, inputDigest);
   if (outcome.kind !== "created") return resumeStart(world, { row: outcome.row, inputDigest });
-  await startExecution(world, outcome.row);
+  // Schedule 220: a start that falls into the lost time of a restore waits for an operator's word.
+  if (outcome.row.restored?.waits !== true) await startExecution(world, outcome.row);
   return { kind: "started", row: outcome.row };
 }
 

@@ -14,7 +14,7 @@ import { HELP } from "./help.ts";
 import { RESPONSES, runInput, operation, reason, respond } from "./operation.ts";
 import { type Purged, purge } from "./purge.ts";
 import { redrive } from "./redrive.ts";
-import { type Restored, fenceRestored } from "./restored.ts";
+import { type Restored, checkRun, checkStore, fenceRestored } from "./restored.ts";
 import { type Started, startTask, taskToStart } from "./start.ts";
 import { type Undone, undoAndCancel, undoAndRestart } from "./undo.ts";
 import { json } from "./values.ts";
@@ -213,6 +213,30 @@ export const STEERING_ROWS = {
     },
     http: { method: "delete", path: "/runs/{run}" },
   }),
+  checked: operation({
+    ...{ scope: "approve", writes: true, typed: [{ command: "checked" }] },
+    help: HELP.checked,
+    input: runInput.extend({ why: reason }),
+    run: ({ world, by }, of) => checkRun(world, { run: of.run, by }),
+    outcomes: {
+      checked: RESPONSES.accepted,
+      same: respond.done("It bears no mark of a restore, or it was said before."),
+      missing: RESPONSES.missing,
+      unreadable: RESPONSES.unreadable,
+    },
+    http: { method: "post", path: "/runs/{run}/checked" },
+  }),
+  checkedAll: operation({
+    ...{ scope: "admin", writes: true, typed: [{ command: "checked", option: "--all" }] },
+    help: HELP.checkedAll,
+    input: z.strictObject({ confirmed: z.boolean().default(false), why: reason }),
+    run: ({ world, by }, of) => checkStore(world, { confirmed: of.confirmed, by }),
+    outcomes: {
+      checked: respond.done("No run of the store asks any more, and what waited for it starts."),
+      partly: respond.refused("NotChecked", "Some runs are damaged, and still marked."),
+      notConfirmed: respond.unconfirmed("It has to be confirmed; the answer names the runs."),
+    },
+  }),
   restored: operation({
     ...{ scope: "admin", writes: true, typed: [{ command: "restored" }] },
     help: HELP.restored,
@@ -223,7 +247,7 @@ export const STEERING_ROWS = {
       return { kind: isWhole ? "fenced" : "partly", restored };
     },
     outcomes: {
-      fenced: respond.done("Every run that had not ended is fenced and paused."),
+      fenced: respond.done("Every run that had not ended is fenced, marked and paused."),
       partly: respond.refused("NotFenced", "Some runs are held or damaged, and not fenced."),
     },
   }),

@@ -4,6 +4,7 @@ import { CRACK_NAMES, type Crack } from "../core/crack.ts";
 import type { Spent } from "../core/policy/budget.ts";
 import { usd } from "../core/policy/spending.ts";
 import type { Phase, Status } from "../core/phases.ts";
+import { openMark } from "../protocol/restored.ts";
 import { type ListedRow, type StoreOutage, hasEnded } from "../protocol/row.ts";
 import { type BudgetMeter, budgetMeters } from "./budget-meter.ts";
 
@@ -41,6 +42,23 @@ export interface Summary {
   readonly signals: readonly Crack[];
   /** The schedule of its agent started it. */
   readonly isScheduled: boolean;
+  /** Its store was restored, and no operator has said that the external services were checked; null otherwise. */
+  readonly restored: ShownRestored | null;
+}
+
+/** From when the state of a restored run is. Times are epoch milliseconds. */
+export interface ShownRestored {
+  /** When the store was restored. */
+  readonly at: number;
+  /** What the run did after this moment and before `at` is lost, and may have happened. */
+  readonly asOf: number;
+  /** A firing or a keyed start of the lost time made it: it waits for an operator's word. */
+  readonly waits: boolean;
+}
+
+export function shownRestored(row: ListedRow): ShownRestored | null {
+  const mark = openMark(row);
+  return mark === null ? null : { at: mark.at, asOf: mark.asOf, waits: mark.waits === true };
 }
 
 /** `now`: epoch milliseconds, to judge the lease. */
@@ -61,6 +79,7 @@ export function summaryOf(row: ListedRow, now: number): Summary {
       signals: CRACK_NAMES.filter((name) => row.brief?.cracks.includes(name)),
     },
     isScheduled: row.brief?.isScheduled ?? false,
+    restored: shownRestored(row),
     ...(newerBy(run, row) === null ? {} : { needsNewer: true }),
   };
 }

@@ -40,6 +40,7 @@ import type { ChildrenCreation, ChildrenOutcome } from "../protocol/row-children
 import type { Park, ParkOutcome } from "../protocol/row-park.ts";
 import type { Claim, ClaimOutcome } from "../protocol/row-claim.ts";
 import type { HandOver, HandOverOutcome } from "../protocol/row-hand-over.ts";
+import type { RestoredCheck, RestoredCheckOutcome } from "../protocol/row-restored.ts";
 import type { Redrive, RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { EndNotification } from "../protocol/row-end-notification.ts";
 import type { KeyKept, PurgeOutcome } from "../protocol/row-removal.ts";
@@ -96,6 +97,8 @@ export interface RunTable {
   recordEndNotified(of: EndNotification): Promise<Changed<"notified"> | Refused | Ambiguous>;
   /** A failed run goes on under the next epoch, in the next execution of its chain. */
   redrive(redrive: Redrive): Promise<RedriveOutcome | Ambiguous>;
+  /** An operator says that what a restored run may have done outside was checked; the caller wakes the run. */
+  checkRestored(check: RestoredCheck): Promise<RestoredCheckOutcome | Ambiguous>;
   /**
    * Removes the row of a run that has ended and whose end has been delivered. `missing` may be the effect of this
    * request's own first copy.

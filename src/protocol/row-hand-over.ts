@@ -5,6 +5,7 @@
  */
 import type { Entry } from "./entry.ts";
 import { type Changed, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
+import { type Restored, RESTORED_EPOCHS, markRestored } from "./restored.ts";
 import { deathsAfter } from "./row-claim.ts";
 
 /** A request to move a run to its next execution. */
@@ -16,10 +17,10 @@ export interface HandOver extends RunRef {
   /** Hand over only in this epoch, so that a run that was claimed meanwhile stays with its execution. */
   readonly epoch?: number;
   /**
-   * How far to raise the epoch, 1 if absent. A restored store raises it further, past epochs that the row does not
-   * know.
+   * The store was restored. The epoch rises past every epoch that the row does not know, the run is paused, and its row
+   * says from when its state is. It is no takeover.
    */
-  readonly epochs?: number;
+  readonly restored?: Restored;
 }
 
 /**
@@ -42,20 +43,32 @@ export function decideHandOver(row: Row, handOver: HandOver): HandOverOutcome {
   if (hasEnded(row) || row.chain !== handOver.chain || isClaimed) return { kind: "lost", row };
   const lease = row.owner === null ? null : (row.leaseUntil ?? 0);
   if (lease !== null && handOver.now < lease) return { kind: "held", row, until: lease };
+  const { restored } = handOver;
   return {
     kind: "handed",
     row: {
       ...row,
+      ...(restored === undefined ? {} : pausedBy(row, { restored, now: handOver.now })),
       chain: row.chain + 1,
-      epoch: row.epoch + (handOver.epochs ?? 1),
+      epoch: row.epoch + (restored === undefined ? 1 : RESTORED_EPOCHS),
       owner: null,
       leaseUntil: null,
       park: null,
       chainClaims: 0,
       claimedAt: handOver.now,
       effectsSettleAt: Math.max(row.effectsSettleAt, lease ?? 0),
-      takeovers: row.takeovers + (row.owner === null ? 0 : 1),
+      takeovers: row.takeovers + (row.owner === null || restored !== undefined ? 0 : 1),
       deaths: deathsAfter(row, handOver.dead ?? null),
     },
+  };
+}
+
+/** Until a beat records the pause, the row alone says it: no supervisor may run yet. */
+function pausedBy(row: Row, of: { readonly restored: Restored; readonly now: number }): Partial<Row> {
+  return {
+    restored: markRestored(row, of.restored),
+    pause: true,
+    status: "paused",
+    statusSince: row.status === "paused" ? row.statusSince : of.now,
   };
 }

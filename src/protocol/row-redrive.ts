@@ -2,6 +2,7 @@
  * Redrive: one decision on the row of a failed run. It gives the row the next epoch and the next execution of its
  * chain, and clears its expiry. The row keeps who asked and why, until the next invocation has recorded it.
  */
+import { type Restored, RESTORED_EPOCHS, markRestored } from "./restored.ts";
 import type { Changed, RunRef, Refused, Row, RedriveNote } from "./row.ts";
 
 /** A request to let a failed run go on. */
@@ -13,6 +14,8 @@ export interface Redrive extends RunRef {
   readonly deadline: number;
   /** The checksum of the resulting row. It changes, since a redrive clears the wake-up time and the store outage. */
   readonly checksum?: string;
+  /** The store was restored after the end of the run, and nothing outside was checked since. Absent: neither. */
+  readonly restored?: Restored;
 }
 
 /** `late`: the run has not failed, or no longer, or not in the epoch that the caller judged. */
@@ -24,7 +27,7 @@ export type RedriveOutcome = Changed<"redriven"> | Changed<"late"> | Refused;
  * landed.
  */
 export function decideRedrive(row: Row, redrive: Redrive): Exclude<RedriveOutcome, Refused> {
-  const { epoch, version, note, deadline, now, checksum } = redrive;
+  const { epoch, version, note, deadline, now, checksum, restored } = redrive;
   if (row.status !== "failed" || row.epoch !== epoch || row.version !== version) return { kind: "late", row };
   const { checksum: _, ...rest } = row;
   return {
@@ -32,9 +35,11 @@ export function decideRedrive(row: Row, redrive: Redrive): Exclude<RedriveOutcom
     row: {
       ...rest,
       ...(checksum === undefined ? {} : { checksum }),
+      ...(restored === undefined ? {} : { restored: markRestored(row, restored) }),
       status: "running",
       statusSince: now,
-      epoch: row.epoch + 1,
+      // In the lost time it may have been redriven before, under the epochs that follow this one (schedule 219).
+      epoch: row.epoch + (restored === undefined ? 1 : RESTORED_EPOCHS),
       chain: row.chain + 1,
       chainClaims: 0,
       claimedAt: now,

@@ -11,6 +11,7 @@ import { type Phase, type Status, PHASES, isTerminal } from "../core/phases.ts";
 import type { Entry } from "./entry.ts";
 import { BEFORE_RELEASE } from "./foreign.ts";
 import { type Newer, newerFormat } from "./newer.ts";
+import type { RestoredMark } from "./restored.ts";
 import type { RowBrief } from "./row-brief.ts";
 
 /** The version of row, journal and snapshot that this code reads and writes. */
@@ -95,6 +96,8 @@ export interface Row extends Incarnation {
   readonly redrive?: RedriveNote;
   /** What lists tell besides; absent if no commit has written it. */
   readonly brief?: RowBrief;
+  /** Absent: its store was not restored since the run began. */
+  readonly restored?: RestoredMark;
 }
 
 /** A row of a list. It may lack its journal, so nothing loads a run from it: the row is read first. */
@@ -132,10 +135,13 @@ export interface Creation extends Incarnation {
   readonly brief?: RowBrief;
   /** The checksum of the resulting row. */
   readonly checksum?: string;
+  /** The mark that the run inherits. One that waits begins paused. */
+  readonly restored?: RestoredMark;
 }
 
 export function newRow(creation: Creation): Row {
   const { now, earliest: _, ...identity } = creation;
+  const waits = creation.restored?.waits === true;
   return {
     ...identity,
     createdAt: now,
@@ -159,8 +165,8 @@ export function newRow(creation: Creation): Row {
     wakeCount: 0,
     wakeCountSeen: 0,
     cancel: false,
-    pause: false,
-    status: "queued",
+    pause: waits,
+    status: waits ? "paused" : "queued",
     phase: "Preparing",
     statusSince: now,
     lastCheckpointAt: now,

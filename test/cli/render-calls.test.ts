@@ -33,7 +33,7 @@ const blocked: Shown = {
   ...{
     createdAt: NOW,
     startedAt: NOW,
-    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], isScheduled: false },
+    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], restored: null, isScheduled: false },
     forkedFrom: null,
     startedBy: null,
 

@@ -28,7 +28,7 @@ const waiting: Shown = {
   ...{
     createdAt: AT,
     startedAt: AT,
-    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], isScheduled: false },
+    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], restored: null, isScheduled: false },
     forkedFrom: null,
     startedBy: null,
 

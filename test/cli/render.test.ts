@@ -36,7 +36,7 @@ const blocked: Shown = {
   ...{
     createdAt: NOW - 125_000,
     startedAt: NOW - 124_000,
-    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], isScheduled: false },
+    ...{ execution: "local-a-1", aws: null, budget: [], signals: [], restored: null, isScheduled: false },
     forkedFrom: null,
     startedBy: "ann@loom",
 

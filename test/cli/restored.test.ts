@@ -14,9 +14,9 @@ test("fences and pauses live runs, leaves ended runs, and says how a run continu
   const before = await read(ended.run);
   const queued = await beginRun(world, agent, {});
   const { exit, out } = await runCli(dir, "restored");
-  expect([exit, out]).toEqual([0, expect.stringContaining("fenced and paused 1 run that had not ended")]);
+  expect([exit, out]).toEqual([0, expect.stringContaining("fenced, marked and paused 1 run that had not ended")]);
   expect(out).toContain(`npx cairn show ${queued.run}`);
-  expect(out).toMatch(/npx cairn resume RUN.* continues it, .*npx cairn cancel RUN.* ends it/);
+  expect(out).toMatch(/npx cairn resume RUN.* continues a run, .*npx cairn cancel RUN.* ends it/);
   expect(await read(queued.run)).toMatchObject({ epoch: 1_000_000, pause: true, chain: 2 });
   expect(await read(ended.run)).toEqual(before);
   // Fenced: the execution of before claims nothing.

@@ -7,8 +7,14 @@ import type { Action } from "../../src/console/model/commands.ts";
 import { requestKeys } from "../../src/console/model/request-keys.ts";
 
 const names = [
-  ...actionsOf({ inProgress: true, status: "running", redrivable: false, waitsFor: null }),
-  ...actionsOf({ inProgress: false, status: "failed", redrivable: true, waitsFor: null }),
+  ...actionsOf({ inProgress: true, status: "running", redrivable: false, waitsFor: null, restored: null }),
+  ...actionsOf({
+    inProgress: false,
+    status: "failed",
+    redrivable: true,
+    waitsFor: null,
+    restored: { at: 2, asOf: 1, waits: false },
+  }),
 ];
 
 describe("an idempotency key", () => {

@@ -49,8 +49,14 @@ describe("an action", () => {
   const callerOf = (scopes: readonly Scope[], here: Parameters<typeof viewOfCaller>[1]["here"] = ROWS) =>
     viewOfCaller({ tenant: "acme", actor: "ann", scopes }, { here, all: ROWS });
   const names = [
-    ...actionsOf({ inProgress: true, status: "running", redrivable: false, waitsFor: null }),
-    ...actionsOf({ inProgress: false, status: "failed", redrivable: true, waitsFor: null }),
+    ...actionsOf({ inProgress: true, status: "running", redrivable: false, waitsFor: null, restored: null }),
+    ...actionsOf({
+      inProgress: false,
+      status: "failed",
+      redrivable: true,
+      waitsFor: null,
+      restored: { at: 2, asOf: 1, waits: false },
+    }),
     ...(["upgrade", "start", "decide", "answer", "reconcile"] as const),
     ...(["pauseSchedule", "resumeSchedule", "runSchedule"] as const),
   ];

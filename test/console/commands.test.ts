@@ -6,7 +6,7 @@ import { temporaryDir } from "../process/fixtures/store.ts";
 
 const TEXTS: { readonly [A in ActionName]: string } = {
   ...{ message: "go on", pause: "lunch", resume: "back", upgrade: "read it", cancel: "no need", undo: "wrong dates" },
-  ...{ restart: "new prices", redrive: "mended", fork: "3", assign: "ada", purge: "local-abc" },
+  ...{ restart: "new prices", redrive: "mended", checked: "all there", fork: "3", assign: "ada", purge: "local-abc" },
 };
 
 const actions = Object.entries(TEXTS).flatMap(([name, text]) =>

@@ -19,7 +19,7 @@ const run = (name: string, of: Partial<Summary> = {}): Summary => ({
   },
   ...{ version: 3, epoch: 1, beats: 2, takeovers: 0, createdAt: 1_000, statusSince: 1_000, lastCheckpointAt: 2_000 },
   ...{ wakeAt: null, parent: null, storeOutage: null, spent: { usd: 0.1, tokensIn: 10, tokensOut: 5 } },
-  ...{ budget: [], signals: [], isScheduled: false },
+  ...{ budget: [], signals: [], restored: null, isScheduled: false },
   ...of,
 });
 
@@ -122,10 +122,11 @@ describe("one action for several runs", () => {
   test("asks only the runs that it can change, and says why it leaves the others", () => {
     const reasons = (of: Partial<Summary>): readonly (string | null)[] =>
       BULK_ACTIONS.map((name) => whyNot(name, run("a", of)));
-    expect(reasons({})).toEqual([null, "it is not paused", null, "it has not failed"]);
-    expect(reasons({ status: "paused" })).toEqual(["it is paused", null, null, "it has not failed"]);
-    const failed = reasons({ status: "failed", inProgress: false });
-    expect(failed).toEqual(["it has ended", "it has ended", "it has ended", null]);
+    const never = "its store was not restored, or it was said before";
+    expect(reasons({})).toEqual([null, "it is not paused", null, "it has not failed", never]);
+    expect(reasons({ status: "paused" })).toEqual(["it is paused", null, null, "it has not failed", never]);
+    const failed = reasons({ status: "failed", inProgress: false, restored: { at: 2, asOf: 1, waits: false } });
+    expect(failed).toEqual(["it has ended", "it has ended", "it has ended", null, null]);
   });
 
   test("sends each request once, four at a time, and none after a stop", async () => {

@@ -30,7 +30,7 @@ const shown = (of: Partial<Shown>): Shown =>
 
 const idsOf = (blocked: Shown): readonly string[] => needsIn(blocked).map(({ id }) => id);
 const needsIn = (blocked: Shown) =>
-  needsOf({ gates: [], questions: [], unreadable: [], blocked: [blocked] } satisfies AllNeeds);
+  needsOf({ gates: [], questions: [], restored: [], unreadable: [], blocked: [blocked] } satisfies AllNeeds);
 
 describe("a question that a run asks again", () => {
   test("about an outcome that is unknown again is another one, and the decided one is over", () => {

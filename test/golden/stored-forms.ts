@@ -29,6 +29,7 @@ import * as spendToday from "../../src/history/spend-today.ts";
 import * as langgraph from "../../src/langgraph/record.ts";
 import * as audit from "../../src/operations/access/audit.ts";
 import * as tokens from "../../src/operations/access/check-token.ts";
+import * as restores from "../../src/operations/restored-store.ts";
 import * as schedules from "../../src/operations/schedule-memory.ts";
 import { FINGERPRINT } from "../../src/protocol/fingerprint.ts";
 import { row } from "../support/states/states-and-events.ts";
@@ -40,7 +41,7 @@ const SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   ...{ webhook: outbox.entry, callback: callbacks.stored, source: memorySources.stored },
   ...{ memoryEntry: memoryEntries.stored, spendOfTenant: spendCounters.stored, spendToday: spendToday.stored },
   ...{ requestRate: requestRates.stored, modelRate: modelRates.usedUntil, token: tokens.body, audit: audit.body },
-  ...{ lastFiring: schedules.lastFiring, pause: schedules.pause },
+  ...{ lastFiring: schedules.lastFiring, pause: schedules.pause, restoredStore: restores.restoredStore },
   ...{ langgraph: langgraph.envelope, ...langgraph.headers },
 };
 

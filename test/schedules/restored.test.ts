@@ -1,9 +1,28 @@
 /** A store that was restored from a backup: its rows are older than what became of their runs. */
 import { expect, test } from "vitest";
 import { startExecution } from "../../src/engine/context/executions.ts";
-import { fenceRestored } from "../../src/operations/restored.ts";
 import { sendRequest } from "../../src/engine/loop/request.ts";
+import { snapshotAt } from "../../src/history/object-keys.ts";
 import { verify } from "../../src/history/verify.ts";
+import { listGates } from "../../src/operations/approvals.ts";
+import { reconcile } from "../../src/operations/reconcile.ts";
+import { checkRun, fenceRestored } from "../../src/operations/restored.ts";
+import { show } from "../../src/operations/views.ts";
+import type { Row } from "../../src/protocol/row.ts";
+import { decideRedrive } from "../../src/protocol/row-redrive.ts";
+import { assertSafety } from "../support/gate/safety.ts";
+import {
+  dieInTool,
+  freezeBeforeCall,
+  endAttempt,
+  startAttempt,
+  performTask,
+  flushPromises,
+  runAttempt,
+  runUntilIdle,
+  startKeyedRun,
+  sweep,
+} from "../support/harness/chain-steps.ts";
 import { beginRun } from "../support/harness/drive.ts";
 import {
   BEAT_MS,
@@ -13,15 +32,7 @@ import {
   createChainHarness,
   rowOf,
 } from "../support/harness/harness.ts";
-import {
-  freezeBeforeCall,
-  endAttempt,
-  startAttempt,
-  performTask,
-  runUntilIdle,
-  flushPromises,
-  runAttempt,
-} from "../support/harness/chain-steps.ts";
+import { answer, asked, clerk, lose, resume } from "../support/restores/clerk.ts";
 
 test("schedule 109: a process from after the backup thaws, and the restored run no longer has its epoch", async () => {
   const harness = createChainHarness();
@@ -46,9 +57,11 @@ test("schedule 109: a process from after the backup thaws, and the restored run 
   const done = new Set(keys);
 
   harness.world.store.rows.set(backup.run, backup);
-  expect(await fenceRestored(harness.world)).toEqual({ runs: [backup.run], held: [], damaged: [] });
+  expect(await fenceRestored(harness.world)).toMatchObject({ runs: [backup.run], held: [], damaged: [] });
   const fenced = rowOf(harness, backup.run);
-  expect(fenced).toMatchObject({ pause: true, owner: null, version: backup.version });
+  expect(fenced).toMatchObject({ pause: true, status: "paused", owner: null, version: backup.version });
+  // A restore is no takeover, and nothing of the run died.
+  expect([fenced.takeovers, fenced.deaths]).toEqual([backup.takeovers, backup.deaths]);
   frozen.thaw();
   await flushPromises();
   expect(rowOf(harness, backup.run)).toEqual(fenced);
@@ -63,4 +76,124 @@ test("schedule 109: a process from after the backup thaws, and the restored run 
   // What was done after the backup is done again, under the keys that it had.
   expect(new Set(keys)).toEqual(done);
   expect(keys.length).toBeGreaterThan(done.size);
+});
+
+test("schedule 221: the model words its reply differently after the restore, and the derived key is new", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  let words = "pay";
+  const agent = clerk({ effect: "probed", words: () => words, done });
+  const { run } = await lose(harness, agent);
+  words = "please pay";
+  await resume(harness, agent, run);
+  assertSafety("nothing is done twice", () => expect(done).toHaveLength(1));
+  expect(await asked(harness, run)).toHaveLength(1);
+  expect(rowOf(harness, run)).toMatchObject({ status: "blocked" });
+});
+
+test("schedule 222: the before-image is taken after what may have happened, so its call asks", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({
+    effect: "probed",
+    words: () => "set",
+    done,
+    part: {
+      key: () => "order-1",
+      before: () => done.length,
+      probe: ({ before }: { readonly before: unknown }) =>
+        done.length === before ? { kind: "absent" } : { kind: "happened", result: "acted" },
+    } as never,
+  });
+  const { run } = await lose(harness, agent);
+  await resume(harness, agent, run);
+  assertSafety("nothing is done twice", () => expect(done).toHaveLength(1));
+  expect(await asked(harness, run)).toHaveLength(1);
+});
+
+test("schedule 223: an answer `retry` from before the backup was applied in the lost time, and asks anew", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done });
+  const { run } = await beginRun(harness.world, agent, {});
+  await dieInTool(harness, agent);
+  await runUntilIdle(harness, agent);
+  const [unknown] = (await show(harness.world, run))?.unknown ?? [];
+  harness.clock.moveTo(unknown?.reconcilableFrom ?? 0);
+  expect(await reconcile(harness.world, answer(run, "retry"))).toMatchObject({ kind: "accepted" });
+  const { rows, messages } = harness.world.store;
+  const backup = structuredClone({ rows: [...rows], messages: [...messages] });
+  await runUntilIdle(harness, agent);
+  expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+  for (const [name, map] of [
+    ["rows", rows],
+    ["messages", messages],
+  ] as const) {
+    map.clear();
+    for (const [key, value] of backup[name]) (map as Map<string, unknown>).set(key, value);
+  }
+  const version = rowOf(harness, run).snapshot.version;
+  for (const key of harness.world.store.objects.keys())
+    if ((snapshotAt(key)?.version ?? 0) > version) harness.world.store.objects.delete(key);
+  harness.clock.moveTo(harness.clock.now() + BEAT_MS + SKEW_MS);
+  await fenceRestored(harness.world);
+  await startExecution(harness.world, rowOf(harness, run));
+  await resume(harness, agent, run);
+  assertSafety("nothing is done twice", () => expect(done).toHaveLength(1));
+  expect(await asked(harness, run)).toEqual([expect.stringContaining("this run was restored")]);
+});
+
+test("schedule 220: a keyed start of the lost time is sent again, and waits for the word", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done });
+  const other = await beginRun(harness.world, agent, {});
+  await runUntilIdle(harness, agent);
+  const { run } = await startKeyedRun(harness.world, { agent, key: "k" });
+  await runUntilIdle(harness, agent);
+  expect(done).toHaveLength(2);
+  harness.world.store.rows.delete(run);
+  harness.world.store.tombstones.delete(run);
+  await fenceRestored(harness.world);
+  const again = await startKeyedRun(harness.world, { agent, key: "k" });
+  expect(again).toMatchObject({ run, pause: true, status: "paused", restored: { waits: true } });
+  await sweep(harness.world);
+  await runUntilIdle(harness, agent);
+  assertSafety("nothing is done twice", () => expect(done).toHaveLength(2));
+  expect((await listGates(harness.world, { tenant: "local", after: null, bytesMax: null })).restored).toMatchObject([
+    { run, waits: true },
+  ]);
+  // Another start of the key finds that run, and one without a key is none of the lost time.
+  expect((await beginRun(harness.world, agent, {})).run).not.toBe(other.run);
+  expect(await checkRun(harness.world, { run, by: "ann" })).toMatchObject({ kind: "checked" });
+  await runUntilIdle(harness, agent);
+  expect([rowOf(harness, run).status, done.length]).toEqual(["completed", 4]);
+});
+
+test("schedule 219: a failed run was redriven in the lost time, and a redrive after the restore takes other epochs", async () => {
+  const harness = createChainHarness();
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done: [] });
+  const { run } = await beginRun(harness.world, agent, {});
+  const failed: Row = { ...rowOf(harness, run), status: "failed", phase: "Failed", epoch: 3, endNotified: true };
+  const note = { id: "1", by: "ann", why: "mended" };
+  const redriven = decideRedrive(failed, { ...failed, now: 9, deadline: 99, note, restored: { at: 5, asOf: 4 } });
+  expect(redriven.row).toMatchObject({ epoch: 1_000_003, restored: { at: 5, asOf: 4, epoch: 1_000_003 } });
+  expect(decideRedrive(failed, { ...failed, now: 9, deadline: 99, note }).row.epoch).toBe(4);
+});
+
+test("schedule 224: the word about one restore says nothing about the next one", async () => {
+  const harness = createChainHarness();
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done: [] });
+  const { run, born } = await beginRun(harness.world, agent, {});
+  await fenceRestored(harness.world);
+  const first = rowOf(harness, run).restored?.at ?? 0;
+  harness.clock.moveTo(harness.clock.now() + 1_000);
+  await fenceRestored(harness.world);
+  const now = harness.clock.now();
+  const check = { run, born, now, by: "ann" };
+  expect(await harness.world.table.checkRestored({ ...check, restoredAt: first })).toMatchObject({ kind: "same" });
+  expect(rowOf(harness, run).restored?.checked).toBeUndefined();
+  expect(await harness.world.table.checkRestored({ ...check, restoredAt: first + 1_000 })).toMatchObject({
+    kind: "checked",
+  });
 });

@@ -25,6 +25,7 @@ import {
 import type { Status } from "../../core/phases.ts";
 import { decideHandOver } from "../../protocol/row-hand-over.ts";
 import { decideRedrive } from "../../protocol/row-redrive.ts";
+import { decideRestoredCheck } from "../../protocol/row-restored.ts";
 import { repetition } from "../../protocol/repetition.ts";
 import { type MutexLease, storedMutexLease, decideMutexLease } from "../../protocol/mutex-lease.ts";
 import { markEndNotified } from "../../protocol/row-end-notification.ts";
@@ -147,6 +148,7 @@ export function memoryRunTable(store: MemoryStore): RunTable {
     recordEndNotified: async (of) =>
       decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
     redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, structuredClone(redrive))),
+    checkRestored: async (check) => decide(check, (row) => decideRestoredCheck(row, check)),
     purge: async (of) => {
       const before = presentIn(find(of.run), of);
       if ("kind" in before) return before;

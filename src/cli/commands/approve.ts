@@ -11,7 +11,7 @@ import { callOf } from "../../core/calls/ignored-decisions.ts";
 import type { Accepted, Decided } from "../../operations/decision-fate.ts";
 import { performOperation } from "../../operations/perform.ts";
 import { OPERATIONS } from "../../operations/table.ts";
-import type { WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
+import type { RestoredRun, WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
 import { type OpenGate, type Shown, show } from "../../operations/views.ts";
 import { reportAccepted } from "../render/accepted.ts";
 import { type GrantFlags, grantOf, grantWords } from "./budget.ts";
@@ -23,6 +23,7 @@ import { contextOf, refusedAs } from "../perform.ts";
 import { renderWait } from "../render/input-waits.ts";
 import { ignoredWords, renderGate } from "../render/run.ts";
 import { openRun, runGone } from "./runs.ts";
+import { timeOfDay } from "../render/words.ts";
 import { type Shell, type StoreFlags, printLines } from "../shell.ts";
 
 export interface DecisionFlags extends StoreFlags, GrantFlags {
@@ -94,6 +95,7 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
   const context = contextOf(shell, opened, { tenant: flags.tenant });
   const open: WaitingGate[] = [];
   const questions: WaitingQuestion[] = [];
+  const restored: RestoredRun[] = [];
   let after: string | null = null;
   do {
     const page: WaitingPage = await performOperation(OPERATIONS.approvals, context, { after });
@@ -105,15 +107,20 @@ export async function listApprovals(shell: Shell, flags: StoreFlags & { readonly
     }
     open.push(...page.gates);
     questions.push(...page.questions);
+    restored.push(...page.restored);
     after = page.next;
   } while (after !== null);
   if (shell.json) {
-    printLines(shell, [...open, ...questions]);
+    printLines(shell, [...open, ...questions, ...restored.map((mark) => ({ ...mark, restored: true }))]);
     return EXIT.done;
   }
   const { paintOut: paint, width, out } = shell.terminal;
   const style = { now: world.clock.now(), paint, width, command: settings.command };
   if (open.length + questions.length === 0) out("no call waits for an approval or an answer");
+  for (const { run, agent, asOf } of restored) {
+    const from = `restored from its state of ${timeOfDay(asOf, style.now)}; check what it did since, then`;
+    out(`${run}  ${agent}  ${from} ${paint("bold", settings.command("checked", run))}`);
+  }
   for (const { run, agent, assigned, ...gate } of open) {
     out(`${run}  ${agent}${assigned === null ? "" : `, assigned to ${assigned.to}`}${renderGate(run, gate, style)}\n`);
   }

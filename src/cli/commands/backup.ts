@@ -9,6 +9,7 @@ import type { World } from "../../ports/world.ts";
 import { CliError, EXIT } from "../errors.ts";
 import { retyped } from "../input.ts";
 import { contextOf } from "../perform.ts";
+import { whatFollows } from "./restored.ts";
 import { commandLine, count, grouped } from "../render/words.ts";
 import { sealKeysOf } from "../seal-keys.ts";
 import { type Settings, settingsOf } from "../settings.ts";
@@ -74,13 +75,11 @@ export async function restore(shell: Shell, { file: typed, flags }: Asked): Prom
     return EXIT.done;
   }
   terminal.out(`${terminal.paintOut("bold", world.place)} has the state of the backup`);
-  terminal.out(`fenced and paused ${count(runs.length, "run")} that had not ended when the backup was taken`);
+  terminal.out(`fenced, marked and paused ${count(runs.length, "run")} that had not ended when the backup was taken`);
   for (const run of runs) terminal.out(`  ${run}  ${command("show", run)}`);
   for (const { run, why } of damaged)
     terminal.out(`not fenced: ${run} is damaged (${why}); see ${command("verify", run)}`);
-  terminal.out("what a run did after the backup has happened, and this store does not know it: the run repeats it.");
-  terminal.out("keyed calls repeat under the same keys; check the external services of all other calls, then");
-  terminal.out(`  ${command("resume", "RUN")} continues a run, ${command("cancel", "RUN")} ends it`);
+  for (const line of whatFollows(command)) terminal.out(line);
   return EXIT.done;
 }
 

@@ -5,14 +5,24 @@ import { EXIT } from "../errors.ts";
 import { openExisting } from "../open.ts";
 import { contextOf } from "../perform.ts";
 import { type Shell, type StoreFlags, printDocument } from "../shell.ts";
-import { count, relative } from "../render/words.ts";
+import { type Command, count, relative } from "../render/words.ts";
+
+/** What an operator has to know and to do after a restore. */
+export const whatFollows = (command: Command): readonly string[] => [
+  "what a run did after that moment may have happened, and this store does not know it. So until you say otherwise",
+  "  a call of class unsafe, or probed without a key of the agent's own, asks before its first attempt;",
+  "  other probed calls are probed first; keyed and idempotent calls without such a key may be repeated under a new key;",
+  "  a firing or a start with a key that may be of that time makes a paused run.",
+  `check the external services, then ${command("checked", "RUN")} for one run, or ${command("checked", "--all")}`,
+  `  ${command("resume", "RUN")} continues a run, ${command("cancel", "RUN")} ends it`,
+];
 
 export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<number> {
   const opened = await openExisting(shell, flags);
   const { world, settings } = opened;
   const { command } = settings;
   const { kind, restored } = await performOperation(OPERATIONS.restored, contextOf(shell, opened), {});
-  const { runs, held, damaged } = restored;
+  const { asOf, runs, held, damaged } = restored;
   const exit = EXIT[OPERATIONS.restored.outcomes[kind].exit];
   if (shell.json) {
     printDocument(shell, restored);
@@ -20,7 +30,7 @@ export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<numbe
   }
   const { terminal } = shell;
   terminal.out(
-    `fenced and paused ${count(runs.length, "run")} that had not ended; runs that ended before the backup are unchanged`,
+    `fenced, marked and paused ${count(runs.length, "run")} that had not ended, with the state of ${new Date(asOf).toISOString()}`,
   );
   for (const run of runs) terminal.out(`  ${run}  ${command("show", run)}`);
   for (const { run, until } of held) {
@@ -30,8 +40,7 @@ export async function fenceStore(shell: Shell, flags: StoreFlags): Promise<numbe
   for (const { run, why } of damaged)
     terminal.out(`not fenced: ${run} is damaged (${why}); see ${command("verify", run)}`);
   if (runs.length > 0) {
-    terminal.out("a run repeats what it did after the backup: check the external services that it acts on, then");
-    terminal.out(`  ${command("resume", "RUN")} continues it, ${command("cancel", "RUN")} ends it`);
+    for (const line of whatFollows(command)) terminal.out(line);
   }
   return exit;
 }

@@ -114,6 +114,8 @@ export const REMOTE: Readonly<Record<string, RemoteCommand>> = {
     told("restart", await client.restart(run, { confirmed: flags["yes"] === true })),
   redrive: async ({ client, words: [run = ""], flags }) =>
     told("redrive", await client.redrive(run, { why: textIn(flags, "why") ?? "" })),
+  checked: async ({ client, words: [run = ""], flags }) =>
+    told("checked", await client.checked(run, { why: textIn(flags, "why") ?? "" })),
   assign: async ({ client, words: [run = "", to = ""] }) => told("assign", await client.assign(run, to)),
   purge: async ({ client, words: [run = ""], flags, command }) => {
     if (flags["yes"] !== true) throw notConfirmed(run, command("purge", run, "--yes"));

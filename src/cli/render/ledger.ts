@@ -26,10 +26,18 @@ export function renderLedger(calls: readonly LedgerEntry[], page: Style): string
     entry.externalId ?? "-",
     entry.key ?? "-",
     entry.key === null ? "-" : entry.business ? "business" : "intent",
-    short(entry.evidence, 100),
+    `${restoredWords(entry)}${short(entry.evidence, 100)}`,
   ]);
   return fittedTable(columns, rows, page).join("\n");
 }
+
+const RESTORED = {
+  question: "restored, asked first: ",
+  probe: "restored, probed first: ",
+  newKey: "restored, may be repeated under a new key: ",
+} as const;
+
+const restoredWords = ({ restored }: LedgerEntry): string => (restored === undefined ? "" : RESTORED[restored.first]);
 
 /**
  * How long the call ran, from its first release to its result. The time that a human took to approve it, to reconcile it

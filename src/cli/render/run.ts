@@ -70,8 +70,9 @@ export function renderList(runs: readonly Summary[], page: Style): string {
   return fittedTable(hasNotes ? [...columns, { title: "NOTE" }] : columns, rows, page).join("\n");
 }
 
-function statusCell({ status, storeOutage, needsNewer }: Summary): Cell {
+function statusCell({ status, storeOutage, needsNewer, restored, inProgress }: Summary): Cell {
   if (needsNewer === true) return { text: `${status}, needs a newer cairn`, ink: "yellow" };
+  if (restored != null && inProgress) return { text: `${status}, restored`, ink: "yellow" };
   return storeOutage === null
     ? { text: status, ink: INKS[status] }
     : { text: `${status}, store unavailable`, ink: "yellow" };
@@ -114,6 +115,7 @@ function head(run: Shown, { now, paint }: Style): string[] {
       [
         ["status", `${inked(run.status, paint)}${label === run.status ? "" : paint("dim", `, ${label}`)}`],
         ["started", startWords(run, now)],
+        ...restoredOf(run, now),
         ...deadlineOf(run, now),
         ["checkpoint", relative(run.lastCheckpointAt, now)],
         ["done", [...done, ...deaths].join(", ")],
@@ -172,8 +174,27 @@ function keptOf({ keptUntil, archive }: Shown, now: number): readonly (readonly 
   return archive === null ? [kept] : [kept, ["archive", archive.key]];
 }
 
+/** Its store was restored, and the services were not checked since. */
+function restoredOf({ restored }: Shown, now: number): readonly (readonly [string, string])[] {
+  // An older server does not say it.
+  if (restored == null) return [];
+  const { at, asOf } = restored;
+  const from = `${relative(at, now)}, from its state of ${timeOfDay(asOf, now)}: what it did in between may have happened`;
+  return [
+    ["restored", from],
+    ["asks first", "each unsafe call, and each probed call without a key of the agent's own"],
+    ["may repeat", "keyed and idempotent calls under a new key, if they have no key of the agent's own"],
+  ];
+}
+
 function paused(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {
-  return run.status === "paused" ? ["", `to resume it: ${paint("bold", command("resume", run.run))}`] : [];
+  const checked =
+    run.restored == null
+      ? []
+      : ["", `once its external services were checked: ${paint("bold", command("checked", run.run))}`];
+  return run.status === "paused"
+    ? [...checked, "", `to resume it: ${paint("bold", command("resume", run.run))}`]
+    : checked;
 }
 
 function end(run: Shown, { paint, command }: Style & { readonly command: Command }): string[] {

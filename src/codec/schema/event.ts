@@ -67,7 +67,7 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("undo"), call: name }),
   z.looseObject({ kind: z.literal("restart"), text: z.string() }),
   z.looseObject({ kind: z.literal("again"), call: name }),
-  z.looseObject({ kind: z.literal("probe"), call: name, at, tried: z.boolean() }),
+  z.looseObject({ kind: z.literal("probe"), call: name, at, tried: z.boolean(), restored: at.exactOptional() }),
   z.looseObject({ kind: z.literal("hold"), to: name.nullable(), failure: failure.exactOptional() }),
   z.looseObject({
     kind: z.literal("postpone"),
@@ -220,6 +220,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     call: name,
     epoch: count,
     before: json.exactOptional(),
+    restored: at.exactOptional(),
   }),
   ToolResultRecorded: z.looseObject({
     kind: z.literal("ToolResultRecorded"),
@@ -241,6 +242,7 @@ const kinds: { readonly [K in EventKind]: z.ZodType<EventOf<K>> } = {
     toolGone: z.boolean().exactOptional(),
     onUnknown: onUnknown.exactOptional(),
     unbegun: z.literal(true).exactOptional(),
+    restored: at.exactOptional(),
   }),
   ToolResultReconciled: z.looseObject({
     kind: z.literal("ToolResultReconciled"),

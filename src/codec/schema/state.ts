@@ -71,6 +71,7 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   onUnknown: onUnknown.exactOptional(),
   before: json.exactOptional(),
   agentChanged,
+  restored: at.exactOptional(),
   heldBy: heldBy.exactOptional(),
 });
 

@@ -15,6 +15,7 @@ export type ActionName =
   | "undo"
   | "restart"
   | "redrive"
+  | "checked"
   | "fork"
   | "assign"
   | "purge";
@@ -36,11 +37,14 @@ export interface Described {
 
 /** The actions that the status of the run allows, the usual ones first. */
 export function actionsOf(
-  run: Pick<Shown, "inProgress" | "status" | "redrivable" | "waitsFor">,
+  run: Pick<Shown, "inProgress" | "status" | "redrivable" | "waitsFor" | "restored">,
 ): readonly ActionName[] {
   const { inProgress, status, redrivable, waitsFor } = run;
-  if (!inProgress) return [...(redrivable ? (["redrive"] as const) : []), "fork", "purge"];
+  // An older server does not say it.
+  const checked = run.restored == null ? [] : (["checked"] as const);
+  if (!inProgress) return [...(redrivable ? (["redrive"] as const) : []), ...checked, "fork", "purge"];
   return [
+    ...checked,
     ...(waitsFor?.kind === "upgrade" && !waitsFor.accepted ? (["upgrade"] as const) : []),
     "message",
     ...(waitsFor?.kind === "model" && status !== "paused" ? (["resume"] as const) : []),
@@ -120,6 +124,12 @@ const DESCRIBED: { readonly [A in ActionName]: (run: Target, post: Post) => Desc
     },
     field: { ...WHY, must: true },
     request: (why) => post(["redrive", "--why", why], "redrive", { why }),
+  }),
+  checked: (_, post) => ({
+    ...REASONED,
+    title: "Outside was checked",
+    says: "You have checked in the external services what the run did before its store was restored. It asks no more.",
+    request: (why) => post(["checked", ...typed(why)], "checked", sent(why)),
   }),
   fork: (run, post) => ({
     ...{

@@ -1,7 +1,7 @@
 /** One action for several runs: which runs it can change, and how the requests go out. */
 import type { Summary } from "../../operations/views.ts";
 
-export const BULK_ACTIONS = ["pause", "resume", "cancel", "redrive"] as const;
+export const BULK_ACTIONS = ["pause", "resume", "cancel", "redrive", "checked"] as const;
 export type BulkAction = (typeof BULK_ACTIONS)[number];
 
 /** Runs of one dialog. More would be a list that no operator reads before the click. */
@@ -10,8 +10,9 @@ export const BULK_MAX = 200;
 /** Why the action leaves this run as it is; null: the run is asked. The server decides again when the request comes. */
 export function whyNot(
   name: BulkAction,
-  { inProgress, status }: Pick<Summary, "inProgress" | "status">,
+  { inProgress, status, restored }: Pick<Summary, "inProgress" | "status" | "restored">,
 ): string | null {
+  if (name === "checked") return restored == null ? "its store was not restored, or it was said before" : null;
   if (name === "redrive") return status === "failed" ? null : "it has not failed";
   if (!inProgress) return "it has ended";
   if (name === "resume") return status === "paused" ? null : "it is not paused";

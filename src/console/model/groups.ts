@@ -18,14 +18,17 @@ export const GROUP_WORDS: { readonly [G in Group]: string } = {
 /** The phases in which a run goes on only after a human has done something. */
 const NEEDS_HUMAN: ReadonlySet<Summary["phase"]> = new Set(["AwaitingApproval", "AwaitingReconcile", "AwaitingAgent"]);
 
-export function groupOf({ status, phase }: Pick<Summary, "status" | "phase">): Group {
+/** An older server says nothing of restores. */
+type Grouped = Pick<Summary, "status" | "phase"> & Partial<Pick<Summary, "restored">>;
+
+export function groupOf({ status, phase, restored }: Grouped): Group {
   if (status === "completed" || status === "failed" || status === "cancelled") return status;
-  if (status === "blocked" || NEEDS_HUMAN.has(phase)) return "needs";
+  if (status === "blocked" || NEEDS_HUMAN.has(phase) || restored != null) return "needs";
   return status === "running" ? "running" : "waiting";
 }
 
 /** How many runs each group has. */
-export function countsOf(runs: Iterable<Pick<Summary, "status" | "phase">>): { readonly [G in Group]: number } {
+export function countsOf(runs: Iterable<Grouped>): { readonly [G in Group]: number } {
   const counts = { needs: 0, running: 0, waiting: 0, failed: 0, completed: 0, cancelled: 0 };
   for (const run of runs) counts[groupOf(run)] += 1;
   return counts;
@@ -33,11 +36,12 @@ export function countsOf(runs: Iterable<Pick<Summary, "status" | "phase">>): { r
 
 /** What the run does or waits for, as far as its row tells. */
 export function phaseWords(run: Summary, now: number): string {
-  const { status, phase, storeOutage, wakeAt, inProgress, needsNewer } = run;
+  const { status, phase, storeOutage, wakeAt, inProgress, needsNewer, restored } = run;
   if (needsNewer === true) return "needs a newer version of cairn";
   if (!inProgress) return `after ${duration(run.lastCheckpointAt - run.createdAt)}`;
   const wakes = wakeAt !== null && wakeAt > now ? `, continues ${relative(wakeAt, now)}` : "";
   if (storeOutage !== null) return `store unavailable (${storeOutage.store})${wakes}`;
+  if (restored != null && status === "paused") return "restored and paused until an operator resumes it";
   if (status === "queued") return "waiting for its first beat";
   if (phase === "ExecutingTools" && status === "waiting") return `waiting for an event or a time${wakes}`;
   const { label } = PHASES[phase];

@@ -1,10 +1,11 @@
 /** What waits for a human, in one list: what expires first comes first. */
-import type { WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
+import type { RestoredRun, WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
 import type { Shown, ShownParse, UnknownCall, WaitsFor } from "../../operations/views.ts";
 
 export interface AllNeeds {
   readonly gates: readonly WaitingGate[];
   readonly questions: readonly WaitingQuestion[];
+  readonly restored: readonly RestoredRun[];
   readonly unreadable: WaitingPage["unreadable"];
   /** Runs that wait for an operator: the outcome of a call is unknown, or their agent cannot be loaded. */
   readonly blocked: readonly Shown[];
@@ -24,11 +25,13 @@ export type Need = About &
     | { readonly kind: "question"; readonly question: WaitingQuestion }
     | { readonly kind: "unknown"; readonly shown: Shown; readonly call: UnknownCall }
     | { readonly kind: "upgrade"; readonly shown: Shown }
+    /** Its store was restored, and the external services were not checked. */
+    | { readonly kind: "restored"; readonly mark: RestoredRun }
     /** The provider of its model refuses what it asks. */
     | { readonly kind: "model"; readonly shown: Shown }
   );
 
-export function needsOf({ gates, questions, blocked }: AllNeeds): readonly Need[] {
+export function needsOf({ gates, questions, restored, blocked }: AllNeeds): readonly Need[] {
   const all: readonly Need[] = [
     ...gates.map((gate): Need => {
       const { run, tool, expiresAt: until } = gate;
@@ -37,6 +40,10 @@ export function needsOf({ gates, questions, blocked }: AllNeeds): readonly Need[
     ...questions.map((question): Need => {
       const { run, call, tool, until } = question;
       return { kind: "question", question, id: `${run} ${call} ${question.asked}`, run, until, title: `${tool} asks` };
+    }),
+    ...restored.map((mark): Need => {
+      const { run } = mark;
+      return { kind: "restored", mark, id: restoredId(mark), run, until: null, title: "Restored from a backup" };
     }),
     ...blocked.flatMap((shown) =>
       shown.unknown
@@ -75,6 +82,9 @@ export const unknownId = (
 /** A run can wait for another version later, which an earlier acceptance does not answer. */
 export const upgradeId = (run: string, { from, to }: Upgrade): string => `${run} upgrade ${from} ${to}`;
 
+/** Another restore of the store is another question. */
+export const restoredId = ({ run, at }: Pick<RestoredRun, "run" | "at">): string => `${run} restored ${at}`;
+
 /** After a resume the run may wait for the same again, and is asked about again. */
 export const modelId = ({ run, statusSince }: Pick<Shown, "run" | "statusSince">): string =>
   `${run} model ${statusSince}`;
@@ -96,6 +106,8 @@ export function isOpenIn(need: Need, shown: Shown | null): boolean {
       return shown.waits.some(({ call, asked }) => call === need.question.call && asked === need.question.asked);
     case "unknown":
       return shown.unknown.some((call) => unknownId(run, call) === need.id);
+    case "restored":
+      return shown.restored?.at === need.mark.at;
     case "model":
       return waitsFor?.kind === "model" && modelId(shown) === need.id;
     case "upgrade":

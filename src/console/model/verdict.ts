@@ -8,7 +8,7 @@ import type { Shown } from "../../operations/views.ts";
 export interface Verdict {
   readonly says: string;
   /** Null: nothing is to be done. */
-  readonly action: "review" | "answer" | "reconcile" | "upgrade" | "resume" | "redrive" | null;
+  readonly action: "review" | "answer" | "reconcile" | "upgrade" | "resume" | "redrive" | "checked" | null;
 }
 
 const ACCEPTED = "accepted; waiting for the run to take it";
@@ -60,7 +60,11 @@ function asked({ gates, unknown, waits, waitsFor }: Shown, now: number): Verdict
 }
 
 function waiting(run: Shown, now: number): Verdict | null {
-  const { status, outage, detachedCall, storeOutage, phase, wakeAt } = run;
+  const { status, outage, detachedCall, storeOutage, phase, wakeAt, restored } = run;
+  if (status === "paused" && restored != null) {
+    const from = `Restored ${relative(restored.at, now)} and paused: what it did before may have happened.`;
+    return { says: `${from} Check the external services, then resume it.`, action: "checked" };
+  }
   if (status === "paused") return { says: "Paused until an operator resumes it.", action: "resume" };
   if (storeOutage !== null) {
     const next = wakeAt !== null && wakeAt > now ? `, tries again ${relative(wakeAt, now)}` : "";

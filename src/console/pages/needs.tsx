@@ -9,6 +9,7 @@ import { route } from "../store/route.ts";
 import { allNeeds, needs, needsCut, needsTrouble } from "../store/needs.ts";
 import { ApprovalCard } from "../parts/approval-card.tsx";
 import { QuestionCard } from "../parts/question-card.tsx";
+import { RestoredCard } from "../parts/restored-card.tsx";
 import { UnknownCard } from "../parts/unknown-card.tsx";
 import { ModelCard } from "../parts/model-card.tsx";
 import { UpgradeCard } from "../parts/upgrade-card.tsx";
@@ -148,6 +149,8 @@ function CardOf({ need }: { readonly need: Need }) {
       return <UnknownCard run={need.shown} call={need.call} />;
     case "model":
       return <ModelCard run={need.shown} />;
+    case "restored":
+      return <RestoredCard mark={need.mark} />;
     case "upgrade":
       return <UpgradeCard run={need.shown} />;
   }

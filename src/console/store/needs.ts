@@ -51,6 +51,8 @@ async function readNeeds(): Promise<void> {
   const next: AllNeeds = {
     gates: pages.flatMap(({ gates }) => gates),
     questions: pages.flatMap(({ questions }) => questions),
+    // An older server does not list them.
+    restored: pages.flatMap((page) => (page as Partial<WaitingPage>).restored ?? []),
     unreadable: [
       ...new Map([...pages.flatMap((page) => page.unreadable), ...unreadable].map((each) => [each.run, each])).values(),
     ],

@@ -11,6 +11,11 @@ export interface EffectRow {
   readonly onTimeout: "again" | "probe" | "ask";
   /** What follows the last such attempt, unless the tool declares `onUnknown`. */
   readonly afterLastTry: "tell" | "ask";
+  /**
+   * What precedes the first attempt in a run that was restored from a backup, since the call may have happened in the time
+   * that is lost. `probe`: only under a key that is surely the same as then, else `ask`.
+   */
+  readonly afterRestore: "again" | "probe" | "ask";
   /** `onCrash` in the words of the recovery audit. */
   readonly inWords: string;
   /** The call changes something outside: it can have a business key and an undo, and a restart could double it. */
@@ -42,6 +47,7 @@ const ROWS = {
     onCrash: "again",
     onTimeout: "again",
     afterLastTry: "tell",
+    afterRestore: "again",
     inWords: "runs again at once",
     actsOutside: false,
     isKnownByKey: false,
@@ -55,6 +61,7 @@ const ROWS = {
     onCrash: "again",
     onTimeout: "again",
     afterLastTry: "tell",
+    afterRestore: "again",
     inWords: "runs again at once with the same key",
     actsOutside: true,
     isKnownByKey: true,
@@ -69,6 +76,7 @@ const ROWS = {
     onCrash: "probe",
     onTimeout: "probe",
     afterLastTry: "ask",
+    afterRestore: "again",
     inWords: "waits until its request can no longer land, then runs again",
     actsOutside: true,
     isKnownByKey: false,
@@ -82,6 +90,7 @@ const ROWS = {
     onCrash: "probe",
     onTimeout: "probe",
     afterLastTry: "ask",
+    afterRestore: "probe",
     inWords: "asks the external service; if it did not happen, runs again with the same key",
     actsOutside: true,
     isKnownByKey: true,
@@ -95,6 +104,7 @@ const ROWS = {
     onCrash: "ask",
     onTimeout: "ask",
     afterLastTry: "ask",
+    afterRestore: "ask",
     inWords: "never runs again by itself: blocked until it is reconciled",
     actsOutside: true,
     isKnownByKey: false,

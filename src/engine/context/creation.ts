@@ -16,6 +16,7 @@ import type { Json } from "../../core/json.ts";
 import { LOWEST_LEVEL, neededLevel } from "../../core/levels.ts";
 import type { Grant } from "../../core/policy/budget.ts";
 import { SIZES } from "../../codec/limits.ts";
+import type { RestoredMark } from "../../protocol/restored.ts";
 import { type Creation, type Incarnation, newRow } from "../../protocol/row.ts";
 import type { State } from "../../core/state.ts";
 import type { World } from "../../ports/world.ts";
@@ -59,6 +60,8 @@ export async function prepareCreation(
     readonly depth?: number;
     /** The schedule of the agent starts it; default: it does not. */
     readonly isScheduled?: boolean | undefined;
+    /** The mark of a restore that the run inherits; absent: none. */
+    readonly restored?: RestoredMark | undefined;
   },
 ): Promise<Creation> {
   const { agent, tenant, run, parent, by, grant, depth, isScheduled = false, files: contents = [] } = of;
@@ -76,7 +79,7 @@ export async function prepareCreation(
     taskText: typeof of.task === "string" ? of.task : JSON.stringify(of.task),
   });
   const inputDigest = inputDigestOf(of.task, files);
-  return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled });
+  return storeCreation(world, { agent, tenant, parent, state, inputDigest, isScheduled, restored: of.restored });
 }
 
 /** Stores the first snapshot of a run. Its values are stored before. */
@@ -89,9 +92,10 @@ export async function storeCreation(
     readonly state: State;
     readonly inputDigest: string;
     readonly isScheduled?: boolean;
+    readonly restored?: RestoredMark | undefined;
   },
 ): Promise<Creation> {
-  const { agent, tenant, parent, state, inputDigest, isScheduled = false } = of;
+  const { agent, tenant, parent, state, inputDigest, isScheduled = false, restored } = of;
   const { run, born } = state;
   const now = world.clock.now();
   const sign = await signIn(world);
@@ -108,6 +112,7 @@ export async function storeCreation(
   const creation = {
     ...identity,
     ...needs,
+    ...(restored !== undefined && { restored }),
     snapshot,
     brief: { ...briefOf(state, { budget: agent.budget }), isScheduled },
     now,

@@ -8,6 +8,7 @@ import type { Child } from "../../core/child.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import type { Json } from "../../core/json.ts";
 import { childEndId, parentStopId } from "../../protocol/ids.ts";
+import { markForNew, openMark } from "../../protocol/restored.ts";
 import { hasEnded } from "../../protocol/row.ts";
 import type { ChildAnswer, ChildCreation, ChildrenOutcome } from "../../protocol/row-children.ts";
 import type { World } from "../../ports/world.ts";
@@ -74,6 +75,7 @@ async function creationOf(runner: Runner, run: ActiveRun, entry: Child): Promise
   const task = taskOf(world, agent, args);
   if (!task.ok) return absent(`does not take its task: ${task.why}`);
   const isLeft = entry.left === true;
+  const mark = openMark(row);
   const creation = await prepareCreation(world, {
     ...{
       agent,
@@ -85,6 +87,8 @@ async function creationOf(runner: Runner, run: ActiveRun, entry: Child): Promise
     depth: (state.depth ?? 0) + 1,
     parent: isLeft ? null : { run: row.run, born: row.born },
     by: `run ${row.run}`,
+    // It may have existed in the lost time of a restore, and have acted.
+    restored: mark === null ? undefined : markForNew(mark),
   });
   return { creation, reportId: childEndId(entry.id), isLeft };
 }

@@ -24,6 +24,7 @@ import { reasonToAsk } from "./approval-rule.ts";
 import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
 import { dispatchFirst, taskOfChild } from "./dispatch.ts";
+import { type AsksFirst, askFirst, asksFirst } from "./lost-time.ts";
 import { gateTerms } from "../context/gate-terms.ts";
 import { hasBudget } from "../context/budget-gate.ts";
 import type { Next } from "../context/next.ts";
@@ -104,7 +105,12 @@ export async function prepareCalls(
     !hasBudget(run, agent, unpaid.length)
   )
     return "continue";
-  const images = await takeImages(run, agent, fitting);
+  const images = await takeImages(
+    run,
+    agent,
+    // What asks first is not made now.
+    fitting.filter((each) => !isAskedFirst(asksFirst(run, each))),
+  );
   let released = 0;
   for (const each of judged) {
     const { call } = each.open;
@@ -124,9 +130,13 @@ export async function prepareCalls(
     } else if (each.kind === "gated") {
       openGate(run, agent, each);
     } else if (each.kind === "fits" && !waitsForEarlierCall(run.state.open, openCall(run, call))) {
-      if (!fitting.includes(each)) {
+      const asks = asksFirst(run, { ...each, open: openCall(run, call) });
+      if (isAskedFirst(asks)) {
+        released += wasDebited(each.open) ? 0 : 1;
+        await askFirst(run, { ...asks, call, tool: each.tool });
+      } else if (!fitting.includes(each)) {
         postponeForRoom(run, { ...each, after: "intent", takesMs: timeToStart(run, each.tool) });
-      } else if (await release(run, by, { ...each, image: images.get(each.open.call) })) {
+      } else if (await release(run, by, { ...each, image: images.get(each.open.call), asks })) {
         released += each.open.tool === NEXT_MESSAGE || wasDebited(each.open) ? 0 : 1;
       }
     }
@@ -137,6 +147,8 @@ export async function prepareCalls(
   }
   return "continue";
 }
+
+const isAskedFirst = (asks: AsksFirst | null): asks is AsksFirst => asks !== null && asks.first !== "name";
 
 /**
  * How much of this invocation it takes to start the call and to let it end. A wait and a child run take none of it. No
@@ -154,7 +166,14 @@ function timeToStart(run: ActiveRun, tool: Tool): number {
 async function release(
   run: ActiveRun,
   { agent, refusalOf }: { readonly agent: Agent; readonly refusalOf: RefusalOf },
-  { open, tool, args, input, image }: Fits & { readonly image: BeforeImage | undefined },
+  {
+    open,
+    tool,
+    args,
+    input,
+    image,
+    asks,
+  }: Fits & { readonly image: BeforeImage | undefined; readonly asks: AsksFirst | null },
 ): Promise<boolean> {
   const { call } = open;
   if (image?.kind === "failed" && open.status === "permitted") {
@@ -169,7 +188,8 @@ async function release(
   }
   if (tool.child === undefined) {
     const before = image === undefined ? {} : { before: image.json };
-    run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch, ...before });
+    const named = asks === null ? {} : { restored: asks.mark.at };
+    run.record({ kind: "ToolInvoked", at: run.now, call, epoch: run.row.epoch, ...before, ...named });
     return true;
   }
   const refused = await refusalOf({ call, tool: open.tool, args });

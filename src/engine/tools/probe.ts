@@ -14,10 +14,13 @@ import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from
 import type { Next } from "../context/next.ts";
 import { secretsFor } from "../../history/secrets.ts";
 import { recordEvidence } from "./outcome-evidence.ts";
-import { recordUnknown } from "./unknown-outcome.ts";
+import { openMark } from "../../protocol/restored.ts";
+import { restoredWords } from "./lost-time.ts";
+import { reconcileFromOf, recordUnknown } from "./unknown-outcome.ts";
 
 /** Probes each call, and records whether it happened, may be released again, or stays unknown. */
 export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  const mark = openMark(run.row);
   for (const call of calls) {
     const open = openCall(run, call);
     const tool = toolFor(agent, open);
@@ -54,7 +57,12 @@ export async function probeCalls(run: ActiveRun, agent: Agent, calls: readonly s
       run.noticed.requireCommit();
       await recordEvidence(run, { call, tool, result: truth.result, by: "probe" });
     }
-    if (truth.kind === "unsure") recordUnknown(run, { call, tool, why: truth.why });
+    if (truth.kind === "unsure") {
+      const isRestored = mark !== null && open.restored === mark.at;
+      const why = isRestored ? `${truth.why}; ${restoredWords(mark)}` : truth.why;
+      const reconcilableFrom = reconcileFromOf(run, tool);
+      recordUnknown(run, { call, tool: isRestored ? null : tool, why, reconcilableFrom });
+    }
   }
   return "continue";
 }

@@ -20,6 +20,7 @@ import { inRun } from "./read-result.ts";
 import { type Try, attemptTool } from "./tool-attempt.ts";
 import { type Input, inputOf } from "./parsed-args.ts";
 import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from "./tools.ts";
+import { openMark } from "../../protocol/restored.ts";
 import { recordResult } from "./record-result.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
 import { memoryFor } from "../context/agent-memory.ts";
@@ -29,6 +30,7 @@ import { externalIdOf, lostResult, readError, recordEvidence } from "./outcome-e
 import { callbackFor, filesFor } from "./run-files.ts";
 import { afterRelease, postponeForRoom } from "./postpone.ts";
 import { pauseBefore, waitUnlessDrained, recordRetry } from "./tool-retry.ts";
+import { restoredWords, takeLostResult } from "./lost-time.ts";
 import { recordMissingTool } from "./missing-tool.ts";
 import { reconcileFromAfter, reconcileFromOf, recordUnknown, recordUnknownAndTellModel } from "./unknown-outcome.ts";
 
@@ -250,6 +252,7 @@ function recordSilence(run: ActiveRun, open: OpenCall, of: { tool: Tool; why: st
 
 /** Decides by the resume table (`ledger.ts`) about calls that another invocation released. */
 export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
+  const mark = openMark(run.row);
   for (const call of calls) {
     const released = openCall(run, call);
     const tool = toolFor(agent, released);
@@ -261,6 +264,7 @@ export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly
       recordUnknown(run, { call, tool, why: changed, reconcilableFrom: reconcileFromAfter(run, { open, tool }) });
       continue;
     }
+    if (mark !== null && (await takeLostResult(run, { call, mark }))) continue;
     const decision = recoveryAfterCrash(open, fits);
     if (decision === "again") {
       run.noticed.noteUnanswered(call);
@@ -270,14 +274,25 @@ export async function recoverCalls(run: ActiveRun, agent: Agent, calls: readonly
     }
     const died = "its process ended after the call was released and before its outcome was recorded";
     if (decision === "probe") {
-      const action = { kind: "probe", call, at: reconcileFromAfter(run, { open, tool }), tried: false } as const;
+      const probeAt = reconcileFromAfter(run, { open, tool });
+      const action = {
+        kind: "probe",
+        call,
+        at: probeAt,
+        tried: false,
+        ...(mark !== null && { restored: mark.at }),
+      } as const;
       run.record({ kind: "RecoveryDecided", at, rule: "call was open when its process ended", why: died, action });
       continue;
     }
     // An unsafe call has an unknown outcome with or without its tool, so an operator has to reconcile it.
     const isGone = !fits && (open.intent === null || EFFECTS[open.intent.effect].mayRepeat);
     if (isGone) recordMissingTool(run, { open, tool });
-    else recordUnknown(run, { call, tool, why: died, reconcilableFrom: reconcileFromAfter(run, { open, tool }) });
+    else {
+      const why = mark === null ? died : `${died}; ${restoredWords(mark)}`;
+      const reconcilableFrom = reconcileFromAfter(run, { open, tool });
+      recordUnknown(run, { call, tool: mark === null ? tool : null, why, reconcilableFrom, restored: mark?.at });
+    }
   }
   return "continue";
 }

@@ -19,12 +19,27 @@ import type { Next } from "../context/next.ts";
  */
 export function recordUnknown(
   run: ActiveRun,
-  of: { readonly call: string; readonly tool: Tool | null; readonly why: string; readonly reconcilableFrom?: number },
+  of: {
+    readonly call: string;
+    readonly tool: Tool | null;
+    readonly why: string;
+    readonly reconcilableFrom?: number;
+    /** The restore of the run that the question is about. */
+    readonly restored?: number | undefined;
+  },
 ): void {
-  const { call, tool, why, reconcilableFrom = reconcileFromOf(run, tool) } = of;
+  const { call, tool, why, reconcilableFrom = reconcileFromOf(run, tool), restored } = of;
   const onUnknown = tool?.onUnknown ?? "ask";
   const follows = onUnknown === "ask" ? {} : { onUnknown };
-  run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why, reconcilableFrom, ...follows });
+  run.record({
+    kind: "ToolOutcomeUnknown",
+    at: run.now,
+    call,
+    why,
+    reconcilableFrom,
+    ...follows,
+    ...(restored !== undefined && { restored }),
+  });
 }
 
 /**

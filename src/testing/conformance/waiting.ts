@@ -61,10 +61,14 @@ export const parkCases: readonly Case<RunTableWorld>[] = [
 
 export const handOverCases: readonly Case<RunTableWorld>[] = [
   {
-    name: "handOver raises the epoch by the requested number (schedule 109)",
+    name: "handOver of a restored store raises the epoch far, and marks and pauses the run (schedule 109)",
     run: onRun(async ({ mine, table }) => {
       const released = await mine.released();
-      const row = await rowOf(() => table.handOver(mine.handOver({ epochs: 1_000_000 })), "handed");
+      const restored = { at: NOW + 5, asOf: NOW - 5 };
+      const row = await rowOf(() => table.handOver(mine.handOver({ restored })), "handed");
+      const mark = { ...restored, version: released.version, epoch: row.epoch };
+      mustEqual([row.restored, row.pause, row.status], [mark, true, "paused"], "what says that it was restored");
+      mustEqual(await mine.stored(), row, "the stored row");
       mustEqual([row.epoch, row.chain, row.owner], [released.epoch + 1_000_000, 2, null], "the fenced row");
       await mustBe(() => table.commit(mine.commit(released)), "fenced");
       const claim = mine.claim({ chain: 2, epoch: row.epoch });

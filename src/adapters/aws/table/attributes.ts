@@ -73,6 +73,8 @@ export const ATTRIBUTES = {
   redrive: "rd",
   /** The limits by meter, the names of the first signals, and whether a schedule started the run. */
   brief: "bf",
+  /** at, asOf, version, epoch, whether the run waits, and who said when that its outside was checked. */
+  restored: "rs",
   /** These three belong to a message. */
   id: "id",
   sentAt: "sa",

@@ -9,6 +9,7 @@ import { type Phase, type Status, PHASES, PHASE_NAMES } from "../../../core/phas
 import { type Found, RowDamaged, faultIn, otherBy } from "../../../codec/row.ts";
 import type { Entry } from "../../../protocol/entry.ts";
 import { timeIn } from "../../../protocol/ids.ts";
+import type { RestoredMark } from "../../../protocol/restored.ts";
 import type { RowBrief } from "../../../protocol/row-brief.ts";
 import type { Incarnation, RedriveNote, Row } from "../../../protocol/row.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
@@ -64,6 +65,7 @@ export function rowOf(item: Item): Found {
     ...(read.has("claimedAt") ? { claimedAt: read.number("claimedAt") } : {}),
     ...(read.has("redrive") ? { redrive: read.redrive() } : {}),
     ...(read.has("brief") ? { brief: read.brief() } : {}),
+    ...(read.has("restored") ? { restored: read.restored() } : {}),
   };
   read.checkAlive(of.run);
   read.checkEntries(entryNamesOf(item));
@@ -176,6 +178,17 @@ class Reader {
     const [id, by, why] = this.#item[ATTRIBUTES.redrive]?.L ?? [];
     const textOf = (value: AttributeValue | undefined): string => this.#sound("redrive", value?.S, "");
     return { id: textOf(id), by: textOf(by), why: textOf(why) };
+  }
+
+  restored(): RestoredMark {
+    const [at, asOf, version, epoch, waits, by, checkedAt] = this.#item[ATTRIBUTES.restored]?.L ?? [];
+    const of = (value: AttributeValue | undefined): number => this.#numberOf("restored", value);
+    const checked = by === undefined ? {} : { checked: { by: this.#sound("restored", by.S, ""), at: of(checkedAt) } };
+    return {
+      ...{ at: of(at), asOf: of(asOf), version: of(version), epoch: of(epoch) },
+      ...(this.#sound("restored", waits?.BOOL, false) && { waits: true }),
+      ...checked,
+    };
   }
 
   brief(): RowBrief {

@@ -3,6 +3,7 @@ import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { METERS, type Spent } from "../../../core/policy/budget.ts";
 import { LOWEST_LEVEL, levelIn } from "../../../core/levels.ts";
 import { dueAt } from "../../../protocol/due.ts";
+import type { RestoredMark } from "../../../protocol/restored.ts";
 import type { RowBrief } from "../../../protocol/row-brief.ts";
 import { type Row, type RedriveNote, hasEnded } from "../../../protocol/row.ts";
 import { ATTRIBUTES, type Attribute } from "./attributes.ts";
@@ -32,6 +33,15 @@ const spentValue = ({ tokensIn, tokensOut, microUsd, beats, toolCalls, wallMs }:
 /** The note of a redrive as a list, in the order in which `redrive` reads it. */
 const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
   L: [text(id), text(by), text(why)],
+});
+
+/** The mark of a restore as a list, in the order in which `restored` reads it. The last two are absent before the word. */
+export const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMark): AttributeValue => ({
+  L: [
+    ...[at, asOf, version, epoch].map(number),
+    { BOOL: waits === true },
+    ...(checked === undefined ? [] : [text(checked.by), number(checked.at)]),
+  ],
 });
 
 /** The brief as a list: the limits in the order of the meters, then the names in one text, then whether it is scheduled. */
@@ -124,6 +134,7 @@ export const rowValues = (row: Row, { names = null, shards = 1 }: Layout = {}) =
     expiresAtSec: numberOrNull(row.expiresAtSec),
     redrive: row.redrive === undefined ? null : redriveValue(row.redrive),
     brief: row.brief === undefined ? null : briefValue(row.brief),
+    restored: row.restored === undefined ? null : restoredValue(row.restored),
   }) satisfies Partial<Record<Attribute, AttributeValue | null>>;
 
 export type RowAttribute = keyof ReturnType<typeof rowValues>;

@@ -6,7 +6,7 @@
  */
 import type { AttributeValue } from "@aws-sdk/client-dynamodb";
 import { ensure } from "../../../core/ensure.ts";
-import type { RunRef, Request, Row } from "../../../protocol/row.ts";
+import { type RunRef, type Request, type Row, hasEnded } from "../../../protocol/row.ts";
 import { type Change, type Fragment, all, flag, number, raise, remove, set, setOrRemove, text } from "./expression.ts";
 import * as is from "./fragments.ts";
 import { type Layout, type RowAttribute, rowValues } from "./item.ts";
@@ -106,6 +106,22 @@ export function requestWrite(request: Request): Write {
   return {
     condition: all(is.present(request), is.notTerminal(request)),
     changes: [raise("wakeCount"), ...wanted[request.want], dueNow(request)],
+  };
+}
+
+/**
+ * The word of an operator about a restored run, as `decideRestoredCheck` decided it. The mark is the one that was read, so
+ * a restore of the same moment is not checked by it.
+ */
+export function restoredCheckWrite(before: Row, after: Row, of: RunRef): Write {
+  return {
+    condition: all(is.present(of), is.same("restored", rowValues(before).restored)),
+    changes: [
+      ...setOrRemove("restored", rowValues(after).restored),
+      raise("wakeCount"),
+      ...(before.pause && !after.pause ? remove("pause") : []),
+      ...(hasEnded(before) ? [] : [dueNow(of)]),
+    ],
   };
 }
 

@@ -14,6 +14,7 @@ import {
   type Row,
   decideRequest,
 } from "../../../protocol/row.ts";
+import { type RestoredCheck, type RestoredCheckOutcome, decideRestoredCheck } from "../../../protocol/row-restored.ts";
 import { type PurgeOutcome, decidePurge } from "../../../protocol/row-removal.ts";
 import type { Ambiguous } from "../../../ports/run-table.ts";
 import { StoreUnreachable } from "../../../ports/world.ts";
@@ -23,7 +24,7 @@ import { Entries } from "./entries.ts";
 import { type Item, entryNamesOf, keyOf } from "./item.ts";
 import { rowOf } from "./item-reader.ts";
 import { ROW_ITEM } from "./keys.ts";
-import { type Lane, requestWrite, swapWrite, unchanged } from "./row-writes.ts";
+import { type Lane, requestWrite, restoredCheckWrite, swapWrite, unchanged } from "./row-writes.ts";
 import type { StatusShards } from "./status-shards.ts";
 
 /** If the row changed before every one of these writes, the caller sends the operation again later. */
@@ -99,6 +100,24 @@ export class Rows {
       if (outcome.kind !== "requested") return outcome;
     }
     return changedTooOften(request.run, "it was written");
+  }
+
+  /** The word about a restored run. It keeps the lane of messages free: it is no swap of the whole row. */
+  async checkRestored(check: RestoredCheck): Promise<RestoredCheckOutcome | Ambiguous> {
+    if (!isRunId(check.run)) return { kind: "missing" };
+    for (let writes = 0; writes < WRITES_MAX; writes += 1) {
+      const before = presentIn(await this.#stored(check.run), check);
+      if ("kind" in before) return before;
+      const outcome = decideRestoredCheck(before, check);
+      if (outcome.kind === "same") return outcome;
+      const write = restoredCheckWrite(before, outcome.row, check);
+      const written = await this.#dynamo.update(keyOf(check.run, ROW_ITEM), write);
+      if (written.kind === "ambiguous") return written;
+      const row = presentIn(await this.found(written.item), check);
+      if ("kind" in row) return row;
+      if (written.kind === "written") return { kind: "checked", row };
+    }
+    return changedTooOften(check.run, "it was written");
   }
 
   /** The stored row. */

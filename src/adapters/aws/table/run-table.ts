@@ -49,9 +49,14 @@ export function dynamoRunTable({
       }),
     park: (park) => rows.decide(park, (row) => decidePark(row, park), { reads: ["wakeCount"] }),
     request: (request) => rows.request(request),
-    handOver: (handOver) => rows.decide(handOver, (row) => decideHandOver(row, handOver)),
+    handOver: (handOver) =>
+      rows.decide(handOver, (row) => decideHandOver(row, handOver), {
+        // A restore pauses the run, also over a resume of the same moment: the operator decides after it.
+        replaces: handOver.restored === undefined ? [] : ["pause"],
+      }),
     recordEndNotified: (of) => rows.decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
     redrive: (redrive) => rows.decide(redrive, (row) => decideRedrive(row, redrive), { replaces: ["deadline"] }),
+    checkRestored: (check) => rows.checkRestored(check),
     purge: (of) => rows.purge(of),
     keepKey: (tombstone) => keepKey(dynamo, tombstone),
     forgetKey: (of) => forgetKey(dynamo, of),

@@ -26,6 +26,7 @@ import { decidePark } from "../../../protocol/row-park.ts";
 import { decideClaim } from "../../../protocol/row-claim.ts";
 import { decideHandOver } from "../../../protocol/row-hand-over.ts";
 import { decideRedrive } from "../../../protocol/row-redrive.ts";
+import { decideRestoredCheck } from "../../../protocol/row-restored.ts";
 import { repetition } from "../../../protocol/repetition.ts";
 import { type MutexLease, storedMutexLease, decideMutexLease } from "../../../protocol/mutex-lease.ts";
 import { markEndNotified } from "../../../protocol/row-end-notification.ts";
@@ -68,6 +69,7 @@ export function sqliteRunTable(store: Store): RunTable {
     recordEndNotified: async (of) =>
       decide(of, (row) => ({ kind: "notified" as const, row: markEndNotified(row, of) })),
     redrive: async (redrive) => decide(redrive, (row) => decideRedrive(row, redrive)),
+    checkRestored: async (check) => decide(check, (row) => decideRestoredCheck(row, check)),
     purge: async (of) => atomically(store, () => purge(of, rows)),
     ...tombstones.operations,
     read: async (run, now) => {

@@ -1,0 +1,120 @@
+/**
+ * A run that was restored from a backup asks first. What it did between the backup and the restore has happened, and its
+ * row does not know it. So before the first attempt of a call since then, the effect table says what precedes it: a
+ * probe, a question to a human, or nothing.
+ *
+ * Schedule 221: the model words its next reply differently after the restore. A derived key is then a new one: a probe under
+ * it finds nothing, and the effect happens twice. So a probe counts only under a business key, or for the undo of a call
+ * whose own key is in the backup. Every other probed call asks a human.
+ *
+ * A tool with a before-image asks too: the image would be taken now, after what may have happened, so that its probe
+ * would see no difference.
+ */
+import type { Tool } from "../../ports/agent.ts";
+import { EFFECTS } from "../../core/calls/effects.ts";
+import { asDeclared, effectOf } from "../../core/calls/ledger.ts";
+import type { OpenCall } from "../../core/state.ts";
+import { type LostResult, type LostResults, lostResultKey, lostResults } from "../../history/newer-objects.ts";
+import { type RestoredMark, openMark } from "../../protocol/restored.ts";
+import { Unreadable } from "../../codec/canonical.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import { openCall } from "./tools.ts";
+import { reconcileFromOf, recordUnknown } from "./unknown-outcome.ts";
+
+/** What precedes the first attempt of a call. `name`: nothing, and the ledger says what it may repeat. */
+export interface AsksFirst {
+  readonly mark: RestoredMark;
+  readonly first: "probe" | "ask" | "name";
+}
+
+/** Null: the call is made as in a run that was never restored. `open`: the call with its intent. */
+export function asksFirst(run: ActiveRun, of: { readonly open: OpenCall; readonly tool: Tool }): AsksFirst | null {
+  const { tool } = of;
+  const open = asDeclared(of.open, tool.effect);
+  const mark = openMark(run.row);
+  if (mark === null || open.restored === mark.at || tool.child !== undefined || tool.wait !== undefined) return null;
+  const { actsOutside, afterRestore } = EFFECTS[effectOf(open)];
+  if (!actsOutside) return null;
+  const hasOwnKey = open.intent?.business === true || open.undoes !== undefined;
+  if (afterRestore === "again") return hasOwnKey ? null : { mark, first: "name" };
+  const canProbe = afterRestore === "probe" && hasOwnKey && tool.before === undefined && tool.probe !== null;
+  return { mark, first: canProbe ? "probe" : "ask" };
+}
+
+/** What a human reads. Both times are those of the mark. */
+export const restoredWords = ({ at, asOf }: Pick<RestoredMark, "at" | "asOf">): string =>
+  `this run was restored from its state of ${isoOf(asOf)}, at ${isoOf(at)}; this may have happened in between`;
+
+const isoOf = (time: number): string => new Date(time).toISOString();
+
+/**
+ * Does what precedes the first attempt of the call: takes its result from newer objects, asks its probe, or asks a human.
+ * The call is intended, and no earlier attempt of this run may still take effect.
+ */
+export async function askFirst(
+  run: ActiveRun,
+  { call, tool, mark, first }: AsksFirst & { readonly call: string; readonly tool: Tool },
+): Promise<void> {
+  if (await takeLostResult(run, { call, mark })) return;
+  const why = restoredWords(mark);
+  const reconcilableFrom = reconcileFromOf(run, tool);
+  if (first === "ask") {
+    // A policy of the tool for unknown outcomes does not count: nothing of this run is unknown but its lost time.
+    recordUnknown(run, { call, tool: null, why, reconcilableFrom, restored: mark.at });
+    return;
+  }
+  const at = run.now;
+  run.record({ kind: "ToolInvoked", at, call, epoch: run.row.epoch });
+  const action = { kind: "probe", call, at: reconcilableFrom, tried: false, restored: mark.at } as const;
+  run.record({ kind: "RecoveryDecided", at, rule: "run was restored from a backup", why, action });
+}
+
+/** The results that newer objects know, read once by an invocation. */
+const known = new WeakMap<ActiveRun, Promise<LostResults>>();
+
+/** Settles the call with its result of the lost time, if newer objects of the run have it. */
+export async function takeLostResult(
+  run: ActiveRun,
+  { call, mark }: { readonly call: string; readonly mark: RestoredMark },
+): Promise<boolean> {
+  const { intent } = openCall(run, call);
+  if (intent === null) return false;
+  const results = known.get(run) ?? lostResults(run.world, run.row, mark);
+  known.set(run, results);
+  const found = (await results).get(lostResultKey(intent));
+  if (found === undefined || !(await isWhole(run, found))) return false;
+  const { outcome, value, externalId, files } = found;
+  const evidence = "newer objects of this run have its result, under the same key and arguments";
+  const why = restoredWords(mark);
+  // It was unknown until now, so its key counts as used and its effect can be undone.
+  recordUnknown(run, { call, tool: null, why, reconcilableFrom: run.now, restored: mark.at });
+  const answer = {
+    as: outcome,
+    value,
+    by: "newer objects",
+    note: null,
+    ...(files !== undefined && { files }),
+  } as const;
+  run.record({
+    kind: "ToolResultReconciled",
+    at: run.now,
+    call,
+    answer,
+    evidence,
+    ...(externalId !== null && { externalId }),
+  });
+  // The result has to be durable before the model sees it.
+  run.noticed.requireCommit();
+  return true;
+}
+
+/** Whether the value of the result is there: a clean-up may have removed it. */
+async function isWhole(run: ActiveRun, { value }: LostResult): Promise<boolean> {
+  try {
+    if (value !== null) await run.json(value);
+    return true;
+  } catch (error) {
+    if (error instanceof Unreadable) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,28 @@
+/** The word of an operator about a restored run: one decision on its row. */
+import { openMark } from "./restored.ts";
+import type { Changed, RunRef, Refused, Row } from "./row.ts";
+
+/** An operator says that what the run may have done outside was checked. `restoredAt` names the restore. */
+export interface RestoredCheck extends RunRef {
+  readonly restoredAt: number;
+  readonly by: string;
+}
+
+/** `same`: the run has no such mark, or it was said before. */
+export type RestoredCheckOutcome = Changed<"checked"> | Changed<"same"> | Refused;
+
+/** Decides the word. A run that waited for it goes on: its pause ends. It also counts for a run that has ended. */
+export function decideRestoredCheck(row: Row, of: RestoredCheck): Exclude<RestoredCheckOutcome, Refused> {
+  const mark = openMark(row);
+  if (mark === null || mark.at !== of.restoredAt) return { kind: "same", row };
+  const { waits, ...rest } = mark;
+  return {
+    kind: "checked",
+    row: {
+      ...row,
+      restored: { ...rest, checked: { by: of.by, at: of.now } },
+      ...(waits && { pause: false }),
+      wakeCount: row.wakeCount + 1,
+    },
+  };
+}

@@ -1,0 +1,131 @@
+/** What a restored run does before the first attempt of a call, by its class and its key. */
+import { expect, test } from "vitest";
+import { startExecution } from "../../../src/engine/context/executions.ts";
+import { verify } from "../../../src/history/verify.ts";
+import { forkRun } from "../../../src/operations/fork.ts";
+import { reconcile } from "../../../src/operations/reconcile.ts";
+import { checkRun, checkStore, fenceRestored } from "../../../src/operations/restored.ts";
+import { ledger, show } from "../../../src/operations/views.ts";
+import type { Row } from "../../../src/protocol/row.ts";
+import { assertSafety } from "../../support/gate/safety.ts";
+import { runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
+import { beginRun } from "../../support/harness/drive.ts";
+import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { answer, asked, clerk, lose, resume } from "../../support/restores/clerk.ts";
+
+test("a restored run asks before its first unsafe call, names both moments, and asks no more after the word", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done, calls: 2 });
+  const { run, restored } = await lose(harness, agent);
+  expect(await show(harness.world, run)).toMatchObject({
+    status: "paused",
+    label: "restored and paused until an operator resumes it",
+    restored: { at: restored?.at, asOf: restored?.asOf, waits: false },
+  });
+  await resume(harness, agent, run);
+  expect(done).toHaveLength(2);
+  const says = `this run was restored from its state of ${new Date(restored?.asOf ?? 0).toISOString()}`;
+  expect(await asked(harness, run)).toEqual([expect.stringContaining(says)]);
+  expect(await reconcile(harness.world, answer(run, "succeeded"))).toMatchObject({ kind: "accepted" });
+  expect(await checkRun(harness.world, { run, by: "ann" })).toMatchObject({ kind: "checked" });
+  await runUntilIdle(harness, agent);
+  expect(rowOf(harness, run)).toMatchObject({ status: "completed", restored: { checked: { by: "ann" } } });
+  // The second call is made: nobody had to be asked about it.
+  expect(done).toHaveLength(3);
+  expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
+});
+
+test("a restored run probes first under a business key, and takes what the probe finds", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  let words = "pay";
+  const agent = clerk({ effect: "probed", words: () => words, done, part: { key: () => "order-1" } });
+  const { run } = await lose(harness, agent);
+  words = "please pay";
+  await resume(harness, agent, run);
+  expect([done, rowOf(harness, run).status]).toEqual([["order-1"], "completed"]);
+  expect(await ledger(harness.world, run)).toMatchObject([{ status: "reconciled", restored: { first: "probe" } }]);
+});
+
+test("a keyed call without a business key is made, and the ledger says what it may repeat", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({ effect: "keyed", words: () => "pay", done });
+  const { run } = await lose(harness, agent);
+  await resume(harness, agent, run);
+  expect([done.length, new Set(done).size]).toEqual([2, 1]);
+  expect(await ledger(harness.world, run)).toMatchObject([{ status: "succeeded", restored: { first: "newKey" } }]);
+});
+
+test("newer objects of the run settle a call with the same key and arguments, and nobody is asked", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done });
+  const { run } = await beginRun(harness.world, agent, {});
+  const backup = structuredClone(rowOf(harness, run));
+  await runUntilIdle(harness, agent);
+  harness.world.store.rows.set(run, backup);
+  await fenceRestored(harness.world);
+  await startExecution(harness.world, rowOf(harness, run));
+  await resume(harness, agent, run);
+  expect([done.length, rowOf(harness, run).status]).toEqual([1, "completed"]);
+  expect(await ledger(harness.world, run)).toMatchObject([
+    { status: "reconciled", evidence: expect.stringContaining("newer objects of this run") },
+  ]);
+  expect(await verify(harness.world, { run })).toMatchObject({ findings: [], readable: true });
+});
+
+test("newer objects settle no call with other arguments", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  let words = "pay";
+  const agent = clerk({ effect: "unsafe", words: () => words, done });
+  const { run } = await beginRun(harness.world, agent, {});
+  const backup = structuredClone(rowOf(harness, run));
+  await runUntilIdle(harness, agent);
+  harness.world.store.rows.set(run, backup);
+  await fenceRestored(harness.world);
+  words = "please pay";
+  await startExecution(harness.world, rowOf(harness, run));
+  await resume(harness, agent, run);
+  assertSafety("nothing is done twice", () => expect(done).toHaveLength(1));
+  expect(await asked(harness, run)).toHaveLength(1);
+});
+
+test("after the word for the whole store a keyed start waits for nothing", async () => {
+  const harness = createChainHarness();
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done: [] });
+  const { run } = await beginRun(harness.world, agent, {});
+  await fenceRestored(harness.world);
+  expect(await checkStore(harness.world, { by: "ann", confirmed: false })).toMatchObject({ runs: [run] });
+  expect(rowOf(harness, run).restored?.checked).toBeUndefined();
+  expect(await checkStore(harness.world, { by: "ann", confirmed: true })).toMatchObject({
+    kind: "checked",
+    runs: [run],
+  });
+  expect(rowOf(harness, run)).toMatchObject({ pause: true, restored: { checked: { by: "ann" } } });
+  expect((await startKeyedRun(harness.world, { agent, key: "k" })).restored).toBeUndefined();
+});
+
+test("a fork of a run that had ended before the backup asks as well, and one of a newer run does not", async () => {
+  const harness = createChainHarness();
+  const done: string[] = [];
+  const agent = clerk({ effect: "unsafe", words: () => "pay", done });
+  const { run } = await beginRun(harness.world, agent, {});
+  await runUntilIdle(harness, agent);
+  await fenceRestored(harness.world);
+  expect(rowOf(harness, run).restored).toBeUndefined();
+  const forkOf = async (from: string): Promise<Row> => {
+    const forked = await forkRun(harness.world, {
+      ...{ run: from, at: 0, agent, key: null, by: "ann", confirmed: true },
+    });
+    if (!("row" in forked)) throw new Error(forked.kind);
+    return forked.row;
+  };
+  expect(await forkOf(run)).toMatchObject({ status: "queued", restored: { version: 0 } });
+  harness.clock.moveTo(harness.clock.now() + 1);
+  const { run: newer } = await beginRun(harness.world, agent, {});
+  await runUntilIdle(harness, agent);
+  expect((await forkOf(newer)).restored).toBeUndefined();
+});
