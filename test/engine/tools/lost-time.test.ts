@@ -4,13 +4,15 @@ import { startExecution } from "../../../src/engine/context/executions.ts";
 import { verify } from "../../../src/history/verify.ts";
 import { forkRun } from "../../../src/operations/fork.ts";
 import { reconcile } from "../../../src/operations/reconcile.ts";
-import { checkRun, checkStore, fenceRestored } from "../../../src/operations/restored.ts";
+import { checkRun } from "../../../src/operations/checked.ts";
+import { checkStore, fenceRestored } from "../../../src/operations/restored.ts";
 import { ledger, show } from "../../../src/operations/views.ts";
 import type { Row } from "../../../src/protocol/row.ts";
 import { assertSafety } from "../../support/gate/safety.ts";
 import { runUntilIdle, startKeyedRun } from "../../support/harness/chain-steps.ts";
 import { beginRun } from "../../support/harness/drive.ts";
 import { createChainHarness, rowOf } from "../../support/harness/harness.ts";
+import { backUp, createScene, operate, restoreFrom, startIn, workFor } from "../../support/restores/lost-time.ts";
 import { answer, asked, clerk, lose, resume } from "../../support/restores/clerk.ts";
 
 test("a restored run asks before its first unsafe call, names both moments, and asks no more after the word", async () => {
@@ -128,4 +130,20 @@ test("a fork of a run that had ended before the backup asks as well, and one of 
   const { run: newer } = await beginRun(harness.world, agent, {});
   await runUntilIdle(harness, agent);
   expect((await forkOf(newer)).restored).toBeUndefined();
+});
+
+test("children that are made again after the restore inherit the mark and ask", async () => {
+  const scene = createScene("family");
+  const noDeaths = { roll: () => 1 };
+  await startIn(scene, { agent: "boss", key: null, input: { id: "b", steps: ["pay"], isFickle: true } });
+  const backup = backUp(scene);
+  await workFor(scene, noDeaths, 40);
+  const orders = ["bw0-0", "bw1-0"];
+  expect(orders.map((order) => scene.services.effects("pay", order))).toEqual([1, 1]);
+  await restoreFrom(scene, backup, "all");
+  const questions = await operate(scene, noDeaths);
+  assertSafety("nothing is done twice", () =>
+    expect(orders.map((order) => scene.services.effects("pay", order))).toEqual([1, 1]),
+  );
+  expect(questions.map(({ order }) => order).toSorted()).toEqual(orders);
 });

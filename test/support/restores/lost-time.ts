@@ -93,7 +93,7 @@ function boss(sceneOf: () => Scene): Agent {
     model: scriptedModel({ name: "script", reply }),
     tools: {
       ask: childTool({
-        ...{ agent: "clerk", description: "asks a clerk", budget: { beats: 30 } },
+        ...{ agent: "clerk", description: "asks a clerk", budget: { beats: 12 } },
         input: TASK.extend({ note: z.string() }),
       }),
     },
