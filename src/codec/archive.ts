@@ -18,6 +18,7 @@ import type { CommitRecord, Failure } from "../core/event.ts";
 import type { Json } from "../core/json.ts";
 import type { Message, Value } from "../core/message.ts";
 import type { Retention } from "../core/policy/retention.ts";
+import type { OutsideWork } from "../core/outside.ts";
 import { PHASE_NAMES, PHASES, type Phase, type Status } from "../core/phases.ts";
 import type { State } from "../core/state.ts";
 import { FINGERPRINT } from "../protocol/fingerprint.ts";
@@ -29,6 +30,7 @@ import { type StateMark, stateMark } from "./mark.ts";
 import { commitRecord, effect, failure, phase } from "./schema/event.ts";
 import { retention, storedState } from "./schema/state.ts";
 import { message, sha, value } from "./schema/message.ts";
+import { outsideWork } from "./schema/outside.ts";
 import { wholeState } from "./snapshot.ts";
 import { type SealedBy, voucher } from "./voucher.ts";
 import { spent } from "./schema/budget.ts";
@@ -65,6 +67,8 @@ export interface LedgerEntry {
   readonly settledAt: number | null;
   /** What its run, restored from a backup, did before its first attempt. Absent: nothing, or it was not restored. */
   readonly restored?: { readonly at: number; readonly first: "question" | "probe" | "newKey" };
+  /** What child runs did outside for this call; absent: nothing, or it is no hand-off. */
+  readonly outside?: OutsideWork;
 }
 
 /** The run that the archive describes and how it ended. An export may describe a run that has not ended. */
@@ -166,6 +170,7 @@ const ledgerEntry: z.ZodType<LedgerEntry> = z.object({
   releasedAt: count.exactOptional(),
   settledAt: count.nullable(),
   restored: z.object({ at: count, first: z.enum(["question", "probe", "newKey"]) }).exactOptional(),
+  outside: outsideWork.exactOptional(),
 });
 
 export const head = z.object({

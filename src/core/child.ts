@@ -4,6 +4,7 @@
  */
 import type { Grant, Spent } from "./policy/budget.ts";
 import type { Value } from "./message.ts";
+import type { OutsideWork } from "./outside.ts";
 
 /** A child whose end the parent has not absorbed. */
 export interface Child {
@@ -20,6 +21,8 @@ export interface Child {
   readonly deadline: number | null;
   /** It was too late: its answer is not taken, and what it spends still counts. */
   readonly superseded: boolean;
+  /** It missed its deadline and was asked to stop, and its call waits for its end: only that says what it did. */
+  readonly late?: true;
   /** Its row exists, and its execution was started. */
   readonly made?: true;
   /** It was asked to stop. */
@@ -36,6 +39,8 @@ export interface Dispatched {
   readonly report?: ChildEnd;
   /** The child was too late, or was never made: the call waits for no child. */
   readonly over?: true;
+  /** The child missed its deadline, and the call waits for its end. */
+  readonly late?: true;
 }
 
 /** How a child ended, and its result or failure. */
@@ -49,6 +54,8 @@ export interface ChildReport extends ChildEnd {
   readonly kind: "child";
   readonly child: string;
   readonly spent: Spent;
+  /** What it did outside; absent: it released nothing but calls of class `none`. */
+  readonly outside?: OutsideWork;
 }
 
 /** The bodies of the events about children. */
@@ -63,8 +70,11 @@ export interface ChildEvents {
   };
   /** The child exists, and its execution was started. */
   ChildStarted: { readonly child: string };
-  /** The child missed its deadline. Its entry and its reservation stay until it reports. */
-  ChildSuperseded: { readonly call: string; readonly child: string; readonly why: string };
+  /**
+   * The child missed its deadline. Its entry and its reservation stay until it reports. `awaited`: so does the wait of
+   * its call, since the child may act outside until it ends.
+   */
+  ChildSuperseded: { readonly call: string; readonly child: string; readonly why: string; readonly awaited?: true };
   /** The child was asked to stop. */
   ChildAskedToStop: { readonly child: string };
   /** The child was never made, and can not be made any more. */

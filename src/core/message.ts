@@ -4,6 +4,7 @@
  */
 import type { FileRef } from "./file.ts";
 import type { Json } from "./json.ts";
+import type { OutsideWork } from "./outside.ts";
 
 /** A value of any size: inline, or a reference to a blob with its first and last characters for a reader. */
 export type Value =
@@ -45,6 +46,8 @@ export type Part =
       readonly under?: { readonly key: string; readonly argsDigest: string };
       /** The files that the call returned; absent without any. */
       readonly files?: readonly FileRef[];
+      /** What child runs did outside for a hand-off that did not succeed; absent where nothing of it stands. */
+      readonly outside?: OutsideWork;
     };
 
 /** One record of the transcript. */

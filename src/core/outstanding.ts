@@ -2,7 +2,7 @@
  * What a run must still do. There is no recovery mode: every invocation loads the committed state, calls this function
  * and executes the first command. After a crash the next invocation finds the run in the middle of a beat (seed 2).
  */
-import { type ChildCommand, childrenOwed, deadlinesOf, waitsForChildren } from "./calls/children.ts";
+import { type ChildCommand, childrenOwed, deadlinesOf, lateChildren, waitsForChildren } from "./calls/children.ts";
 import { type GateCommand, gatesOwed } from "./calls/gates.ts";
 import { isReleased, isReleasedBy, limitOf } from "./calls/held-calls.ts";
 import { type WaitCommand, waitsOwed } from "./calls/waits.ts";
@@ -132,7 +132,7 @@ function commandsOwed(state: State, view: View): readonly Command[] {
   if (undo === "undo") return [undoNext(state, view)];
   if (undo === null && wantsRestart(state)) return [{ kind: "startOver" }];
   // C7: a child is asked to stop only after the commit that supersedes it.
-  const late = state.children.filter(({ superseded, askedToStop }) => superseded && askedToStop !== true);
+  const late = lateChildren(state);
   if (late.length > 0 && view.cannotAskChild !== true)
     return [{ kind: "stopChildren", children: late.map(({ id }) => id) }];
   switch (state.phase) {
@@ -232,6 +232,6 @@ export const waitsForCode = (state: State): boolean =>
 
 /** A child is dispatched and not made: its agent cannot be loaded. */
 const lacksChild = ({ children, ending }: State): boolean =>
-  ending === null && children.some(({ made, superseded }) => made !== true && !superseded);
+  ending === null && children.some(({ made, superseded, late }) => made !== true && !superseded && late !== true);
 
 const idOf = (call: OpenCall): string => call.call;

@@ -16,6 +16,7 @@ import type { FailedFrom } from "./failed-from.ts";
 import type { RunMemory } from "./memory.ts";
 import type { Message, Value } from "./message.ts";
 import type { ModelOut } from "./model-out.ts";
+import type { OutsideWork } from "./outside.ts";
 import type { ParsedArgs } from "./parsed-args.ts";
 import type { Phase } from "./phases.ts";
 import type { Price } from "./policy/price.ts";
@@ -94,6 +95,8 @@ export interface OpenCall {
   readonly agentChanged?: true;
   /** The restore of the run (`RestoredMark.at`) about which its probe or its question has asked. */
   readonly restored?: number;
+  /** What the child runs of this call did outside, as far as they reported. */
+  readonly outside?: OutsideWork;
 }
 
 /** What the state keeps of a call that was postponed. */
@@ -225,6 +228,8 @@ export interface State {
   readonly extension?: Extension;
   /** Events that came before a call waited for them, oldest first. Absent while the run can wait for none. */
   readonly signals?: readonly Signal[];
+  /** What the run and its children did outside, for its own report; absent: nothing that acts outside was released. */
+  readonly outside?: OutsideWork;
   /** Effects that can be undone, oldest first. */
   readonly undo?: readonly Undoable[];
   /** Present while the run compensates. `left`: calls whose effects a human decided to leave in place. */

@@ -12,10 +12,12 @@ import {
   dropChild,
   settleReports,
   supersede,
+  withUnknownChild,
 } from "./calls/children.ts";
 import { EFFECTS } from "./calls/effects.ts";
 import type { Event, EventKind, EventOf, ReplyPart } from "./event.ts";
 import { ensure } from "./ensure.ts";
+import type { Json } from "./json.ts";
 import { inline, text } from "./message.ts";
 import { closeGate, openGate, reopenGate } from "./calls/gates.ts";
 import {
@@ -31,6 +33,7 @@ import {
   updateCall,
 } from "./calls/open-calls.ts";
 import { type Command, type View, lacksTool, nextCommands } from "./outstanding.ts";
+import { reconcileWork, workLines, workStands } from "./calls/outside.ts";
 import { afterAttempt, permitAgain, postpone } from "./calls/postponed.ts";
 import { beginDetached, endDetached, noteDetached } from "./policy/detached-calls.ts";
 import { takeText, withoutModelOut } from "./policy/model-out.ts";
@@ -158,7 +161,7 @@ const handlers: Handlers = {
     if (reconcilableFrom === null) return settleCall(state, call, { outcome: "unknown", value: inline(why), at });
     return afterCalls(
       updateCall(state, call, (open) => ({
-        ...open,
+        ...withUnknownChild(open),
         status: "unknown",
         timesUnknown: open.timesUnknown + 1,
         reconcilableFrom,
@@ -177,11 +180,12 @@ const handlers: Handlers = {
     );
     ensure(unknown !== undefined, `the outcome of call ${call} is not in question`);
     ensure(answer.as !== "compensate", "a compensation is not the outcome of a call");
+    const known = reconcileWork(state, unknown, answer.as === "succeeded");
     if (answer.as !== "retry") {
-      const said = inline(answer.note ?? `a person says that it ${answer.as}`);
-      return settleCall(state, call, { outcome: answer.as, value: answer.value ?? said, files: answer.files, at });
+      const said = inline(withWork(answer.note ?? `a person says that it ${answer.as}`, known, call));
+      return settleCall(known, call, { outcome: answer.as, value: answer.value ?? said, files: answer.files, at });
     }
-    return afterCalls(updateCall(state, call, permitAgain));
+    return afterCalls(updateCall(known, call, permitAgain));
   },
 
   MessageAbsorbed: (state, event) => {
@@ -295,6 +299,12 @@ const handlers: Handlers = {
 
   RunRedriven: applyRedrive,
 };
+
+/** Of a hand-off the model also learns what its child runs did. */
+function withWork(said: string, { open }: State, call: string): Json {
+  const { outside } = open.find((each) => each.call === call) ?? {};
+  return outside === undefined || !workStands(outside) ? said : { said, done: [...workLines(outside)] };
+}
 
 const wordy = (parts: readonly ReplyPart[]): boolean =>
   parts.some((part) => part.kind === "file" || (part.kind === "text" && part.text.trim() !== ""));

@@ -82,6 +82,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   open: ledger(count(SIZES.callsPerReplyMax, "callsPerReplyMax")),
   absorbed: ledger(STATE),
   signals: ledger(count(BOUNDS.signalsMax, "signalsMax")),
+  outside: handle(STATE),
   undo: handle(STATE),
   saga: handle(STATE),
   compensate: handle(STATE),

@@ -3,6 +3,7 @@ import type { LedgerEntry } from "../codec/archive.ts";
 import type { ChildReport } from "../core/child.ts";
 import type { Action, Event } from "../core/event.ts";
 import { inline } from "../core/message.ts";
+import { joinedWork, reconciledWork, unknownWork } from "../core/calls/outside.ts";
 import { countAfter, proposedBy } from "../core/calls/proposed-calls.ts";
 
 /** The ledger of these events, which must be all events of the run in order. */
@@ -42,10 +43,15 @@ class CallLedger {
   }
 
   /** A call that its run judges replaces this by its result. A run that is to end judges none. */
-  #report({ child, status }: ChildReport, at: number): void {
-    const entry = this.#calls.get(this.#children.get(child) ?? "");
-    if (entry === undefined || entry.settledAt !== null) return;
-    const outcome = status === "completed" ? "succeeded" : "failed";
+  #report({ child, status, outside: work }: ChildReport, at: number): void {
+    const before = this.#calls.get(this.#children.get(child) ?? "");
+    if (before === undefined) return;
+    const outside = joinedWork(before.outside, work);
+    const entry = { ...before, ...(outside && { outside }) };
+    this.#calls.set(entry.call, entry);
+    if (entry.settledAt !== null) return;
+    const failed = unknownWork(outside).length > 0 ? "unknown" : "failed";
+    const outcome = status === "completed" ? "succeeded" : failed;
     const evidence = `child run ${child} ${status}`;
     this.#calls.set(entry.call, { ...entry, status: outcome, externalId: child, evidence, settledAt: at });
   }
@@ -191,7 +197,15 @@ function entered(entry: LedgerEntry, event: CallEvent): LedgerEntry {
       const evidence = `${by} says: ${as}${said === null ? "" : ` (${said})`}`;
       const externalId = event.externalId ?? entry.externalId;
       const settledAt = as === "retry" ? null : event.at;
-      return { ...entry, status: as === "retry" ? "intended" : "reconciled", evidence, externalId, settledAt };
+      const outside = reconciledWork(entry.outside, as === "succeeded");
+      return {
+        ...entry,
+        ...(outside && { outside }),
+        status: as === "retry" ? "intended" : "reconciled",
+        evidence,
+        externalId,
+        settledAt,
+      };
     }
   }
 }

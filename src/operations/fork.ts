@@ -13,6 +13,7 @@ import { SIZES } from "../codec/limits.ts";
 import { filesIn } from "../codec/file.ts";
 import { blobText, blobsIn } from "../codec/value.ts";
 import { EFFECTS } from "../core/calls/effects.ts";
+import { workInWords, workStands } from "../core/calls/outside.ts";
 import { forkRefusal } from "../core/policy/fork.ts";
 import type { Json } from "../core/json.ts";
 import type { State } from "../core/state.ts";
@@ -37,7 +38,7 @@ import { keepValue } from "../history/write-objects.ts";
 import { limitStart } from "./access/start-limits.ts";
 import { markOfStart, passedOn } from "./restored-store.ts";
 import { type Started, createOnce, earlierStart, taskToStart, withDropped } from "./start.ts";
-import { ledger } from "./views.ts";
+import { type LedgerEntry, ledger } from "./views.ts";
 
 /** Effects outside that a fork does not share with the run that it comes from. Each as `tool (call)`. */
 export interface ForkEffects {
@@ -162,8 +163,10 @@ async function effectsBesides(world: World, state: State): Promise<ForkEffects> 
   const calls = (await ledger(world, state.run)) ?? [];
   const acted = calls.filter(({ effect, attempts }) => effect !== null && EFFECTS[effect].actsOutside && attempts > 0);
   const isLater = (call: string): boolean => Number(/^c(\d+)$/.exec(call)?.[1] ?? 0) > state.calls;
-  const stands = ({ status }: { readonly status: string }): boolean => status !== "failed" && status !== "compensated";
-  const named = (some: typeof acted): readonly string[] => some.map(({ call, tool }) => `${tool} (${call})`);
+  // A hand-off that failed after its child run acted has left effects behind, too.
+  const stands = ({ status, outside }: LedgerEntry): boolean =>
+    (status !== "failed" && status !== "compensated") || workStands(outside);
+  const named = (some: typeof acted): readonly string[] => some.map(inWords);
   return {
     later: named(acted.filter((entry) => isLater(entry.call) && stands(entry))),
     undone: named(
@@ -171,6 +174,11 @@ async function effectsBesides(world: World, state: State): Promise<ForkEffects> 
     ),
   };
 }
+
+const inWords = ({ call, tool, status, outside }: LedgerEntry): string =>
+  status === "succeeded" || outside === undefined || !workStands(outside)
+    ? `${tool} (${call})`
+    : `${tool} (${call}), which did not succeed after ${workInWords(outside)}`;
 
 async function prepareFork(
   world: World,

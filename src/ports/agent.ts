@@ -230,6 +230,8 @@ export interface ChildRun {
   readonly wait: boolean;
   /** An answer that repeats the task is no lost hand-off. */
   readonly mayEcho?: true;
+  /** What follows when an equal hand-off failed after its child had acted outside. Absent: the call is refused. */
+  readonly afterEffects?: "ask";
 }
 
 /** Retries of failed calls, with the same idempotency key, before the model gets the error. Not for unsafe tools. */

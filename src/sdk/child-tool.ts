@@ -30,15 +30,18 @@ export interface ChildToolOptions<Schema extends z.ZodType, Output extends z.Zod
   /** The arguments of the call. They are the task of the child, so its agent has to accept them as well. */
   readonly input: Schema;
   /**
-   * The schema of the child's result. A result that does not fit is a failed hand-off: another child is dispatched, or
-   * the model is told.
+   * The schema of the child's result. A result that does not fit is a failed hand-off: another child is dispatched if
+   * this one did nothing outside, or the model is told what it did.
    */
   readonly output?: Output;
   /** What one child may spend. It is reserved from the parent's budget until the child reports. */
   readonly budget: ChildBudget;
   /** Milliseconds until a child is too late; default one hour. */
   readonly deadlineMs?: number;
-  /** How many children one call may have, one after the other, where hand-offs fail: 1 to 3; default 2. */
+  /**
+   * How many children one call may have, one after the other, where hand-offs fail: 1 to 3; default 2. Another child is
+   * made only where the one before did nothing outside and cannot do so any more.
+   */
   readonly tries?: number;
   /**
    * False: the child works without a parent. The call succeeds with `{ run }` as soon as the child exists, and its
@@ -47,6 +50,11 @@ export interface ChildToolOptions<Schema extends z.ZodType, Output extends z.Zod
   readonly wait?: boolean;
   /** True: the result may repeat the task, as a proofreader's does. Default false: such a result is a lost hand-off. */
   readonly mayEcho?: boolean;
+  /**
+   * What follows when the model hands a task out again whose hand-off failed after its child had acted outside. `refuse`:
+   * the model gets the list of what was done. `ask`: a human approves the call or denies it. Default `refuse`.
+   */
+  readonly afterEffects?: "refuse" | "ask";
   /** Whether a human approves a call before its child is dispatched. */
   readonly approval?: Tool<Schema>["approval"];
   /** How long its approvals wait for a human. Default: as its agent says. */
@@ -96,6 +104,10 @@ export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z
   options: ChildToolOptions<Schema, Output>,
 ): Tool<Schema> {
   const { agent, description, input, output = null, deadlineMs = DEADLINE_MS, tries = TRIES, wait = true } = options;
+  const { afterEffects = "refuse" } = options;
+  if (afterEffects !== "refuse" && afterEffects !== "ask") {
+    throw new AgentInvalid(`a child tool for agent ${String(agent)}: afterEffects is "refuse" or "ask"`);
+  }
   const budget = budgetSchema.safeParse(options.budget);
   if (!budget.success) {
     const why = budget.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`)[0] ?? "";
@@ -113,6 +125,7 @@ export function childTool<Schema extends z.ZodType, Output extends z.ZodType = z
     child: {
       ...{ agent, grant: grantOf(budget.data), deadlineMs, tries, wait },
       ...(options.mayEcho === true ? { mayEcho: true } : {}),
+      ...(options.afterEffects === "ask" ? { afterEffects: "ask" } : {}),
     },
   };
 }

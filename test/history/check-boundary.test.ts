@@ -38,6 +38,7 @@ const OTHER: { readonly [F in Field]: unknown } = {
   open: [newCall("c900", "act")],
   absorbed: ["forged"],
   signals: [{ event: "forged", value: inline(1), by: "eve" }],
+  outside: { calls: [{ call: "c1", tool: "act", key: "forged", outcome: "undone" }] },
   undo: [{ call: "c1", key: "forged", from: null }],
   saga: { leftInPlace: ["c1"] },
   compensate: { next: "cancel", by: "eve" },

@@ -38,6 +38,7 @@ const kindsOf = async (house: House, run = house.run): Promise<readonly string[]
 function slowFirst() {
   const state = { asked: 0 };
   return worker({
+    effect: "none",
     reply: () => ((state.asked += 1) === 1 ? neverSettles() : OVER),
     result: () => ({ memo: "second" }),
   });
@@ -63,7 +64,7 @@ function before(
 
 test("schedule 123: a child answers after another one took its place; the answer is not taken, its cost is", async () => {
   const memos = ["late", "second"];
-  const answering = worker({ result: () => ({ memo: memos.shift() }) });
+  const answering = worker({ effect: "none", result: () => ({ memo: memos.shift() }) });
   const house = await household([boss({ children: 1, child: { deadlineMs: 1_000 } }), answering]);
   const { harness, run } = house;
   await beatOf(house, run);

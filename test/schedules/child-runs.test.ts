@@ -56,7 +56,7 @@ test("schedule 113: a child is made, and its boss dies; no child works that is n
 });
 
 test("schedule 114: a second child is dispatched while the first one may still spend; each has a grant of its own", async () => {
-  const hung = worker({ reply: neverSettles });
+  const hung = worker({ effect: "none", reply: neverSettles });
   const room = await household([boss({ children: 1, budget: { beats: 12 }, child: { deadlineMs: 1_000 } }), hung]);
   for (let beat = 0; beat < 3; beat += 1) await beatOf(room, room.run);
   expect(reservedBy(await stateOf(room, room.run))).toEqual({ beats: 10 });

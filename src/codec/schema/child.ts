@@ -4,6 +4,7 @@ import type { Child, ChildEvents, ChildReport } from "../../core/child.ts";
 import type { EventOf } from "../../core/event.ts";
 import { grant, spent } from "./budget.ts";
 import { value } from "./message.ts";
+import { outsideWork } from "./outside.ts";
 
 const at = z.int().nonnegative();
 const count = z.int().nonnegative();
@@ -24,6 +25,7 @@ export const child: z.ZodType<Child> = z.looseObject({
   id: name,
   ...entry,
   superseded: z.boolean(),
+  late: z.literal(true).exactOptional(),
   made: z.literal(true).exactOptional(),
   askedToStop: z.literal(true).exactOptional(),
 });
@@ -32,6 +34,7 @@ export const dispatched = {
   try: z.int().positive(),
   report: z.looseObject(end).exactOptional(),
   over: z.literal(true).exactOptional(),
+  late: z.literal(true).exactOptional(),
 };
 
 export const childReport = z.looseObject({
@@ -39,6 +42,7 @@ export const childReport = z.looseObject({
   child: name,
   ...end,
   spent,
+  outside: outsideWork.exactOptional(),
 }) satisfies z.ZodType<ChildReport>;
 
 export const childEvents: { readonly [K in keyof ChildEvents]: z.ZodType<EventOf<K>> } = {
@@ -50,6 +54,7 @@ export const childEvents: { readonly [K in keyof ChildEvents]: z.ZodType<EventOf
     call: name,
     child: name,
     why: z.string(),
+    awaited: z.literal(true).exactOptional(),
   }),
   ChildAskedToStop: z.looseObject({ kind: z.literal("ChildAskedToStop"), at, child: name }),
   ChildNeverMade: z.looseObject({ kind: z.literal("ChildNeverMade"), at, call: z.string(), child: name }),

@@ -5,6 +5,7 @@ import type { ReplyPart } from "../../core/event.ts";
 import type { Json } from "../../core/json.ts";
 import type { Message, Part, Value } from "../../core/message.ts";
 import type { Routed } from "../../core/routed.ts";
+import { outsideWork } from "./outside.ts";
 
 /** It came out of `JSON.parse`, so anything that is there is JSON. */
 export const json = z.custom<Json>((value) => value !== undefined);
@@ -54,6 +55,7 @@ const part: z.ZodType<Part> = z.discriminatedUnion("kind", [
     edited: value.nullable(),
     under: z.looseObject({ key: name, argsDigest: sha }).exactOptional(),
     files,
+    outside: outsideWork.exactOptional(),
   }),
 ]);
 

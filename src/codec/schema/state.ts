@@ -37,6 +37,7 @@ import { gate, heldBy } from "./held-by.ts";
 import { memory } from "./memory.ts";
 import { files, json, message, parsedArgs, sha, value } from "./message.ts";
 import { modelOut } from "./model-out.ts";
+import { outsideWork } from "./outside.ts";
 import { deadline, forked } from "./run-started.ts";
 import { signal } from "./wait.ts";
 
@@ -73,6 +74,7 @@ const openCall: z.ZodType<OpenCall> = z.looseObject({
   agentChanged,
   restored: at.exactOptional(),
   heldBy: heldBy.exactOptional(),
+  outside: outsideWork.exactOptional(),
 });
 
 const extension: z.ZodType<Extension> = z.looseObject({
@@ -195,6 +197,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   upgrades: upgrades.exactOptional(),
   extension: extension.exactOptional(),
   signals: z.array(signal).exactOptional(),
+  outside: outsideWork.exactOptional(),
   undo: undo.exactOptional(),
   saga: z.looseObject({ leftInPlace: z.array(name) }).exactOptional(),
   compensate: compensate.exactOptional(),

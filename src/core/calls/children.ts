@@ -2,11 +2,12 @@
  * Child runs as changes of the parent's state. The rules C1 to C8 are those of `docs/protocol.md` (child runs). Used by
  * `transition.ts`, which maps each event to its change.
  */
-import type { Child, ChildReport } from "../child.ts";
+import type { Child, ChildEnd, ChildReport } from "../child.ts";
 import { ensure } from "../ensure.ts";
 import type { EventOf } from "../event.ts";
 import type { HeldAs } from "../held-by.ts";
 import { inline } from "../message.ts";
+import { absorbWork, unknownWork } from "./outside.ts";
 import { type Grant, type Limits, METERS, type Spent, addGrant } from "../policy/budget.ts";
 import type { OpenCall, State } from "../state.ts";
 import { isDue, isHeld } from "./held-calls.ts";
@@ -38,7 +39,7 @@ export function childrenOwed(
   const commands: ChildCommand[] = [];
   const reported = open.filter((call) => childIn(call) !== undefined && isDue(call)).map(({ call }) => call);
   if (reported.length > 0) commands.push({ kind: "takeReports", calls: reported });
-  const awaited = children.filter(({ superseded }) => !superseded);
+  const awaited = children.filter(({ superseded, late: isLate }) => !superseded && isLate !== true);
   const late = awaited.find(({ deadline }) => deadline !== null && earliest >= deadline);
   if (late !== undefined) commands.push({ kind: "childTooLate", child: late.id });
   const unmade = awaited.filter(({ made }) => made !== true).map(({ id }) => id);
@@ -48,7 +49,13 @@ export function childrenOwed(
 
 /** When the children that are waited for are too late. */
 export const deadlinesOf = ({ children }: State): readonly number[] =>
-  children.flatMap(({ deadline, superseded }) => (deadline === null || superseded ? [] : [deadline]));
+  children.flatMap(({ deadline, superseded, late }) =>
+    deadline === null || superseded || late === true ? [] : [deadline],
+  );
+
+/** C7: children that missed their deadline, and that are still to be asked to stop. */
+export const lateChildren = ({ children }: State): readonly Child[] =>
+  children.filter(({ superseded, late, askedToStop }) => (superseded || late === true) && askedToStop !== true);
 
 /** C5: no end and no restart is committed while an entry stands, unless the end is forced (C6). */
 export const waitsForChildren = ({ children, ending }: State): boolean =>
@@ -82,12 +89,12 @@ export function dispatchChild(state: State, event: EventOf<"ChildDispatched">): 
     const child = childIn(open);
     if (child === undefined) {
       ensure(isNext(open) && !waitsForEarlierCall(state.open, open), `call ${call} is ${open.status} already`);
-      ensure(of.try === 1, `the first try of call ${call} is number ${of.try}`);
+      ensure(of.try === open.attempts + 1, `try ${of.try} of call ${call} follows try ${open.attempts}`);
     } else {
       ensure(child.over === true || child.report !== undefined, `call ${call} waits for a child already`);
       ensure(of.try === child.try + 1, `try ${of.try} of call ${call} follows try ${child.try}`);
     }
-    const { report: _report, over: _over, ...known } = child ?? { by: "child" as const };
+    const { report: _report, over: _over, late: _late, ...known } = child ?? { by: "child" as const };
     return { ...open, status: "started", releasedBy: epoch, heldBy: { ...known, try: of.try } };
   });
   return afterCalls({ ...released, children: [...state.children, entry] });
@@ -98,16 +105,31 @@ export function applyChildStarted(state: State, { child, at }: EventOf<"ChildSta
   const found = state.children.find(({ id }) => id === child);
   if (found?.left !== true) return withChild(state, child, (each) => ({ ...each, made: true }));
   const without = { ...state, children: state.children.filter(({ id }) => id !== child) };
-  return settleIfOpen(without, found, { outcome: "succeeded", value: inline({ run: child }), at });
+  const { call, agent: tool } = found;
+  // Nothing is heard of what it does, so for a run above it may do anything.
+  const work = { calls: [{ run: child, call, tool, key: "", outcome: "succeeded" }] } as const;
+  return settleIfOpen(absorbWork(without, call, work), found, {
+    ...{ outcome: "succeeded", value: inline({ run: child }), at },
+  });
 }
 
 export const applyAskedToStop = (state: State, { child }: EventOf<"ChildAskedToStop">): State =>
   withChild(state, child, (each) => ({ ...each, askedToStop: true }));
 
-/** C7: the entry and its reservation stay, and the call waits for this child no longer. */
-export function supersede(state: State, { child }: EventOf<"ChildSuperseded">): State {
+/**
+ * C7: the entry and its reservation stay. The call waits for this child no longer, or for its end only (schedule 213):
+ * a child that may act outside does what it does until it has ended.
+ */
+export function supersede(state: State, { child, awaited }: EventOf<"ChildSuperseded">): State {
   const found = state.children.find(({ id }) => id === child);
-  ensure(found?.superseded === false, `child ${child} is not waited for`);
+  ensure(found?.superseded === false && found.late !== true, `child ${child} is not waited for`);
+  if (awaited === true) {
+    const late = withChild(state, child, (each) => ({ ...each, late: true }));
+    return updateCall(late, found.call, (open) => ({
+      ...open,
+      heldBy: { ...childIn(open), by: "child", try: found.try, late: true },
+    }));
+  }
   const marked = withChild(state, child, (each) => ({ ...each, superseded: true }));
   return afterCalls(
     updateCall(marked, found.call, (open) => ({
@@ -122,7 +144,13 @@ export function dropChild(state: State, { child, at }: EventOf<"ChildNeverMade">
   const found = state.children.find(({ id }) => id === child);
   ensure(found !== undefined, `child ${child} has no entry`);
   const without = { ...state, children: state.children.filter(({ id }) => id !== child) };
-  return found.superseded ? without : settleIfOpen(without, found, { outcome: "failed", value: NEVER_MADE, at });
+  if (found.superseded) return without;
+  const open = state.open.find(({ call }) => call === found.call);
+  // It did nothing, so another child may be made for its call.
+  if (found.late === true && open !== undefined && state.ending === null) {
+    return withReport(without, found, { status: "cancelled", value: NEVER_MADE });
+  }
+  return settleIfOpen(without, found, { outcome: "failed", value: NEVER_MADE, at });
 }
 
 const NEVER_MADE = inline("NotStarted: the child run was never made; it did nothing");
@@ -131,19 +159,34 @@ const NEVER_MADE = inline("NotStarted: the child run was never made; it did noth
  * C4: only a report whose entry stands counts. Its call gets it, unless the child was superseded. The debit of what the
  * child spent is an event of the same commit.
  */
-export function absorbReport(state: State, body: ChildReport, at: number): State {
-  const found = state.children.find(({ id }) => id === body.child);
-  if (found === undefined) return state;
+export function absorbReport(before: State, body: ChildReport, at: number): State {
+  const found = before.children.find(({ id }) => id === body.child);
+  if (found === undefined) return before;
+  const state = absorbWork(before, found.call, body.outside);
   const without = { ...state, children: state.children.filter((each) => each !== found) };
   const open = state.open.find(({ call }) => call === found.call);
   if (found.superseded || open === undefined) return without;
   const { status, value } = body;
-  const known = updateCall(without, found.call, (each) => ({
-    ...each,
-    heldBy: { ...childIn(each), by: "child", try: found.try, report: { status, value } },
-  }));
+  const known = withReport(without, found, { status, value });
   // No model will judge the answer of a child whose parent is to end.
-  return state.ending === null ? resumedBy(afterCalls(known)) : settleReports(known, at);
+  return state.ending === null ? known : settleReports(known, at);
+}
+
+/** The call judges how its child ended. */
+function withReport(state: State, { call, try: number }: Child, report: ChildEnd): State {
+  const known = updateCall(state, call, (each) => ({
+    ...each,
+    heldBy: { ...childIn(each), by: "child", try: number, report },
+  }));
+  return state.ending === null ? resumedBy(afterCalls(known)) : known;
+}
+
+/** The call when its outcome is unknown: it judges no report any more, and waits for no child. */
+export function withUnknownChild(open: OpenCall): OpenCall {
+  const child = childIn(open);
+  if (child === undefined) return open;
+  const { report: _report, late: _late, ...known } = child;
+  return { ...open, heldBy: { ...known, over: true } };
 }
 
 /** Settles the calls whose children have reported, where the run is to end and judges no answer any more. */
@@ -152,7 +195,8 @@ export function settleReports(state: State, at: number): State {
     const report = childIn(open)?.report;
     if (report === undefined) return next;
     const { status, value } = report;
-    return settleCall(next, open.call, { outcome: status === "completed" ? "succeeded" : "failed", value, at });
+    const failed = unknownWork(open.outside).length > 0 ? "unknown" : "failed";
+    return settleCall(next, open.call, { outcome: status === "completed" ? "succeeded" : failed, value, at });
   }, state);
 }
 

@@ -10,6 +10,7 @@ import { PHASES, type Phase, type Status } from "../phases.ts";
 import type { OpenCall, State } from "../state.ts";
 import { acceptUpgradeIn } from "../policy/upgrades.ts";
 import { isHeld, phaseOfHeld } from "./held-calls.ts";
+import { addSettled, markUndone, workOfResult, workStands } from "./outside.ts";
 import { callIdAfter } from "./proposed-calls.ts";
 
 /** The calls that a reply proposes. Their IDs continue the count of the run. */
@@ -149,11 +150,13 @@ export function settleCall(
     edited,
     ...under,
     ...withFiles(as.files),
+    ...workOfResult(open, as.outcome),
   };
   return afterCalls({
     ...state,
     open: state.open.filter((each) => each !== open),
     ...registered(state, open, as.outcome),
+    ...addSettled(state, open, as.outcome),
     messages: [...state.messages, message(state, as.at, `tool:${open.tool}`, "tool", [part])],
   });
 }
@@ -171,9 +174,9 @@ export const resultIn = ({
 export const mayHaveHappened = ({ undoes, intent, releasedBy, timesUnknown }: OpenCall): boolean =>
   undoes !== undefined || (intent?.undo === true && (releasedBy !== null || timesUnknown > 0));
 
-/** Remembers a call that can be undone, if it succeeded or may have succeeded. */
+/** Remembers a call that can be undone, if it succeeded or may have succeeded. So may a hand-off that failed. */
 function registered(state: State, call: OpenCall, outcome: CallOutcome): Pick<State, "undo"> {
-  if (outcome === "failed" || !mayHaveHappened(call)) return {};
+  if ((outcome === "failed" && !workStands(call.outside)) || !mayHaveHappened(call)) return {};
   const { intent, reconcilableFrom, agentChanged } = call;
   const from = outcome === "unknown" ? reconcilableFrom : null;
   const parsed = intent?.parsed === undefined ? {} : { parsed: intent.parsed };
@@ -192,6 +195,7 @@ function undone(
   return afterCalls({
     ...state,
     open: state.open.filter((each) => each.call !== call),
+    ...(isUndone ? markUndone(state, undoes) : {}),
     undo: (state.undo ?? []).filter((each) => each.call !== undoes),
     saga: { ...state.saga, leftInPlace: [...(state.saga?.leftInPlace ?? []), ...(isUndone ? [] : [undoes])] },
     messages: [...state.messages, message(state, at, "cairn", "user", [said])],

@@ -10,7 +10,7 @@ import { ensure } from "../ensure.ts";
 import type { Action } from "../event.ts";
 import { BOUNDS } from "../limits.ts";
 import type { OpenCall, State } from "../state.ts";
-import { isReleased } from "./held-calls.ts";
+import { isReleased, withoutHold } from "./held-calls.ts";
 import { afterCalls, isNext, updateCall } from "./open-calls.ts";
 
 type Postpone = Extract<Action, { readonly kind: "postpone" }>;
@@ -41,9 +41,14 @@ function isKnownUnbegun(open: OpenCall, after: Postpone["after"]): boolean {
 
 /** The call after a human said that it did not happen, and that it is to be made: the next release performs it. */
 export function permitAgain(call: OpenCall): OpenCall {
-  const { unbegun: _, postponed, ...rest } = call;
+  const { unbegun: _, postponed, ...rest } = withoutChild(call);
   const again = { status: "permitted", releasedBy: null, answer: null, reconcilableFrom: null } as const;
   return { ...rest, ...again, ...(postponed !== undefined && { postponed: { ...postponed, missed: 0 } }) };
+}
+
+/** A hand-off that is made again gets a child of its own, so how many it had is kept. */
+function withoutChild(call: OpenCall): OpenCall {
+  return call.heldBy?.by === "child" ? { ...withoutHold(call), attempts: call.heldBy.try } : call;
 }
 
 /** The call after an attempt that gave no final outcome. It began, so it is not postponed any more. */

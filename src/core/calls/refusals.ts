@@ -1,7 +1,7 @@
 /** Calls that were refused before they were started. Their results begin with a code. */
 import type { Value } from "../message.ts";
 
-const CODES = /^(InvalidArguments|UnknownTool|NotStarted|NotYet|Duplicate|ChildAgentAbsent): /;
+const CODES = /^(InvalidArguments|UnknownTool|NotStarted|NotYet|Duplicate|AlreadyActed|ChildAgentAbsent): /;
 
 /** Whether the call of this result was refused before it was started. */
 export const isRefusal = (value: Value): boolean =>

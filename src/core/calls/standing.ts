@@ -37,7 +37,9 @@ export function effectsThatStand(state: State, factsOf: (of: NamedCall) => CallF
     ...state.open.flatMap(({ call, intent, status }) => (intent?.undo === true && status !== "proposed" ? [call] : [])),
   ]);
   const happened = new Set([
-    ...parts.flatMap((part) => (part.kind === "result" && part.outcome !== "failed" ? [part.call] : [])),
+    ...parts.flatMap((part) =>
+      part.kind === "result" && (part.outcome !== "failed" || part.outside !== undefined) ? [part.call] : [],
+    ),
     ...state.open.flatMap(({ call, status, unbegun }) =>
       status === "started" || (status === "unknown" && unbegun === undefined) ? [call] : [],
     ),

@@ -32,10 +32,13 @@ export function refusalOf(caps: HandOffCaps, of: Proposed): string | null {
   if (levels !== undefined && of.depth + 2 > levels) {
     return `NotStarted: this run is on the last of ${levels} levels and hands out nothing; do the work itself`;
   }
+  const isEqual = ({ tool, digest }: HandOff): boolean => tool === of.tool && digest === of.digest;
   const standing = before.filter(({ status }) => status !== "failed");
-  const same = standing.find(({ tool, digest }) => tool === of.tool && digest === of.digest);
+  const same = standing.find(isEqual);
   if (same !== undefined) return `Duplicate: ${same.call} has this task already`;
-  const shared = sharedPart(caps, of, standing);
+  // An equal hand-off that failed after its child had acted is asked about before: a human has let this one through.
+  const acted = before.filter((each) => each.acted === true && !isEqual(each));
+  const shared = sharedPart(caps, of, [...standing, ...acted]);
   if (shared !== null) return shared;
   if (before.length >= handOffsMax)
     return `NotStarted: ${handOffsMax} hand-offs are the most of this run; use the reports that are there`;
@@ -49,9 +52,11 @@ export function refusalOf(caps: HandOffCaps, of: Proposed): string | null {
 function sharedPart({ partsIn }: HandOffCaps, { args }: Proposed, standing: readonly HandOff[]): string | null {
   if (partsIn === undefined) return null;
   const parts = partsOf(args, partsIn);
-  for (const { call, args: taken } of standing) {
+  for (const { call, args: taken, acted } of standing) {
     const shared = partsOf(taken, partsIn).find((part) => parts.includes(part));
-    if (shared !== undefined) return `NotStarted: ${call} has the part ${shared} already; parts must be disjoint`;
+    if (shared === undefined) continue;
+    if (acted === true) return `AlreadyActed: ${call} had the part ${shared} and failed after its child run had acted`;
+    return `NotStarted: ${call} has the part ${shared} already; parts must be disjoint`;
   }
   return null;
 }

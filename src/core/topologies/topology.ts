@@ -82,6 +82,8 @@ export interface HandOff {
   readonly digest: string;
   /** `out`: the call waits for its child. `failed`: every try failed. */
   readonly status: "out" | "succeeded" | "failed";
+  /** It failed after its child had acted outside. */
+  readonly acted?: true;
 }
 
 /** A call of a child tool that is about to dispatch a child run, and what it follows. */

@@ -163,7 +163,7 @@ async function stepOfAgent(runner: Runner, run: ActiveRun, command: AgentStep): 
       observeReports(run, agent, command.calls);
       return takeReports(run, agent, command.calls);
     case "childTooLate":
-      return childTooLate(run, agent, command.child);
+      return childTooLate(run, { agent, agentOf: runner.agentOf }, command.child);
     case "recover":
       return recoverCalls(run, withReleasedTools(agent, run.state.open), command.calls);
     case "probe":

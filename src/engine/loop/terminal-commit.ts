@@ -1,5 +1,6 @@
 /** How a run ends: one terminal commit that cannot pass over a message, then deliveries that can be repeated. */
 import { mayHaveActed } from "../../core/calls/held-calls.ts";
+import type { ChildReport } from "../../core/child.ts";
 import type { WithFiles } from "../../core/file.ts";
 import { Unreadable } from "../../codec/canonical.ts";
 import { newerBy } from "../../codec/row.ts";
@@ -25,6 +26,7 @@ import { keepKey, keepKeyOfEnded } from "./kept-key.ts";
 import { SegmentCache, jsonOf } from "../../history/load.ts";
 import { loadVouched } from "../../history/vouch.ts";
 import { askChildToStop } from "./children.ts";
+import { reportedWork } from "./reported-work.ts";
 import { chargeReserved } from "../tools/dispatch.ts";
 import type { Next } from "../context/next.ts";
 import { debitOtherInvocations, debitTime } from "../context/debits.ts";
@@ -158,7 +160,11 @@ async function tellParent(
   const json: Json = result === null ? failure && { ...failure } : await jsonOf(world.objects, row, result);
   const value = await keepValue(world, parent, { json, inlineMax: SIZES.stateValueBytesMax });
   const status = phase === "Completed" ? "completed" : phase === "Failed" ? "failed" : "cancelled";
-  const body = { kind: "child", child: row.run, status, value, spent: state.spent } as const;
+  const outside = await reportedWork(world, state);
+  const body: ChildReport = {
+    ...{ kind: "child", child: row.run, status, value, spent: state.spent },
+    ...(outside === undefined ? {} : { outside }),
+  };
   const message = { id: childEndId(row.run), sentAt: world.clock.now(), body };
   return deliver(world, { ...parent, message });
 }

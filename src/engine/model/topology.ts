@@ -9,6 +9,7 @@
 import type { Agent, Topology } from "../../ports/agent.ts";
 import { digestOf } from "../../codec/canonical.ts";
 import { bounded } from "../../codec/value.ts";
+import { workInWords } from "../../core/calls/outside.ts";
 import { EFFECTS, STRICTEST } from "../../core/calls/effects.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
 import { childIn, waitsForChild } from "../../core/calls/children.ts";
@@ -188,7 +189,8 @@ export async function refusalOfChild(
     if (!isOut && (result === undefined || isRefusal(result.value))) continue;
     const args = await run.json(argsOf(state, call));
     const status = isOut ? "out" : result?.outcome === "succeeded" ? "succeeded" : "failed";
-    before.push({ call, tool, args, digest: digestOf(args), status });
+    const acted = result?.outside === undefined ? {} : ({ acted: true } as const);
+    before.push({ call, tool, args, digest: digestOf(args), status, ...acted });
   }
   const { tool, args } = of;
   const depth = state.depth ?? 0;
@@ -256,7 +258,12 @@ function effectsIn(
   return section
     .flatMap(({ parts }) => parts)
     .flatMap((part) => {
-      if (part.kind !== "result" || part.outcome === "failed") return [];
+      if (part.kind !== "result") return [];
+      const { outside } = part;
+      if (outside !== undefined) {
+        return [bounded(`${part.tool} ${inWords(argsOf(state, part.call))}: failed, after ${workInWords(outside)}`)];
+      }
+      if (part.outcome === "failed") return [];
       // The agent may have lost the tool since the call.
       if (!EFFECTS[tools[part.tool]?.effect ?? STRICTEST].actsOutside) return [];
       const args = inWords(argsOf(state, part.call));
@@ -270,7 +277,3 @@ type Result = Extract<Part, { readonly kind: "result" }>;
 const resultsIn = (messages: readonly Message[]): readonly Result[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
 
-function inWords(value: Value): string {
-  if (value.kind === "blob") return value.head;
-  return typeof value.json === "string" ? value.json : JSON.stringify(value.json);
-}

@@ -58,7 +58,9 @@ export function dispatchFirst(
   of: { readonly call: string; readonly child: ChildRun },
 ): string | null {
   const against = reasonAgainstDispatch(run, agent, of.child.grant);
-  if (against === null) dispatch(run, { ...of, try: 1 });
+  // A call that an operator permitted again had children before.
+  const before = run.state.open.find(({ call }) => call === of.call)?.attempts ?? 0;
+  if (against === null) dispatch(run, { ...of, try: before + 1 });
   return against;
 }
 

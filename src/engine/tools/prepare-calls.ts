@@ -20,6 +20,7 @@ import { wasDebited } from "../../core/calls/postponed.ts";
 import type { OpenCall, State } from "../../core/state.ts";
 import type { ActiveRun } from "../context/active-run.ts";
 import type { Runner } from "../context/runner.ts";
+import { actedBefore } from "./acted-before.ts";
 import { reasonToAsk } from "./approval-rule.ts";
 import { type BeforeImage, takeImages, timeWithImage } from "./before-image.ts";
 import { keyOf } from "./call-key.ts";
@@ -292,7 +293,13 @@ async function judgeCall(
   const found = await formOf(run, { agentOf, tool, args, parsed });
   if (found.kind === "refused") return { ...found, open };
   const fitting = { open, tool, args, input: parsed.make, ...found.form };
-  const reason = open.status === "permitted" ? null : await reasonToAsk(run, tool, parsed.make);
+  if (open.status === "permitted") return { kind: "fits", ...fitting };
+  const acted = await actedBefore(run, { agent, agentOf, call: open.call, name: open.tool, tool, args });
+  if (acted !== null && tool.child?.afterEffects !== "ask") {
+    const asks = "nothing is handed out again by itself: use what was done, or ask for what is missing";
+    return { kind: "refused", open, why: bounded(`AlreadyActed: ${acted}; ${asks}`) };
+  }
+  const reason = acted ?? (await reasonToAsk(run, tool, parsed.make));
   return reason === null ? { kind: "fits", ...fitting } : { kind: "gated", ...fitting, reason };
 }
 

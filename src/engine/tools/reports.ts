@@ -2,11 +2,17 @@
  * What the report of a child run means for the call that waits for it, and what follows when the child is too late. A
  * hand-off that failed is tried again with another child, a bounded number of times (seed 4: lost handoff, worker
  * silence).
+ *
+ * Schedule 213: a child acts outside after its parent made another one for the same call. Their keys differ, so the
+ * effect happens twice. So another child is made only if the earlier one can do nothing outside any more: its agent
+ * declares no tool that could, or it has ended, or was never made, and it released no call that acts outside. Every other
+ * hand-off that fails says what was done. An outcome that is unknown to the child is unknown to the parent, and blocks it.
  */
 import type { Agent, Tool } from "../../ports/agent.ts";
 import { bounded } from "../../codec/value.ts";
 import { childIn } from "../../core/calls/children.ts";
 import { argsOf } from "../../core/calls/ledger.ts";
+import { unknownWork, workInWords, workLines, workStands } from "../../core/calls/outside.ts";
 import { isEcho } from "../../core/topologies/echo.ts";
 import type { Json } from "../../core/json.ts";
 import { inline } from "../../core/message.ts";
@@ -15,11 +21,16 @@ import type { ActiveRun } from "../context/active-run.ts";
 import { absorbInbox } from "../context/inbox.ts";
 import { signalCrack } from "../context/signal-crack.ts";
 import type { Next } from "../context/next.ts";
+import type { Runner } from "../context/runner.ts";
+import { actsNowhere } from "./acts-nowhere.ts";
 import { dispatch, reasonAgainstDispatch } from "./dispatch.ts";
 import { recordable } from "./recordable.ts";
 import { recordResult } from "./record-result.ts";
 import { readResult } from "./tool-result.ts";
 import { openCall, toolFor } from "./tools.ts";
+import { reconcileFromOf } from "./unknown-outcome.ts";
+
+const TIMED_OUT = "ChildTimedOut";
 
 /** Judges what the children of these calls reported. A child may be dispatched again, a bounded number of times. */
 export async function takeReports(run: ActiveRun, agent: Agent, calls: readonly string[]): Promise<Next> {
@@ -30,13 +41,21 @@ export async function takeReports(run: ActiveRun, agent: Agent, calls: readonly 
 }
 
 async function takeReport(run: ActiveRun, agent: Agent, open: OpenCall): Promise<void> {
-  const report = childIn(open)?.report;
+  const { report, late } = childIn(open) ?? {};
   if (report === undefined) return;
   const tool = toolFor(agent, open);
   const evidence = `child run ${report.status}`;
+  if (report.status !== "completed" && late === true) {
+    return handOffFailed(run, agent, {
+      open,
+      tool,
+      code: TIMED_OUT,
+      why: "its child run was too late and was stopped",
+    });
+  }
   if (report.status !== "completed") {
-    const why = inline({ status: report.status, why: await run.json(report.value) });
-    return recordResult(run, open.call, { outcome: "failed", value: why, evidence });
+    const why = { status: report.status, why: await run.json(report.value) };
+    return recordFailed(run, { open, tool, why, evidence });
   }
   const json = await run.json(report.value);
   const read = tool === null ? ({ ok: true, json } as const) : readResult(tool, json);
@@ -58,7 +77,7 @@ async function echoOf(
 }
 
 /** Signals the failure, then dispatches another child, or lets the call fail. */
-function handOffFailed(
+async function handOffFailed(
   run: ActiveRun,
   agent: Agent,
   of: {
@@ -67,35 +86,66 @@ function handOffFailed(
     readonly code: string;
     readonly why: string;
   },
-): void {
+): Promise<void> {
   const { open, tool, code } = of;
   const number = childIn(open)?.try ?? 1;
   const why = bounded(`${open.tool} (${open.call}), try ${number}: ${of.why}`);
   signalCrack(run, "lostHandoff", why);
   const child = tool?.child;
   const against = child === undefined ? null : reasonAgainstDispatch(run, agent, child.grant);
-  if (child !== undefined && number < child.tries && against === null) {
+  const isUsedUp = child === undefined || number >= child.tries;
+  if (!isUsedUp && against === null && open.outside === undefined) {
     return dispatch(run, { call: open.call, child, try: number + 1 });
   }
-  const rest = against === null ? "" : `; ${against}`;
-  const value = inline(bounded(`${code}: ${of.why}, after ${number} of ${child?.tries ?? number} tries${rest}`));
-  recordResult(run, open.call, { outcome: "failed", value, evidence: "the hand-off failed" });
+  const acted = isUsedUp || open.outside === undefined ? "" : "; no other child run was made, since this one acted";
+  const rest = against === null || open.outside !== undefined ? acted : `; ${against}`;
+  const said = bounded(`${code}: ${of.why}, after ${number} of ${child?.tries ?? number} tries${rest}`);
+  await recordFailed(run, { open, tool, why: said, evidence: "the hand-off failed" });
+}
+
+/** The call fails with what its children did. If the outcome of that is not known, neither is that of the call. */
+async function recordFailed(
+  run: ActiveRun,
+  of: { readonly open: OpenCall; readonly tool: Tool | null; readonly why: Json; readonly evidence: string },
+): Promise<void> {
+  const { open, tool, why, evidence } = of;
+  const { call, outside } = open;
+  if (outside === undefined || !workStands(outside)) {
+    return recordResult(run, call, { outcome: "failed", value: inline(why), evidence });
+  }
+  const done = workInWords(outside);
+  if (unknownWork(outside).length > 0) {
+    const reconcilableFrom = Math.max(outside.settlesAt ?? 0, reconcileFromOf(run, tool));
+    const said = typeof why === "string" ? why : JSON.stringify(why);
+    const unknown = bounded(`the hand-off failed, and what its child run did is not known: ${done}; ${said}`);
+    return run.record({ kind: "ToolOutcomeUnknown", at: run.now, call, why: unknown, reconcilableFrom });
+  }
+  const told = { ...(typeof why === "object" ? why : { status: "failed", why }), done: [...workLines(outside)] };
+  recordResult(run, call, {
+    ...{ outcome: "failed", value: await run.keep(told), evidence: bounded(`${evidence}, after ${done}`) },
+  });
 }
 
 /**
  * C7: a child is too late. An answer that is there wins over the clock, so the inbox is read first, and the commit is
  * conditional on the wake-up counter.
  */
-export async function childTooLate(run: ActiveRun, agent: Agent, child: string): Promise<Next> {
+export async function childTooLate(
+  run: ActiveRun,
+  { agent, agentOf }: { readonly agent: Agent; readonly agentOf: Runner["agentOf"] },
+  child: string,
+): Promise<Next> {
   if (!(await absorbInbox(run))) return "continue";
   const entry = run.state.children.find(({ id }) => id === child);
-  if (entry === undefined || entry.superseded) return "continue";
+  if (entry === undefined || entry.superseded || entry.late === true) return "continue";
+  const isHarmless = await actsNowhere(agentOf, entry.agent);
   const before = run.mark();
   const open = openCall(run, entry.call);
   const why = `child run ${child} gave no answer by its deadline`;
-  run.record({ kind: "ChildSuperseded", at: run.now, call: entry.call, child, why });
+  const waits = isHarmless ? {} : ({ awaited: true } as const);
+  run.record({ kind: "ChildSuperseded", at: run.now, call: entry.call, child, why, ...waits });
   signalCrack(run, "workerSilence", bounded(`${open.tool} (${open.call}): ${why}`));
-  handOffFailed(run, agent, { open, tool: toolFor(agent, open), code: "ChildTimedOut", why });
+  if (isHarmless) await handOffFailed(run, agent, { open, tool: toolFor(agent, open), code: TIMED_OUT, why });
   const outcome = await run.commit({ release: false, unlessWoken: true });
   if (outcome === "woken") run.restore(before);
   return "continue";

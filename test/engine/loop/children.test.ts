@@ -107,7 +107,7 @@ describe("a boss", () => {
 describe("a hand-off", () => {
   const withMemos = (memos: readonly unknown[]): Agent => {
     let given = 0;
-    return worker({ result: () => memos[Math.min(given++, memos.length - 1)] });
+    return worker({ effect: "none", result: () => memos[Math.min(given++, memos.length - 1)] });
   };
 
   test.each([
@@ -149,6 +149,7 @@ describe("a hand-off", () => {
     const harness = createChainHarness();
     let asked = 0;
     const slow = worker({
+      effect: "none",
       reply: () => ((asked += 1) === 1 ? neverSettles() : OVER),
       result: () => ({ memo: `${asked}` }),
     });

@@ -29,7 +29,7 @@ const call = (name: string, args: Json): ScriptedReply => ({ calls: [{ tool: nam
 async function begun(plan: readonly ScriptedReply[], options: Parameters<typeof crowdedAgent>[1] = {}) {
   const harness = createHarness();
   const made = crowdedAgent(plan, options);
-  const agents = [made.agent, worker()];
+  const agents = [made.agent, worker({ effect: "none" })];
   const payload = await beginRun(harness.world, made.agent, {});
   const { run } = payload;
   /** In a new process, from the run's last beat on, until it waits or ends. */

@@ -1,6 +1,6 @@
 /** A boss that dispatches child runs, and the worker that each of them is. */
 import { z } from "zod";
-import type { Agent, ToolContext } from "../../../src/ports/agent.ts";
+import type { Agent, Tool, ToolContext } from "../../../src/ports/agent.ts";
 import {
   type ChildToolOptions,
   type Conversation,
@@ -71,13 +71,21 @@ export interface WorkerOptions {
   readonly result?: (part: number) => unknown;
   readonly reply?: (conversation: Conversation) => ScriptedReply | Promise<ScriptedReply>;
   readonly budget?: Parameters<typeof defineAgent>[0]["budget"];
+  /** The effect class of its call. Default: `keyed`. Of a worker of class `none` a lost hand-off is made again. */
+  readonly effect?: "none" | "keyed";
   /** What its call does outside. */
   readonly run?: (call: Pick<ToolContext<unknown>, "key" | "run">) => unknown;
 }
 
 /** A worker acts once, and answers with a memo. */
 export function worker(of: WorkerOptions = {}): Agent {
-  const { name = "worker", onReply = () => undefined, run = () => "acted", budget = { beats: 20 } } = of;
+  const {
+    name = "worker",
+    onReply = () => undefined,
+    run = () => "acted",
+    budget = { beats: 20 },
+    effect = "keyed",
+  } = of;
   const result = of.result ?? ((part) => ({ memo: `part ${part}` }));
   const reply =
     of.reply ??
@@ -90,12 +98,18 @@ export function worker(of: WorkerOptions = {}): Agent {
   return defineAgent({
     ...{ name, version: "1", instructions: "", task: INPUT },
     model: scriptedModel({ name: "worker", reply }),
-    tools: { act: tool({ input: z.object({}), effect: "keyed", run, undo: { effect: "keyed", run: () => "undone" } }) },
+    tools: { act: actOf(effect, run) },
     loops: "ignore",
     budget,
     result: ({ task }) => result((task as { part: number }).part) as never,
   }) as unknown as Agent;
 }
+
+const actOf = (effect: "none" | "keyed", run: NonNullable<WorkerOptions["run"]>): Tool => {
+  const input = z.object({});
+  if (effect === "none") return tool({ input, effect, run });
+  return tool({ input, effect, run, undo: { effect: "keyed", run: () => "undone" } });
+};
 
 const partOf = ({ messages }: Conversation): number =>
   (JSON.parse(messages[0]?.text ?? "{}") as { part?: number }).part ?? -1;

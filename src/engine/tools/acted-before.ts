@@ -1,0 +1,63 @@
+/**
+ * Equal hand-offs: the model hands a task out again whose hand-off failed after its child had acted outside. A new child
+ * has keys of its own, so no service could see that it does the same again.
+ */
+import type { Agent, Tool } from "../../ports/agent.ts";
+import { digestOf } from "../../codec/canonical.ts";
+import { argsOf } from "../../core/calls/ledger.ts";
+import { workInWords } from "../../core/calls/outside.ts";
+import type { Json } from "../../core/json.ts";
+import type { OutsideWork } from "../../core/outside.ts";
+import type { ActiveRun } from "../context/active-run.ts";
+import type { Runner } from "../context/runner.ts";
+import { taskOfChild } from "./dispatch.ts";
+
+/** Why an equal hand-off is not made by itself; null: there was none that failed after its child acted. */
+export async function actedBefore(
+  run: ActiveRun,
+  of: {
+    readonly agent: Agent;
+    readonly agentOf: Runner["agentOf"];
+    readonly call: string;
+    readonly name: string;
+    readonly tool: Tool;
+    readonly args: Json;
+  },
+): Promise<string | null> {
+  const { agent, name, tool, args } = of;
+  const { child } = tool;
+  if (child === undefined) return null;
+  const isSame = (other: string): boolean =>
+    other === name || (Object.hasOwn(agent.tools, other) && agent.tools[other]?.child?.agent === child.agent);
+  const failed = run.state.messages
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) =>
+      part.kind === "result" && part.outside !== undefined && part.call !== of.call && isSame(part.tool)
+        ? [{ call: part.call, tool: part.tool, outside: part.outside }]
+        : [],
+    );
+  // The newest one may have been let through by a human, and lists what it did besides.
+  for (const each of failed.toReversed()) {
+    const before = await run.json(argsOf(run.state, each.call));
+    if (await isEqualTask(run, of, { before, now: args })) return sentenceOn(each);
+  }
+  return null;
+}
+
+/** Equal arguments, or arguments of which the agent makes the same task. */
+async function isEqualTask(
+  run: ActiveRun,
+  { agentOf, tool }: Pick<Parameters<typeof actedBefore>[1], "agentOf" | "tool">,
+  { before, now }: { readonly before: Json; readonly now: Json },
+): Promise<boolean> {
+  if (digestOf(before) === digestOf(now)) return true;
+  const { child } = tool;
+  if (child === undefined) return false;
+  const [one, other] = await Promise.all(
+    [before, now].map((args) => taskOfChild(run, { agentOf, tool, child, args, input: null })),
+  );
+  return one?.kind === "task" && other?.kind === "task" && digestOf(one.json) === digestOf(other.json);
+}
+
+const sentenceOn = ({ call, tool, outside }: { call: string; tool: string; outside: OutsideWork }): string =>
+  `${call} handed this task to ${tool} and failed after its child run had acted: ${workInWords(outside)}`;

@@ -1,0 +1,158 @@
+/** Hand-offs that fail, with workers of every effect class: another child is made only where that is safe. */
+import { describe, expect, test } from "vitest";
+import type { Tool } from "../../../src/ports/agent.ts";
+import { reconcile } from "../../../src/operations/reconcile.ts";
+import { ledger, show } from "../../../src/operations/views.ts";
+import { assertSafety } from "../../support/gate/safety.ts";
+import { type PayerOptions, Till, payer, payingBoss } from "../../support/agents/payers.ts";
+import { SETTLE_MS, createChainHarness, neverSettles } from "../../support/harness/harness.ts";
+import { runUntilIdle } from "../../support/harness/chain-steps.ts";
+import { TASKS_MAX, childrenOf, played } from "../../support/runs/played-family.ts";
+
+const CLASSES: readonly Tool["effect"][] = ["none", "keyed", "idempotent", "probed", "unsafe"];
+const ACTING = CLASSES.filter((effect) => effect !== "none");
+const PART = '{"part":0}';
+
+/** Each way in which a worker that has paid loses its hand-off. */
+const FORMS: { readonly [form: string]: Pick<PayerOptions, "result" | "reply"> & { readonly deadlineMs?: number } } = {
+  "whose answer has another schema": { result: (number) => (number === 0 ? { text: 1 } : { memo: "second" }) },
+  "whose answer is empty": { result: (number) => (number === 0 ? "" : { memo: "second" }) },
+  "whose answer is the task": { result: (number) => (number === 0 ? { part: 0 } : { memo: "second" }) },
+  "whose worker fails": { reply: () => ({}) },
+  "whose worker is silent": { reply: () => neverSettles(), deadlineMs: 2_000 },
+};
+
+/** A boss and its worker, played to their end. */
+async function family(of: PayerOptions & { readonly boss?: Parameters<typeof payingBoss>[0] }) {
+  const harness = createChainHarness();
+  const agents = [payingBoss(of.boss), payer(of)];
+  const run = await played(harness, agents);
+  const view = await show(harness.world, run);
+  return { harness, agents, run, view, children: childrenOf(harness, run) };
+}
+
+describe.each(ACTING)("a worker with a tool of class %s", (effect) => {
+  test.each(Object.entries(FORMS))(
+    "%s is not followed by another one, and its boss is told what was done",
+    async (_, form) => {
+      const till = new Till();
+      const { deadlineMs, ...worker } = form;
+      const child = { tries: 3, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
+      const { view, children, run, harness } = await family({ effect, till, ...worker, boss: { child } });
+      assertSafety("paid once", () => expect(till.effectsOf(PART, effect)).toBe(1));
+      expect(children).toHaveLength(1);
+      expect(view).toMatchObject({ status: "completed" });
+      expect(view?.result).toMatchObject([
+        { outcome: "failed", result: { done: [expect.stringMatching(/^pay \(c1, of run .*\) happened$/)] } },
+      ]);
+      const entries = await ledger(harness.world, run);
+      expect(entries).toMatchObject([
+        { call: "c1", status: "failed", outside: { calls: [{ tool: "pay", call: "c1" }] } },
+      ]);
+    },
+  );
+});
+
+test.each(Object.entries(FORMS))("a worker of class none %s is followed by another one", async (_, form) => {
+  const till = new Till();
+  const { deadlineMs, ...worker } = form;
+  const child = { tries: 2, ...(deadlineMs === undefined ? {} : { deadlineMs }) };
+  const { children } = await family({ effect: "none", till, ...worker, boss: { child } });
+  // A worker that fails is told to the model, as it always was.
+  expect(children).toHaveLength(form.result === undefined && deadlineMs === undefined ? 1 : 2);
+});
+
+test("a worker that could act and did not is followed by another one once it has ended", async () => {
+  const till = new Till();
+  const worker = payer({ effect: "unsafe", till, isSilent: (number) => number === 0 });
+  const harness = createChainHarness();
+  const run = await played(harness, [payingBoss({ child: { tries: 2, deadlineMs: 2_000 } }), worker]);
+  expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "paid" } }]);
+  expect(childrenOf(harness, run).map(({ status }) => status)).toEqual(["cancelled", "completed"]);
+  expect(till.paid).toHaveLength(1);
+});
+
+describe("an outcome that is unknown to a worker", () => {
+  const unknown = async (more: Partial<PayerOptions> = {}) => {
+    const till = new Till();
+    const child = { tries: 3, deadlineMs: 2_000 };
+    const made = await family({ effect: "unsafe", till, fate: () => "unknown", ...more, boss: { child } });
+    return { ...made, till };
+  };
+
+  test("blocks its boss, which asks an operator and not its model", async () => {
+    const { till, view, children, harness, run } = await unknown();
+    assertSafety("paid once", () => expect(till.paid).toHaveLength(1));
+    expect(children).toMatchObject([{ status: "cancelled" }]);
+    expect(view).toMatchObject({ status: "blocked", unknown: [{ call: "c1", tool: "ask" }] });
+    expect(await ledger(harness.world, run)).toMatchObject([
+      { call: "c1", status: "unknown", evidence: expect.stringMatching(/pay \(c1, of run .* may have happened/) },
+    ]);
+  });
+
+  test.each([
+    ["failed", { outcome: "failed", result: "a person says that it failed" }],
+    ["succeeded", { outcome: "succeeded", result: { memo: "looked" } }],
+  ] as const)("is reconciled as %s at the boss", async (as, result) => {
+    const { harness, agents, run } = await unknown();
+    harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS);
+    const answer = { as, result: as === "succeeded" ? { memo: "looked" } : null, by: "eve", note: null };
+    expect(await reconcile(harness.world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
+    await runUntilIdle(harness, agents, TASKS_MAX);
+    expect(await show(harness.world, run)).toMatchObject({ status: "completed", result: [result] });
+  });
+
+  test("that an operator wants made again gets another child", async () => {
+    const { harness, agents, run, till } = await unknown({ fate: (number) => (number === 0 ? "unknown" : "returns") });
+    harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS);
+    const answer = { as: "retry", result: null, by: "eve", note: null } as const;
+    expect(await reconcile(harness.world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
+    await runUntilIdle(harness, agents, TASKS_MAX);
+    expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "paid" } }]);
+    expect(childrenOf(harness, run)).toHaveLength(2);
+    expect(till.paid).toHaveLength(2);
+  });
+});
+
+describe("an equal hand-off after one that failed with effects", () => {
+  const again = ({ calls }: { readonly calls: readonly unknown[] }) =>
+    calls.length < 2 ? { calls: [{ tool: "ask", args: { part: 0 } }] } : { text: "over" };
+  const bad = { result: () => ({ text: 1 }) };
+
+  test("is refused with the list of what was done", async () => {
+    const till = new Till();
+    const { view, children } = await family({ effect: "keyed", till, ...bad, boss: { reply: again } });
+    expect(children).toHaveLength(1);
+    assertSafety("paid once", () => expect(till.effectsOf(PART, "keyed")).toBe(1));
+    expect(view?.result).toMatchObject([
+      { outcome: "failed" },
+      { outcome: "failed", result: expect.stringMatching(/^AlreadyActed: c1 .*: pay \(c1, of run .* happened/) },
+    ]);
+  });
+
+  test("asks a human where its tool says so", async () => {
+    const till = new Till();
+    const boss = { reply: again, child: { afterEffects: "ask" as const } };
+    const { view, children } = await family({ effect: "keyed", till, ...bad, boss });
+    expect(children).toHaveLength(1);
+    expect(view).toMatchObject({
+      status: "waiting",
+      gates: [{ call: "c2", reason: expect.stringMatching(/pay \(c1/) }],
+    });
+  });
+
+  test("is made where the one before did nothing outside", async () => {
+    const till = new Till();
+    const boss = { reply: again, child: { tries: 1 } };
+    const { children } = await family({ effect: "none", till, ...bad, boss });
+    expect(children).toHaveLength(2);
+  });
+
+  test("with other arguments is made", async () => {
+    const till = new Till();
+    const other = ({ calls }: { readonly calls: readonly unknown[] }) =>
+      calls.length < 2 ? { calls: [{ tool: "ask", args: { part: calls.length } }] } : { text: "over" };
+    const { children } = await family({ effect: "keyed", till, ...bad, boss: { reply: other } });
+    expect(children).toHaveLength(2);
+  });
+});
