@@ -107,6 +107,9 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
     description:
       "Why no beat could start it: it did not begin, and `retry` makes it. Null where its outcome is unknown.",
   }),
+  did: z.array(z.string()).openapi({
+    description: "What its child runs did outside, one line for each call. Empty where it is no hand-off.",
+  }),
   otherwise: z
     .enum(["ask", "tell", "fail", "compensate"])
     .openapi({ description: "What follows at reconcilableFrom without a reconciliation; `ask` keeps waiting." }),
@@ -158,6 +161,7 @@ const child = z.object({
   try: count.openapi({ description: "Which child of that call it is, from 1." }),
   deadline: at.nullable().openapi({ description: "When it is too late, epoch milliseconds; null: never." }),
   superseded: z.boolean().openapi({ description: "It was too late: its answer is not taken." }),
+  late: z.boolean().openapi({ description: "It was too late: its call waits for its end, which says what it did." }),
   asked: z.boolean().openapi({ description: "It was asked to stop." }),
 }) satisfies z.ZodType<Shown["children"][number]>;
 

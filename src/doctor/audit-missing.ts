@@ -58,11 +58,13 @@ const LOOKS: { readonly [W in Seen]: Look } = {
       }),
     );
   },
-  effects: ({ topology }, { tools }) => {
+  // What the worker of a child tool does is declared by its own agent, whose audit says it.
+  effects: ({ topology, tools: declared }, { tools }) => {
     const isLoop = topology.kind === "react";
+    const own = tools.filter(({ tool }) => declared[tool]?.child === undefined);
     // In a plain loop a human's approval of each call is the only decision that could come before it.
     const isAlone = ({ effect, approval }: ToolAudit): boolean => approval === "never" && !EFFECTS[effect].mayRepeat;
-    const early = tools.filter((each) => (isLoop ? isAlone(each) : !each.idempotent));
+    const early = own.filter((each) => (isLoop ? isAlone(each) : !each.idempotent));
     const found = early.flatMap(({ tool }) => {
       // A loop inside another topology ends with its stage or step, and the outer topology says what follows that.
       const may = topologiesIn(topology).filter(

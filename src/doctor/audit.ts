@@ -95,11 +95,13 @@ function toolAudit(
   const { name, agent, limits } = of;
   const { effect, approval, timeoutMs } = tool;
   const { onCrash, actsOutside, isDeduplicated } = EFFECTS[effect];
-  const [idempotent, undo] = [isDeduplicated || !actsOutside, hasUndo(tool)];
+  // Nothing deduplicates a second child run of the same task: its calls have keys of their own.
+  const [isChild, undo] = [tool.child !== undefined, hasUndo(tool)];
+  const idempotent = !isChild && (isDeduplicated || !actsOutside);
   const key = EFFECTS[effect].isKnownByKey ? (tool.key === null ? "derived" : "business") : null;
   return {
     ...{ kind: "tool", tool: name, effect, idempotent, key, probe: tool.probe !== null, undo },
-    decisionPoint: !idempotent && key === null && !undo,
+    decisionPoint: !isChild && !idempotent && key === null && !undo,
     recovery: recoveryOf(tool),
     approval: typeof approval === "function" ? "policy" : approval,
     timeoutMs: tool.child?.deadlineMs ?? timeoutMs ?? limits.toolMs,
@@ -138,8 +140,12 @@ const WAITS_ON = "waits on: no process holds the wait, and what comes is taken o
 
 function childInWords({ agent, tries, wait }: ChildRun): string {
   if (!wait) return `the run of ${agent} is made once, and works on without its parent`;
-  const again = tries > 1 ? `; a hand-off that fails is made again, ${tries} times in all` : "";
-  return `the run of ${agent} goes on, and is not made again; its report comes once${again}`;
+  const again =
+    tries > 1
+      ? `; where it did nothing outside and can do nothing any more, another run is made, ${tries} in all`
+      : "; no other run is made";
+  const failed = `if it fails, the model gets what it did, and an unknown outcome blocks the run${again}`;
+  return `the run of ${agent} goes on by itself, and its report comes once; ${failed}`;
 }
 
 const RATE = crashRateOf({ takeovers: 0, claims: 0 });

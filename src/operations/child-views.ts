@@ -15,11 +15,14 @@ export interface ShownChild {
   readonly deadline: number | null;
   /** It was too late: its answer is not taken. */
   readonly superseded: boolean;
+  /** It was too late: its call waits for its end, which says what it did. */
+  readonly late: boolean;
   /** It was asked to stop. */
   readonly asked: boolean;
 }
 
 export const shownChildren = ({ children }: State): readonly ShownChild[] =>
-  children.map(({ id: run, agent, call, grant, deadline, superseded, askedToStop = false, ...each }) => ({
-    ...{ run, agent, call, try: each.try, grant, deadline, superseded, asked: askedToStop },
+  children.map(({ id: run, agent, call, grant, deadline, superseded, late = false, ...each }) => ({
+    ...{ run, agent, call, try: each.try, grant, deadline, superseded, late },
+    asked: each.askedToStop ?? false,
   }));

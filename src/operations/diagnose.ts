@@ -5,6 +5,7 @@
  */
 import { EFFECTS } from "../core/calls/effects.ts";
 import type { LedgerEntry } from "../codec/archive.ts";
+import { workInWords, workStands } from "../core/calls/outside.ts";
 import { proposedCalls } from "../core/calls/proposed-calls.ts";
 import type { Crack } from "../core/crack.ts";
 import { ALL_CRACKS } from "../core/topologies/cracks.ts";
@@ -56,7 +57,10 @@ export function findingsIn(
   events: readonly TimelineEntry[],
   of: { readonly calls: readonly LedgerEntry[]; readonly silent: readonly string[] },
 ): readonly Finding[] {
-  const extra: Partial<Record<Crack, readonly string[]>> = { runaway: repeated(events), lostHandoff: of.silent };
+  const extra: Partial<Record<Crack, readonly string[]>> = {
+    runaway: repeated(events),
+    lostHandoff: [...of.silent, ...of.calls.flatMap(leftBehind)],
+  };
   const cracks = ALL_CRACKS.map(({ crack, topology, observe, response }): Finding => ({
     ...{ likely: crack, topology, observe, response },
     evidence: [...signals(events, crack), ...(extra[crack] ?? [])],
@@ -68,6 +72,12 @@ export function findingsIn(
   ];
   return [...all.filter(({ evidence }) => evidence.length > 0), ...all.filter(({ evidence }) => evidence.length === 0)];
 }
+
+/** A hand-off that did not succeed, and whose child run acted outside. */
+const leftBehind = ({ call, tool, status, outside }: LedgerEntry): readonly string[] =>
+  outside === undefined || status === "succeeded" || !workStands(outside)
+    ? []
+    : [`${tool} (${call}) is ${status}, after ${workInWords(outside)}`];
 
 const signals = (events: readonly TimelineEntry[], crack: Crack): readonly string[] =>
   events.flatMap((event) =>
@@ -112,8 +122,11 @@ function duplicates(events: readonly TimelineEntry[], calls: readonly LedgerEntr
     events.flatMap((event) => (event.kind === "ToolIntended" ? [[event.call, event.argsDigest]] : [])),
   );
   const acted = calls.filter(
-    ({ effect, status, undoes }) =>
-      effect !== null && EFFECTS[effect].actsOutside && undoes === undefined && MAY_STAND.has(status),
+    ({ effect, status, undoes, outside }) =>
+      effect !== null &&
+      EFFECTS[effect].actsOutside &&
+      undoes === undefined &&
+      (MAY_STAND.has(status) || workStands(outside)),
   );
   const again = acted.flatMap((call, index) => {
     const first = acted

@@ -7,6 +7,7 @@ import { BUDGET, extensionOf } from "../core/policy/extension.ts";
 import { decisionId, executionName, reconcileId } from "../protocol/ids.ts";
 import type { Json } from "../core/json.ts";
 import { gateIn } from "../core/calls/gates.ts";
+import { workLines } from "../core/calls/outside.ts";
 import { callOf } from "../core/calls/ignored-decisions.ts";
 import { argsOf } from "../core/calls/ledger.ts";
 import { waitIn } from "../core/calls/waits.ts";
@@ -53,6 +54,8 @@ export interface UnknownCall {
   readonly toolGone: boolean;
   /** It did not begin, and why no beat could start it; null: its outcome is unknown. */
   readonly unbegun: string | null;
+  /** What its child runs did outside, one line for each call. Empty where it is no hand-off. */
+  readonly did: readonly string[];
   /** What follows at `reconcilableFrom` without an answer. `ask`: it keeps waiting. */
   readonly otherwise: OnUnknown;
   /** The effects of the run can be undone, including this call. */
@@ -194,6 +197,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
         tool,
         toolGone: marks.toolGone ?? false,
         unbegun: marks.unbegun ?? null,
+        did: marks.outside === undefined ? [] : workLines(marks.outside),
         otherwise: marks.onUnknown ?? "ask",
         reconcilableFrom: reconcilableFrom ?? 0,
       },

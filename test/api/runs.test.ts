@@ -214,7 +214,16 @@ describe("a document that exceeds the size limit of a response", () => {
     const run = await started(harness);
     const shown = (await show(harness.world, run)) as Shown;
     const call = {
-      ...{ call: "c1", tool: "act", key: "k", toolGone: false, unbegun: null, answered: false, reconcilableFrom: 1 },
+      ...{
+        call: "c1",
+        tool: "act",
+        key: "k",
+        toolGone: false,
+        unbegun: null,
+        did: [],
+        answered: false,
+        reconcilableFrom: 1,
+      },
       ...{ business: false, otherwise: "ask" as const, undo: false },
       args: large,
     };

@@ -13,7 +13,7 @@ const PAGE = { now: NOW, paint: (_: unknown, text: string) => text, width: 100 }
 
 const call: UnknownCall = {
   ...{ call: "c6", tool: "pay", key: "trip_42", args: { usd: 266 }, reconcilableFrom: NOW + 12_000 },
-  ...{ answered: false, toolGone: false, unbegun: null, business: true, otherwise: "ask", undo: false },
+  ...{ answered: false, toolGone: false, unbegun: null, did: [], business: true, otherwise: "ask", undo: false },
 };
 
 const blocked: Shown = {

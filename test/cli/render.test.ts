@@ -23,7 +23,7 @@ const command = (...words: readonly string[]): string => commandLine(words);
 const KNOWN = {
   answered: false,
   toolGone: false,
-  unbegun: null,
+  unbegun: null, did: [],
   business: false,
   otherwise: "ask",
   undo: false,

@@ -13,11 +13,15 @@ test("a child tool is audited as what it is: a run that goes on, until its deadl
   const of = (child: Parameters<typeof boss>[0]) => audit(boss(child), LIMITS).tools.find(({ tool }) => tool === "ask");
   expect(of({ child: { deadlineMs: 90_000 } })).toMatchObject({
     timeoutMs: 90_000,
+    // Two runs of one task have keys of their own, so no service could deduplicate what they do.
+    idempotent: false,
+    decisionPoint: false,
     recovery: {
       inWords:
-        "the run of worker goes on, and is not made again; its report comes once; a hand-off that fails is made again, 2 times in all",
+        "the run of worker goes on by itself, and its report comes once; if it fails, the model gets what it did, and an unknown outcome blocks the run; where it did nothing outside and can do nothing any more, another run is made, 2 in all",
     },
   });
+  expect(of({ child: { tries: 1 } })?.recovery.inWords).toMatch(/blocks the run; no other run is made$/);
   expect(of({ child: { wait: false } })?.recovery.inWords).toBe(
     "the run of worker is made once, and works on without its parent",
   );

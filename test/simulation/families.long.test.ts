@@ -4,6 +4,7 @@
  * pinned (`pinned.txt`); `npm run sim -- --seed f12` plays it and prints each step.
  */
 import { expect, test } from "vitest";
+import { EFFECT_NAMES } from "../../src/core/calls/effects.ts";
 import { assertNoViolations } from "../support/gate/safety.ts";
 import { ENUMERATION_TIMEOUT } from "../support/harness/timeouts.ts";
 import { simulateFamily } from "./families.ts";
@@ -61,6 +62,25 @@ test("a boss dies again and again with eight workers out: none is dispatched twi
   expect(cells).toContain("family kill of a boss with eight children out");
   expect(cells).toContain("family freeze and presume dead of a boss with eight children out");
 });
+
+test.each(EFFECT_NAMES)(
+  "work of class %s is done once, or a human is asked, however often its workers are late",
+  ENUMERATION_TIMEOUT,
+  async (effect) => {
+    const late = {
+      effect,
+      widths: [4],
+      leaves: false,
+      tries: 3,
+      deadlineMs: 600,
+      restarts: 0,
+      wishes: ["send"],
+    } as const;
+    const { found, cells } = await played(seedsFrom(12, `late-${effect}-`), late);
+    assertNoViolations(found);
+    expect(cells).toContain("family child superseded");
+  },
+);
 
 test.each([[[3, 9]], [[9, 3]]])(
   "a slow root with sub-bosses and workers %j has 27 workers, each of which works for one call",

@@ -19,6 +19,7 @@ import { agentsOf } from "./family-agents.ts";
 import { childrenOut, disturb } from "./family-disturbances.ts";
 import { type FamilyHistory, recordRows } from "./family-history.ts";
 import { type FamilyPlan, familyPlan } from "./family-plan.ts";
+import { FamilyService, reconcileBlocked } from "./family-service.ts";
 import { type Heard, Process } from "./family-process.ts";
 
 const START = 1_700_000_000_000;
@@ -45,6 +46,7 @@ class Family {
   readonly world: MemoryWorld;
   readonly chance: SeededChoices;
   readonly plan: FamilyPlan;
+  readonly service: FamilyService;
   readonly stored: FamilyHistory["stored"];
   readonly births: FamilyHistory["births"];
   readonly removed = new Set<string>();
@@ -62,6 +64,7 @@ class Family {
   constructor(seed: string, change: Partial<FamilyPlan>) {
     this.chance = seededChoices(seed);
     this.plan = { ...familyPlan(this.chance.child("plan")), ...change };
+    this.service = new FamilyService(this.plan.effect);
     const bounds = { settleMs: 300, skewMs: 200, rescueMs: 1_000, overdueMs: 5_000, backoffMsMax: 4_000 };
     const limits = limitsFor(BEAT_MS, { ...bounds, entryAttemptsMax: 6 });
     this.world = memoryWorld({
@@ -171,6 +174,7 @@ class Family {
     const agents = agentsOf(this.plan, {
       isCalm: () => this.isCalm,
       chance: this.chance,
+      service: this.service,
       pause: () => this.#pause(process),
       sleep: (ms) => new Promise((go) => void this.clock.after(ms, go)),
     });
@@ -238,6 +242,7 @@ class Family {
     }
     if (clock.now() >= this.nextSweep) {
       this.nextSweep = clock.now() + SWEEP_MS;
+      void reconcileBlocked(world, this.service);
       return this.give({ kind: "sweep" }, () => undefined);
     }
     const moves: (() => void)[] = [
@@ -276,6 +281,7 @@ export async function simulateFamily(seed: string, change: Partial<FamilyPlan> =
   const [root] = agentsOf(plan, {
     isCalm: () => true,
     chance: family.chance,
+    service: family.service,
     pause: async () => undefined,
     sleep: async () => undefined,
   });
@@ -286,7 +292,7 @@ export async function simulateFamily(seed: string, change: Partial<FamilyPlan> =
     if (family.isOver) break;
     family.move();
   }
-  const { stored, births, removed, reached, mistakes, lines, isOver, root: first } = family;
+  const { stored, births, removed, reached, mistakes, lines, isOver, root: first, service } = family;
   for (const { row } of stored) if (hasEnded(row)) reached.add(`ends ${row.agent} ${row.status}`);
-  return { seed, plan, world, root: first, stored, births, removed, reached, mistakes, lines, isOver };
+  return { seed, plan, world, root: first, stored, births, removed, reached, mistakes, lines, isOver, service };
 }

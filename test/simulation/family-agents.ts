@@ -1,5 +1,6 @@
 /** The agents of a family: bosses that dispatch children, and workers that hang, break their schema or echo the task. */
 import { z } from "zod";
+import type { Effect } from "../../src/core/calls/effects.ts";
 import type { Json } from "../../src/core/json.ts";
 import type { Agent } from "../../src/ports/agent.ts";
 import {
@@ -11,12 +12,14 @@ import {
   scriptedModel,
   tool,
 } from "../../src/index.ts";
+import type { FamilyService } from "./family-service.ts";
 import { BOSSES, type FamilyPlan, grantAt } from "./family-plan.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 
 interface Around {
   readonly isCalm: () => boolean;
   readonly chance: SeededChoices;
+  readonly service: FamilyService;
   readonly pause: () => Promise<void>;
   readonly sleep: (ms: number) => Promise<void>;
 }
@@ -86,7 +89,7 @@ const workerOf = (plan: FamilyPlan, around: Around): Agent =>
           : { text: "over", tokensIn: 1, tokensOut: 1 },
       ),
     }),
-    tools: { act: actOf(around) },
+    tools: { act: workOf(plan.effect, around) },
     // Now and then the answer breaks its schema, gives the task back, or is none.
     result: ({ task }) =>
       !around.isCalm() && around.chance.oneIn(LIES_ONE_IN)
@@ -103,6 +106,28 @@ const thinking =
     if (!isCalm() && chance.oneIn(HANGS_ONE_IN)) await new Promise(() => undefined);
     return reply(conversation);
   };
+
+/** What a worker does outside. Only a keyed effect can be undone. */
+function workOf(effect: Effect, { pause, service }: Around) {
+  const of = {
+    ...{ input: PART, timeoutMs: 500 },
+    run: async ({ key, run }: { readonly key: string; readonly run: string }) => {
+      await pause();
+      if (effect !== "none") service.act({ key, run });
+      return "acted";
+    },
+  };
+  const undone = async ({ of: { key } }: { readonly of: { readonly key: string } }) => {
+    service.undo(key);
+    return "undone";
+  };
+  if (effect === "keyed") return tool({ ...of, effect, undo: { effect: "keyed", run: undone } });
+  if (effect !== "probed") return tool({ ...of, effect });
+  return tool({
+    ...{ ...of, effect },
+    probe: async ({ key }) => (service.has(key) ? { kind: "happened", result: "acted" } : { kind: "absent" }),
+  });
+}
 
 /** An effect that can be undone. */
 const actOf = ({ pause }: Around) =>

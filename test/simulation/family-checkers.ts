@@ -1,6 +1,7 @@
 /** What must hold of any history of a family. Each checker returns the violations that it finds, in words. */
 import { verify } from "../../src/history/verify.ts";
 import { conserved, dispatchesIn, withinGrants } from "./family-accounts.ts";
+import { actsOnce, asksAboutUnknown } from "./family-service.ts";
 import { type FamilyRecord, type Told, descendantsOf, endOf, reportedIn } from "./family-history.ts";
 
 /** Everything that is wrong with a history, of whose runs `all` is told. */
@@ -15,7 +16,7 @@ export async function wrongInFamily(history: FamilyRecord, all: readonly Told[])
     ];
   }
   const twice = [...births].filter(([, count]) => count > 1).map(([run]) => `the row of ${run} was made twice`);
-  const each = await Promise.all(all.map(wrongIn));
+  const each = await Promise.all(all.map((of) => wrongIn(of, all)));
   const known = new Set(all.flatMap(({ events }) => dispatchesIn(events).map(({ child }) => child)));
   // A child that is left alone does not name the run that made it, which may be one that was removed.
   const orphans = rows.filter(
@@ -33,20 +34,22 @@ export async function wrongInFamily(history: FamilyRecord, all: readonly Told[])
 const isBelowRemoved = ({ removed, stored }: FamilyRecord, run: string): boolean =>
   stored.some(({ row }) => row.run === run && row.parent !== null && removed.has(row.parent.run));
 
-async function wrongIn(of: Told): Promise<readonly string[]> {
+async function wrongIn(of: Told, all: readonly Told[]): Promise<readonly string[]> {
   const { history, row } = of;
   const findings = (await verify(history.world, { run: row.run }))?.findings ?? [];
-  const wrong = [...CHECKERS.flatMap((check) => check(of)), ...findings.map((finding) => JSON.stringify(finding))];
+  const wrong = [...CHECKERS.flatMap((check) => check(of, all)), ...findings.map((finding) => JSON.stringify(finding))];
   return wrong.map((what) => `${row.agent} ${row.run.slice(-6)}: ${what}`);
 }
 
-const CHECKERS: readonly ((of: Told) => readonly string[])[] = [
+const CHECKERS: readonly ((of: Told, all: readonly Told[]) => readonly string[])[] = [
   settledOnce,
   heardOnce,
   dispatchedOnce,
   endsAfterDescendants,
   conserved,
   withinGrants,
+  actsOnce,
+  asksAboutUnknown,
 ];
 
 function settledOnce({ state }: Told): readonly string[] {

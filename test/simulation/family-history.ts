@@ -5,6 +5,7 @@ import { type Row, hasEnded } from "../../src/protocol/row.ts";
 import { SegmentCache, load } from "../../src/history/load.ts";
 import { type TimelineEntry, timeline } from "../../src/operations/views.ts";
 import type { FamilyPlan } from "./family-plan.ts";
+import type { FamilyService } from "./family-service.ts";
 
 /** A row as it was stored, and when. */
 export interface Stored {
@@ -23,6 +24,8 @@ export interface FamilyRecord {
   readonly removed: ReadonlySet<string>;
   readonly isOver: boolean;
   readonly mistakes: readonly string[];
+  /** What the workers did outside; absent where it is not counted. */
+  readonly service?: FamilyService;
 }
 
 export interface FamilyHistory extends FamilyRecord {

@@ -1,4 +1,5 @@
 /** What a history of a family is: its levels, how each of its runs fails, and what is done to it. Drawn once. */
+import { type Effect, EFFECT_NAMES } from "../../src/core/calls/effects.ts";
 import type { SeededChoices } from "./seeded-choices.ts";
 
 /** What a person, a retention or the platform does to a family. */
@@ -23,6 +24,8 @@ export interface FamilyPlan {
   readonly takeoversOfWorker: number;
   /** How long the model of the root thinks. */
   readonly slowMs: number;
+  /** The effect class of the workers' calls. */
+  readonly effect: Effect;
   readonly faultOneIn: number;
   /** How often a process is killed, frozen or presumed dead, in steps. */
   readonly strikeOneIn: number;
@@ -48,6 +51,7 @@ export function familyPlan(chance: SeededChoices): FamilyPlan {
     takeovers: chance.oneIn(3) ? 1 : 1_000,
     takeoversOfWorker: chance.oneIn(3) ? 1 : 1_000,
     slowMs: chance.pick([0, 0, 0, 2_000]),
+    effect: chance.child("effect").pick(["none", ...EFFECT_NAMES]),
     faultOneIn: chance.pick([25, 60, 200]),
     strikeOneIn: chance.pick([40, 150, 600]),
     disturbOneIn: chance.pick([60, 200, 900]),

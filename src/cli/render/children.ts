@@ -24,7 +24,9 @@ export function childLine(
     case "ChildStarted":
       return null;
     case "ChildSuperseded":
-      return { says: `${paint("yellow", "!")} ${name(entry.call)} waits no longer: ${entry.why}` };
+      return {
+        says: `${paint("yellow", "!")} ${name(entry.call)} waits ${entry.awaited === true ? "for its end" : "no longer"}: ${entry.why}`,
+      };
     case "ChildAskedToStop":
       return { says: `asks ${entry.child} to stop` };
     case "ChildNeverMade":
@@ -43,17 +45,19 @@ export function renderChildren({ children }: Pick<Shown, "children">, page: Styl
     { title: "NEEDED" },
     { title: "HOLDS" },
   ] as const;
-  const rows = children.map(({ run, agent, call, deadline, superseded, asked, grant, ...each }) => [
+  const rows = children.map(({ run, agent, call, deadline, superseded, late, asked, grant, ...each }) => [
     run,
     agent,
     each.try === 1 ? call : `${call}, try ${each.try}`,
-    superseded
-      ? { text: "no more: it was too late", ink: "yellow" as const }
-      : asked
-        ? { text: "no more: it was asked to stop", ink: "yellow" as const }
-        : deadline === null
-          ? "-"
-          : relative(deadline, now),
+    late
+      ? { text: "its end: it was too late", ink: "yellow" as const }
+      : superseded
+        ? { text: "no more: it was too late", ink: "yellow" as const }
+        : asked
+          ? { text: "no more: it was asked to stop", ink: "yellow" as const }
+          : deadline === null
+            ? "-"
+            : relative(deadline, now),
     grantWords(grant) || "-",
   ]);
   return ["", paint("dim", "waits for"), ...fittedTable(columns, rows, page)];

@@ -290,6 +290,7 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
     ["key", key],
   ];
   if (call.unbegun !== null) facts.push(["why", call.unbegun]);
+  for (const line of call.did) facts.push(["its run", line]);
   if (call.answered) {
     return ["", title, ...pairs([...facts, ["answer", "recorded; the next beat applies it"]], paint)].join("\n");
   }
@@ -304,7 +305,7 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
     title,
     ...pairs(facts, paint),
     call.unbegun === null
-      ? "look for that key in the external service, then type one of these:"
+      ? `look for ${call.did.length === 0 ? "that key" : "what its run did"} in the external service, then type one of these:`
       : "mend that, then type one of these:",
     ...answers.map(({ type, means, waits }) => {
       const when = waits && call.reconcilableFrom > now ? paint("yellow", from) : "";

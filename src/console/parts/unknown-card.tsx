@@ -49,7 +49,7 @@ function actionOf(
 
 export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; readonly call: UnknownCall }) {
   const { run, agent } = shown;
-  const { call, tool, args, reconcilableFrom, undo, toolGone, unbegun } = of;
+  const { call, tool, args, reconcilableFrom, undo, toolGone, unbegun, did } = of;
   const id = unknownId(run, of);
   const isOmitted = (shown as RunDocument).omitted?.includes("#/unknown/*/args") === true;
   const chosen = useSignal<Answer>("succeeded");
@@ -76,6 +76,9 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
           ? "The process died or the answer was lost after the request was sent. Look for this key in the external service."
           : `It was agreed, and it did not happen: ${unbegun}`}
       </p>
+      {did.map((line) => (
+        <p>Its run: {line}</p>
+      ))}
       <Evidence call={of} />
       <Arguments read={isOmitted ? TOO_LONG : { kind: "known", args, parsed: null }} run={run} />
       {toolGone ? <p class="toast bad">Its agent has no such tool any more.</p> : null}

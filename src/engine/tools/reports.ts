@@ -97,7 +97,10 @@ async function handOffFailed(
   if (!isUsedUp && against === null && open.outside === undefined) {
     return dispatch(run, { call: open.call, child, try: number + 1 });
   }
-  const acted = isUsedUp || open.outside === undefined ? "" : "; no other child run was made, since this one acted";
+  const acted =
+    isUsedUp || open.outside === undefined
+      ? ""
+      : "; no other child run was made, since this one released calls that act outside";
   const rest = against === null || open.outside !== undefined ? acted : `; ${against}`;
   const said = bounded(`${code}: ${of.why}, after ${number} of ${child?.tries ?? number} tries${rest}`);
   await recordFailed(run, { open, tool, why: said, evidence: "the hand-off failed" });

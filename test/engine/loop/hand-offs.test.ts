@@ -148,6 +148,16 @@ describe("an equal hand-off after one that failed with effects", () => {
     expect(children).toHaveLength(2);
   });
 
+  test("by another tool for the same agent is refused, too", async () => {
+    const till = new Till();
+    const other = ({ calls }: { readonly calls: readonly unknown[] }) =>
+      calls.length < 2
+        ? { calls: [{ tool: calls.length === 0 ? "ask" : "delegate", args: { part: 0 } }] }
+        : { text: "over" };
+    const { children } = await family({ effect: "keyed", till, ...bad, boss: { reply: other } });
+    expect(children).toHaveLength(1);
+  });
+
   test("with other arguments is made", async () => {
     const till = new Till();
     const other = ({ calls }: { readonly calls: readonly unknown[] }) =>

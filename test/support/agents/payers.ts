@@ -102,6 +102,9 @@ export function payingBoss(
         ...{ agent: "worker", description: "asks a worker", input: INPUT, output: MEMO, budget: { beats: 5 } },
         ...child,
       }),
+      delegate: childTool({
+        ...{ agent: "worker", description: "asks a worker by another name", input: INPUT, budget: { beats: 5 } },
+      }),
     },
     loops: "ignore",
     budget: { beats: 200 },

@@ -1,0 +1,127 @@
+/** Races between a child that may act outside and its parent, which wants to make another one for the same call. */
+import { expect, test } from "vitest";
+import { show, timeline } from "../../src/operations/views.ts";
+import { Till, payer, payingBoss } from "../support/agents/payers.ts";
+import { assertSafety } from "../support/gate/safety.ts";
+import { advanceUntilSettled, rowOf } from "../support/harness/harness.ts";
+import { endAttempt, flushPromises, freezeBeforeCall, performTask, sweep } from "../support/harness/chain-steps.ts";
+import {
+  type Household,
+  beatOf,
+  childrenOf,
+  crashTwice,
+  household,
+  leaveOf,
+  levelsOf,
+  playAll,
+  playOf,
+  stateOf,
+} from "../support/runs/parent-steps.ts";
+
+const LATE_MS = 1_000;
+const CHILD = { tries: 3, deadlineMs: LATE_MS } as const;
+
+const paidOnce = (till: Till): void => assertSafety("paid once", () => expect(till.paid).toHaveLength(1));
+
+/** The boss has dispatched its child and waits for it. */
+async function waiting(worker: Parameters<typeof payer>[0]): Promise<Household & { readonly child: string }> {
+  const house = await household([payingBoss({ child: CHILD }), payer(worker)]);
+  await beatOf(house, house.run);
+  await beatOf(house, house.run);
+  return { ...house, child: childrenOf(house)[0]?.run ?? "" };
+}
+
+const tooLate = async (house: Household): Promise<void> => {
+  house.harness.clock.moveTo(house.harness.clock.now() + LATE_MS);
+  await beatOf(house, house.run);
+};
+
+test("schedule 213: a child acts and is too late; its call waits for its end, and no other child is made", async () => {
+  const till = new Till();
+  const house = await waiting({ effect: "unsafe", till, fate: () => "hangs" });
+  const { harness, agents, run, child } = house;
+  const out = leaveOf(house, child);
+  performTask(out.task, { world: harness.world, agent: agents }).catch(() => undefined);
+  for (let step = 0; step < 10; step += 1) await flushPromises();
+  paidOnce(till);
+  await tooLate(house);
+  expect(await stateOf(house, run)).toMatchObject({ phase: "AwaitingChildren", children: [{ id: child, late: true }] });
+  expect(rowOf(harness, child)).toMatchObject({ cancel: true });
+  endAttempt(harness, out, null);
+  await playAll(house);
+  paidOnce(till);
+  expect(childrenOf(house)).toMatchObject([{ status: "cancelled" }]);
+  expect(await show(harness.world, run)).toMatchObject({ status: "blocked", unknown: [{ call: "c1" }] });
+});
+
+test("schedule 214: a child has released nothing when it is too late, and acts then; no other child is made", async () => {
+  const till = new Till();
+  const house = await waiting({ effect: "unsafe", till });
+  const { harness, agents, run, child } = house;
+  const frozen = freezeBeforeCall(harness.world, "commit");
+  const out = leaveOf(house, child);
+  const late = performTask(out.task, { world: frozen.world, agent: agents });
+  for (let step = 0; step < 10; step += 1) await flushPromises();
+  expect(till.paid).toEqual([]);
+  harness.clock.moveTo(harness.clock.now() + LATE_MS);
+  // Its parent has decided, and the child has not been asked to stop.
+  const deciding = freezeBeforeCall(harness.world, "request");
+  const parent = leaveOf(house, run);
+  const decided = performTask(parent.task, { world: deciding.world, agent: agents });
+  for (let step = 0; step < 10; step += 1) await flushPromises();
+  expect(await stateOf(house, run)).toMatchObject({ children: [{ id: child, late: true }] });
+  frozen.thaw();
+  endAttempt(harness, out, await advanceUntilSettled(harness, late));
+  paidOnce(till);
+  deciding.thaw();
+  endAttempt(harness, parent, await advanceUntilSettled(harness, decided));
+  await playAll(house);
+  paidOnce(till);
+  expect(childrenOf(house)).toHaveLength(1);
+  expect((await show(harness.world, run))?.result).toMatchObject([
+    { outcome: "failed", result: { done: [expect.stringMatching(/^pay .* happened$/)] } },
+  ]);
+});
+
+test("schedule 215: a child is not made when it is too late; it never was, so another one is made", async () => {
+  const till = new Till();
+  const house = await household([payingBoss({ child: CHILD }), payer({ effect: "unsafe", till })]);
+  const { harness, agents, run } = house;
+  const frozen = freezeBeforeCall(harness.world, "createChildren");
+  const out = leaveOf(house, run);
+  const late = performTask(out.task, { world: frozen.world, agent: agents }).catch(() => undefined);
+  for (let step = 0; step < 10; step += 1) await flushPromises();
+  endAttempt(harness, out, null);
+  harness.clock.moveTo(harness.clock.now() + 20 * LATE_MS);
+  await beatOf(house, run);
+  frozen.thaw();
+  await advanceUntilSettled(harness, late);
+  await playAll(house);
+  paidOnce(till);
+  expect(childrenOf(house)).toHaveLength(1);
+  const kinds = ((await timeline(harness.world, { run, after: 0 })) ?? []).map(({ kind }) => kind);
+  expect(kinds.filter((kind) => kind === "ChildNeverMade" || kind === "ChildDispatched")).toEqual([
+    "ChildDispatched",
+    "ChildNeverMade",
+    "ChildDispatched",
+  ]);
+  expect((await show(harness.world, run))?.result).toEqual([{ outcome: "succeeded", result: { memo: "paid" } }]);
+});
+
+test("schedule 216: a sub-boss ends in a crash loop, and its worker acts after that; the root hears what was done", async () => {
+  const house = await levelsOf(["root", "middle"]);
+  const { harness, runs } = house;
+  const [root = "", middle = "", leaf = ""] = runs;
+  await beatOf(house, leaf);
+  await crashTwice(house, middle);
+  await beatOf(house, middle);
+  expect(rowOf(harness, middle).status).toBe("failed");
+  await playOf(house, leaf);
+  for (const _ of runs) await sweep(harness.world);
+  await playAll(house);
+  expect((await stateOf(house, leaf)).outside?.calls ?? []).toMatchObject([{ tool: "act" }]);
+  expect(rowOf(harness, root).status).toBe("completed");
+  expect((await show(harness.world, root))?.result).toMatchObject([
+    { outcome: "failed", result: { status: "failed", done: [expect.stringContaining(`act (c1, of run ${leaf}`)] } },
+  ]);
+});
