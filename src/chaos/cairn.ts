@@ -14,7 +14,8 @@ import { DEFAULT_TENANT } from "../core/ids.ts";
 import type { World } from "../ports/world.ts";
 import { runId } from "../protocol/ids.ts";
 import { type Row, hasEnded } from "../protocol/row.ts";
-import { show, timeline } from "../operations/views.ts";
+import { type LedgerEntry, ledger, show, timeline } from "../operations/views.ts";
+import { workStands } from "../core/calls/outside.ts";
 import { startRun } from "../operations/start.ts";
 import { gateRule } from "./gates.ts";
 import { answer } from "./operator.ts";
@@ -197,10 +198,26 @@ async function endOf(world: World, run: string): Promise<Pick<Outcome, "end" | "
   return { end: { status, result: status === "completed" ? result : (failure?.code ?? null) }, why: null };
 }
 
-/** In the run and in all child runs below it. */
+/**
+ * How often a task was handed out again, in the run and in all child runs below it: by the same call, or to the
+ * agent of a hand-off that failed after its child run had acted. A model may word the task in another way then.
+ */
 async function handedOutAgainIn(world: World, run: string): Promise<number> {
   const events = (await timeline(world, { run, after: 0 })) ?? [];
   const dispatches = events.filter((event) => event.kind === "ChildDispatched");
   const below = await Promise.all(dispatches.map(({ child }) => handedOutAgainIn(world, child)));
-  return dispatches.filter((event) => event.try > 1).length + below.reduce((sum, times) => sum + times, 0);
+  const acted = new Set(((await ledger(world, run)) ?? []).filter(hasFailedAfterEffects).map(({ call }) => call));
+  const agentOf = new Map(dispatches.map(({ call, agent }) => [call, agent]));
+  const failedAt = new Set<string>();
+  let again = 0;
+  for (const event of events) {
+    // A task that was handed out beside the one that failed is another one.
+    if (event.kind === "ToolResultRecorded" && acted.has(event.call)) failedAt.add(agentOf.get(event.call) ?? "");
+    if (event.kind !== "ChildDispatched") continue;
+    if (event.try > 1 || failedAt.has(event.agent)) again += 1;
+  }
+  return again + below.reduce((sum, times) => sum + times, 0);
 }
+
+const hasFailedAfterEffects = ({ status, outside }: LedgerEntry): boolean =>
+  status !== "succeeded" && workStands(outside);
