@@ -73,7 +73,8 @@ const CRACKS = {
       crack: "lostHandoff",
       signal: "a worker gives no report by its deadline, one that fails its schema, or an echo of its task",
       threshold: "one hand-off; an echo differs from the task by 10 % of its words at most",
-      recovery: "hands the work out again, at most as often as tries says, then tells its model",
+      recovery:
+        "hands the work out again if its worker did nothing outside, at most as often as tries says; else tells its model what was done",
       observe: "a worker produced a result and the orchestrator has no record of it",
       response:
         "read the reason (timeline) and the schema of the memo; check that the end of each child was delivered (endNotified) and taken in; the sweeper delivers it again",
@@ -94,7 +95,8 @@ const CRACKS = {
       crack: "workerSilence",
       signal: "a worker is silent past its deadline",
       threshold: "the deadline of the worker",
-      recovery: "asks the worker to stop, counts the hand-off as failed, and hands the work out again",
+      recovery:
+        "asks the worker to stop; hands the work out again if it can do nothing outside, else waits for its end",
       observe: "a worker hangs and the orchestrator waits",
       response: "look at the run of the worker (show), and shorten the timeouts of its tools",
       metric: "WorkerSilence",
