@@ -23,7 +23,8 @@ const command = (...words: readonly string[]): string => commandLine(words);
 const KNOWN = {
   answered: false,
   toolGone: false,
-  unbegun: null, did: [],
+  unbegun: null,
+  did: [],
   business: false,
   otherwise: "ask",
   undo: false,

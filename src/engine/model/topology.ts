@@ -277,7 +277,6 @@ type Result = Extract<Part, { readonly kind: "result" }>;
 const resultsIn = (messages: readonly Message[]): readonly Result[] =>
   messages.flatMap(({ parts }) => parts.filter((part) => part.kind === "result"));
 
-
 function inWords(value: Value): string {
   if (value.kind === "blob") return value.head;
   return typeof value.json === "string" ? value.json : JSON.stringify(value.json);
