@@ -76,6 +76,25 @@ export const handOverCases: readonly Case<RunTableWorld>[] = [
     }),
   },
   {
+    name: "checkRestored closes the mark of the restore that it names, also of a run that has ended (schedule 224)",
+    run: onRun(async ({ mine, table }) => {
+      await mine.released();
+      const restored = { at: NOW + 5, asOf: NOW - 5 };
+      const fenced = await rowOf(() => table.handOver(mine.handOver({ restored })), "handed");
+      const check = { ...mine.of, by: "ada" };
+      await mustBe(() => table.checkRestored({ ...check, restoredAt: NOW }), "same");
+      mustEqual(await mine.stored(), fenced, "the stored row");
+      const row = await rowOf(() => table.checkRestored({ ...check, restoredAt: NOW + 5 }), "checked");
+      mustEqual(
+        [row.restored?.checked, row.restored?.asOf, row.pause],
+        [{ by: "ada", at: mine.of.now }, NOW - 5, true],
+        "the row that was checked",
+      );
+      await mustBe(() => table.checkRestored({ ...check, restoredAt: NOW + 5 }), "same");
+      mustEqual(await mine.stored(), row, "the stored row");
+    }),
+  },
+  {
     name: "refuses a handOver when the run was claimed after the epoch that it names",
     run: onRun(async ({ mine, table }) => {
       const released = await mine.released();
