@@ -36,7 +36,7 @@ const redriveValue = ({ id, by, why }: RedriveNote): AttributeValue => ({
 });
 
 /** The mark of a restore as a list, in the order in which `restored` reads it. The last two are absent before the word. */
-export const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMark): AttributeValue => ({
+const restoredValue = ({ at, asOf, version, epoch, waits, checked }: RestoredMark): AttributeValue => ({
   L: [
     ...[at, asOf, version, epoch].map(number),
     { BOOL: waits === true },
