@@ -75,11 +75,11 @@ describe("a function", () => {
   );
 
   test.each([
-    ["beat", 1_030],
+    ["beat", 1_060],
     ["start", 800],
-    ["api", 1_140],
-    ["events", 1_090],
-    ["sweep", 760],
+    ["api", 1_160],
+    ["events", 1_120],
+    ["sweep", 780],
     ["cleanup", 600],
     ["park", 400],
   ] as const)("%s starts with at most %i KB", (name, kilobytes) => {
