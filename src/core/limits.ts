@@ -23,6 +23,8 @@ export const BOUNDS = {
   modelLookShare: 1 / 2,
   /** A job without a reply for so long counts as lost: longer than any provider keeps a batch open. */
   detachedCallMsMax: 26 * 3_600_000,
+  /** How long a start whose answer was lost is repeated while its provider refuses what the request contains. */
+  refusedStartMsMax: 3_600_000,
   /** If clocks disagree whether a time has passed, the run checks again after this time. */
   clockAgainMs: 10 * 60_000,
   nudgesMax: 3,

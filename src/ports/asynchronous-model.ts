@@ -21,7 +21,7 @@ export type DetachedSearch =
 export interface AsynchronousCalls {
   /**
    * Starts a job and returns its reference. The provider should keep the key with the job. An error with a status from
-   * 400 to 499 says that there is no job; after any other error there may be one.
+   * 400 to 499 says that this request made no job; after any other error it may have.
    */
   readonly submit: (options: LanguageModelV4CallOptions, key: string) => Promise<string>;
   readonly poll: (options: LanguageModelV4CallOptions, reference: string) => Promise<DetachedState>;

@@ -137,7 +137,8 @@ export interface SoughtCall {
  * method but `cancel` rejects.
  *
  * The answer to `submit` may be lost. With `find`, the job is looked up by its key, and adopted. With `honoursKeys`, the
- * request is sent again, and the provider makes no second job. With neither, the job counts as lost, is debited at its
+ * request is sent again until the provider answers it, and it makes no second job: a refusal of the repeated request says
+ * nothing of the first one. With neither, the job counts as lost, is debited at its
  * estimate, and the request is sent as another job.
  */
 export interface DetachedCalls {

@@ -1,4 +1,5 @@
 /** Jobs of asynchronous models: processes that die or freeze around the start, and news that comes while a job is out. */
+import { APICallError } from "@ai-sdk/provider";
 import { expect, test } from "vitest";
 import { sendRequest } from "../../src/engine/loop/request.ts";
 import { send } from "../../src/operations/steer.ts";
@@ -163,5 +164,47 @@ test("schedule 199: no store accepts what a job's reply or its end decides, atte
     await runUntilIdle(harness, agent);
     expect(rowOf(harness, run)).toMatchObject({ status: cancels ? "cancelled" : "completed", spent: { tokensOut } });
     expect(model.started()).toHaveLength(tokensOut === 12 ? 2 : 1);
+  }
+});
+
+const refused = (statusCode: number): Error =>
+  new APICallError({ message: `refused: ${statusCode}`, url: "http://provider", requestBodyValues: {}, statusCode });
+
+test("schedule 226: the answer to a start is lost, the start is refused when it is repeated, and the first one made a job", async () => {
+  const unconnected = Object.assign(new Error("no connection"), { code: "ECONNREFUSED" });
+  for (const refusal of [refused(400), refused(401), refused(409), refused(422), refused(429), unconnected]) {
+    for (const dies of [false, true]) {
+      const harness = createChainHarness();
+      const detached = asynchronousAgent({ lostStart: "key" });
+      const starts: string[] = [];
+      const agent = withSubmit(detached, (submit) => async (...asked) => {
+        starts.push(asked[1]);
+        if (starts.length === 1) {
+          await submit(...asked);
+          throw new Error("the connection broke");
+        }
+        if (starts.length === 2 && dies) return neverSettles();
+        if (starts.length < 5) throw refusal;
+        return submit(...asked);
+      });
+      const { run } = await startKeyedRun(harness.world, { agent, key: "a" });
+      if (dies) {
+        await runAttempt(harness, agent);
+        const out = startAttempt(harness);
+        performTask(out.task, { world: harness.world, agent }).catch(() => undefined);
+        await flushPromises();
+        expect(starts).toHaveLength(2);
+        endAttempt(harness, out, null);
+      }
+      await runUntilIdle(harness, agent);
+      // The first job was found, its reply was read, and nothing was paid twice or not at all.
+      expect(detached.model.started()).toMatchObject([{ state: "done" }, { state: "done" }]);
+      expect(await endsIn(harness.world, run)).toEqual(["job-1", "job-2"]);
+      expect(rowOf(harness, run)).toMatchObject({
+        status: "completed",
+        takeovers: dies ? 1 : 0,
+        spent: { tokensIn: 100, tokensOut: 10 },
+      });
+    }
   }
 });

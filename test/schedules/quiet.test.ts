@@ -112,7 +112,8 @@ test("schedule 22: a tool times out, the probe would return *absent*, and the fi
       keys.push(key);
       return new Promise((_, reject) => {
         signal.addEventListener("abort", () => {
-          harness.clock.after(settleMs - 1, () => effects.push(key));
+          // As late as a request of this beat may take effect.
+          harness.clock.after(startedAt + LEASE_MS + settleMs - 1 - harness.clock.now(), () => effects.push(key));
           reject(new Error("stopped, and its request is on the way"));
         });
       });
@@ -120,6 +121,7 @@ test("schedule 22: a tool times out, the probe would return *absent*, and the fi
     probe: (key) => (effects.includes(key) ? { kind: "happened", result: "landed late" } : { kind: "absent" }),
   });
   const { run } = await beginRun(harness.world, agent, {});
+  const startedAt = harness.clock.now();
   expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
   expect(effects).toEqual([]);
   await runUntilIdle(harness, agent);
@@ -234,29 +236,34 @@ test("schedule 42: an answer arrives before a later effectsSettleAt, is kept, an
   expect(rowOf(harness, run).status).toBe("completed");
 });
 
-test("schedule 48: a call times out, and its settle time is judged by a clock that is ahead", async () => {
-  const harness = createChainHarness();
-  const effects: string[] = [];
-  const run = ({ key }: { readonly key: string }): never => {
-    harness.clock.after(SETTLE_MS - 1, () => effects.push(key));
-    throw new OutcomeUnknown("the connection broke");
-  };
-  const agent = scriptedAgent({ effect: "unsafe", run });
-  const payload = await beginRun(harness.world, agent, {});
-  const startedAt = harness.clock.now();
-  await runUntilIdle(harness, agent);
-  expect(rowOf(harness, payload.run).status).toBe("blocked");
-  // By the clock of whoever looks the request has settled; by the one of the call it has not.
-  harness.clock.moveTo(startedAt + SETTLE_MS - SKEW_MS + 1);
-  const early = await reconcileAs({ world: withClockAhead(harness.world, SKEW_MS - 1) }, payload.run, "failed");
-  expect(early).toMatchObject({ kind: "tooEarly" });
-  expect(effects).toEqual([]);
-  harness.clock.moveTo(startedAt + SETTLE_MS);
-  expect(effects).toHaveLength(1);
+test("schedule 48: a call ends without an answer, and its settle time is judged by a clock that is ahead", async () => {
+  // Within its beat, and in a process that was frozen until its lease was over.
+  for (const frozenMs of [0, LEASE_MS]) {
+    const harness = createChainHarness();
+    const startedAt = harness.clock.now();
+    const settledAt = startedAt + Math.max(BEAT_MS, frozenMs) + SETTLE_MS;
+    const effects: string[] = [];
+    const run = ({ key }: { readonly key: string }): never => {
+      harness.clock.moveTo(startedAt + frozenMs);
+      harness.clock.after(settledAt - 1 - harness.clock.now(), () => effects.push(key));
+      throw new OutcomeUnknown("the connection broke");
+    };
+    const agent = scriptedAgent({ effect: "unsafe", run });
+    const payload = await beginRun(harness.world, agent, {});
+    await runUntilIdle(harness, agent);
+    expect(rowOf(harness, payload.run).status).toBe("blocked");
+    // By the clock of whoever looks the request has settled; by the one of the call it has not.
+    harness.clock.moveTo(settledAt - SKEW_MS + 1);
+    const early = await reconcileAs({ world: withClockAhead(harness.world, SKEW_MS - 1) }, payload.run, "failed");
+    expect(early).toMatchObject({ kind: "tooEarly" });
+    expect(effects).toEqual([]);
+    harness.clock.moveTo(settledAt);
+    expect(effects).toHaveLength(1);
+  }
 });
 
 test("schedule 80: A's run is released while A is in its tool, B would probe *absent*; A's request takes effect", async () => {
-  const { harness, effects, land, agent, run, a } = await takenOverRun("probed");
+  const { harness, effects, land, agent, run, startedAt, a } = await takenOverRun("probed");
   // As a release does that commits no event. An older lease is long over.
   harness.clock.moveTo(harness.clock.now() + SETTLE_MS + SKEW_MS);
   const effectsSettleAt = harness.clock.now() - SETTLE_MS;
@@ -267,9 +274,8 @@ test("schedule 80: A's run is released while A is in its tool, B would probe *ab
     claims: 0,
     effectsSettleAt,
   });
-  const foundAt = harness.clock.now();
   expect(await beatReply(runAttempt(harness, agent))).toMatchObject({ route: "wait" });
-  harness.clock.after(foundAt + SETTLE_MS - 1 - harness.clock.now(), () => land(a.key));
+  harness.clock.after(startedAt + LEASE_MS + SETTLE_MS - 1 - harness.clock.now(), () => land(a.key));
   await runUntilIdle(harness, agent);
   expect(effects).toEqual([a.key]);
   expect(rowOf(harness, run).status).toBe("completed");

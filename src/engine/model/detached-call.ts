@@ -8,10 +8,13 @@
  *
  * Schedule 195: the process is frozen instead, and its request arrives after the provider was asked for the key. So the
  * next invocation waits until no request of the lost one can arrive any more.
+ *
+ * Schedule 226: the answer to a start is lost, and the start is refused when it is repeated. The refusal speaks of the
+ * second request only, and the first may have made a job. So the job stays unknown until the provider answers.
  */
 import type { Agent } from "../../ports/agent.ts";
-import type { Model, ModelRequest } from "../../ports/model.ts";
-import type { DetachedCalls, Found, Polled, SoughtCall } from "../../ports/model.ts";
+import type { Model, ModelFailed, ModelRequest } from "../../ports/model.ts";
+import type { DetachedCalls, Found, Polled, SoughtCall, Submitted } from "../../ports/model.ts";
 import { BOUNDS } from "../../core/limits.ts";
 import type { DetachedCall, DetachedCallEnd } from "../../core/detached-call.ts";
 import { detachedOut } from "../../core/policy/detached-calls.ts";
@@ -31,6 +34,7 @@ import { instructionsWithMemory } from "./recalled.ts";
 import { responseFormatOf } from "./response-format.ts";
 import { agentInRole } from "./role.ts";
 import { filesToShow } from "./shown-files.ts";
+import { arrivesUntil } from "./start-arrival.ts";
 import { NO_ANSWER, type NoNews, noteUnasked } from "./unasked-look.ts";
 
 /** The model of a job, and the agent as the job's request shows it to the model, with the price of that model. */
@@ -40,47 +44,73 @@ interface Asynchronous {
   readonly detached: DetachedCalls;
 }
 
-/** Sends the request of the job that is begun, unless an earlier invocation may have sent it. */
+/** Sends the request of the job that is begun. If it may have left before, resolves that start first. */
 export async function submitDetached(run: ActiveRun, met: LoadedAgent): Promise<Next> {
   const call = detachedOf(run);
   const asked = asynchronousModel(run, met, call);
   if (asked === null) return lose(run, call, `its agent has no asynchronous model ${call.model} any more`);
-  if (!isUnsent(run, call)) {
+  const isRepeat = !isUnsent(run, call);
+  if (isRepeat) {
     if (asked.detached.find !== undefined) return adoptDetached(run, asked, call);
     if (asked.detached.honoursKeys !== true) {
       return lose(run, call, "the answer to its start was lost, and its provider cannot be asked for its key");
     }
   }
-  const { agent, model, detached } = asked;
-  const files = await filesToShow(run, visibleMessages(run.state));
-  const request = await requestOf(run, agent);
-  if (run.invocation.drain.aborted) return "release";
-  // What may fail without a request is done: from here on the job counts as sent.
-  run.noticed.noteBegun(call.key);
-  run.noticed.noteModelCallLeaves();
-  const sent = await within(run, (signal) => detached.submit({ ...request, files, signal }, call.key));
+  const { agent, model } = asked;
+  const sent = await sendStart(run, asked, call);
+  if (sent === "drained") return "release";
   if (sent?.kind === "submitted") return recordSubmitted(run, { key: call.key, reference: sent.reference });
+  if (sent?.kind === "failed" && isRepeat) return absorbRefusedRepeat(run, call, sent);
   if (sent?.kind === "failed") {
     endDetached(run, call, { how: "failed", why: sent.failure.message });
     recordFailure(run, agent, { model, failed: sent });
     return "continue";
   }
   const why = sent?.why ?? "the answer to its start did not come in time";
-  const mayResolve = detached.find !== undefined || detached.honoursKeys === true;
-  if (!mayResolve) lose(run, call, why);
-  // A request that is on its way may arrive until then, and a look before that would not find its job.
-  const retryAfterMs = mayResolve ? run.world.limits.settleMs : null;
+  const isLost = !mayResolve(asked);
+  if (isLost) lose(run, call, why);
+  const retryAfterMs = isLost ? null : resolvesAfterMs(run, asked, call);
   recordModelFailure(run, agent, { failure: { code: "ModelFailed", message: why }, retryable: true, retryAfterMs });
+  return run.noticed.outlived === "no" ? "continue" : "release";
+}
+
+/** The answer to the request that starts the job; null: none came in time. `drained`: no request left. */
+async function sendStart(
+  run: ActiveRun,
+  { agent, detached }: Asynchronous,
+  { key }: DetachedCall,
+): Promise<Submitted | "drained" | null> {
+  const files = await filesToShow(run, visibleMessages(run.state));
+  const request = await requestOf(run, agent);
+  if (run.invocation.drain.aborted) return "drained";
+  // What may fail without a request is done: from here on the job counts as sent.
+  run.noticed.noteBegun(key);
+  run.noticed.noteModelCallLeaves();
+  return within(run, (signal) => detached.submit({ ...request, files, signal }, key));
+}
+
+/**
+ * Repeats a refused start later: the first one may have made a job. A request that is refused for what it contains may
+ * differ from the first one, for example because the agent has changed. It stays refused under this key, so the run does
+ * not repeat it for as long as it waits for a provider.
+ */
+function absorbRefusedRepeat(run: ActiveRun, call: DetachedCall, { failure, refusal }: ModelFailed): Next {
+  const isRefusedForGood = refusal === "request" && run.now - call.at > BOUNDS.refusedStartMsMax;
+  if (isRefusedForGood || isTooOld(run, call)) {
+    return lose(
+      run,
+      call,
+      `the answer to its start was lost, and its provider refused each repetition: ${failure.message}`,
+    );
+  }
+  noteUnasked(run, call, { why: `its start was refused when it was repeated: ${failure.message}`, isUnasked: true });
+  run.noticed.noteDetachedSeen(true);
   return run.noticed.outlived === "no" ? "continue" : "release";
 }
 
 /** Asks the provider for the job under its key. */
 async function adoptDetached(run: ActiveRun, asked: Asynchronous, call: DetachedCall): Promise<Next> {
-  const arrivesUntil = run.row.effectsSettleAt + run.world.limits.settleMs;
-  if (run.now < arrivesUntil) {
-    run.noticed.noteModelFreeAt(arrivesUntil);
-    return "release";
-  }
+  if (run.now < arrivesUntil(run, call)) return waitForArrival(run, call);
   const found = await findDetached(run, asked, call);
   if (found?.kind === "found") {
     return recordSubmitted(run, { key: call.key, reference: found.reference, adopted: true });
@@ -171,20 +201,37 @@ export async function dropDetached(runner: Runner, run: ActiveRun): Promise<Next
     return "continue";
   }
   const isCancelled = run.row.deaths <= 1 && (await cancelDetached(runner, run, call).catch(() => false));
+  // This process has to end, which broke its request off. The next one asks again.
+  if (isCancelled !== true && run.invocation.drain.aborted) return "release";
+  if (isCancelled === "unknown") return waitForArrival(run, call);
   const why = isCancelled ? "its provider was asked to cancel it" : "its provider could not be asked to cancel it";
   debitReserved(run, call);
   endDetached(run, call, { how: "cancelled", why });
   return "continue";
 }
 
-/** Returns whether the provider was asked. */
-async function cancelDetached(runner: Runner, run: ActiveRun, call: DetachedCall): Promise<boolean> {
+/** Whether the provider was asked. `unknown`: it cannot say yet whether it has the job. */
+async function cancelDetached(runner: Runner, run: ActiveRun, call: DetachedCall): Promise<boolean | "unknown"> {
   const met = await withSecrets(run.world, await runner.agentOf(run.row.agent));
   const asked = met.kind === "agent" ? asynchronousModel(run, met, call) : null;
-  if (asked === null) return false;
-  const found = call.reference === undefined ? await findDetached(run, asked, call) : null;
-  const reference = call.reference ?? (found?.kind === "found" ? found.reference : null);
-  return reference !== null && (await cancelAt(run, asked, reference));
+  if (asked?.detached.cancel === undefined) return false;
+  const reference = call.reference ?? (await lostReference(run, asked, call));
+  if (reference !== null) return cancelAt(run, asked, reference);
+  return mayResolve(asked) && run.now < arrivesUntil(run, call) ? "unknown" : false;
+}
+
+/**
+ * The reference of a job that is to be cancelled and whose start was not answered; null if its provider does not say.
+ * Where the start has to be repeated for it, a job that this makes is cancelled at once.
+ */
+async function lostReference(run: ActiveRun, asked: Asynchronous, call: DetachedCall): Promise<string | null> {
+  if (asked.detached.find !== undefined) {
+    const found = await findDetached(run, asked, call);
+    return found?.kind === "found" ? found.reference : null;
+  }
+  if (!mayResolve(asked)) return null;
+  const sent = await sendStart(run, asked, call);
+  return sent !== null && sent !== "drained" && sent.kind === "submitted" ? sent.reference : null;
 }
 
 /** Looks the job up by its key; null: the provider did not say in time. One that cannot be asked has none to find. */
@@ -195,9 +242,25 @@ const findDetached = (run: ActiveRun, { agent, detached }: Asynchronous, call: D
       (await detached.find?.({ ...(await requestOf(run, agent)), signal }, soughtOf(run, call))) ?? { kind: "absent" },
   );
 
-/** The only invocation that may send the request holds its lease for a beat. What is on its way then arrives in `settleMs`. */
-function soughtOf({ world: { limits }, now }: ActiveRun, { key, at: since }: DetachedCall): SoughtCall {
-  return { key, since, until: Math.min(now, since + limits.beatMs + limits.settleMs) };
+const soughtOf = (run: ActiveRun, call: DetachedCall): SoughtCall => ({
+  ...{ key: call.key, since: call.at },
+  until: Math.min(run.now, arrivesUntil(run, call)),
+});
+
+/** A start without an answer can be resolved: by a look under its key, or by the same start again. */
+const mayResolve = ({ detached: { find, honoursKeys } }: Asynchronous): boolean =>
+  find !== undefined || honoursKeys === true;
+
+/**
+ * How long the run waits before it resolves the start that this invocation sent. A request on its way may still arrive,
+ * and a look before that would not find its job. The same start again finds it at any time.
+ */
+const resolvesAfterMs = (run: ActiveRun, { detached }: Asynchronous, call: DetachedCall): number =>
+  detached.find === undefined ? run.world.limits.settleMs : Math.max(0, arrivesUntil(run, call) - run.now);
+
+function waitForArrival(run: ActiveRun, call: DetachedCall): Next {
+  run.noticed.noteModelFreeAt(arrivesUntil(run, call));
+  return "release";
 }
 
 /** A provider may refuse to cancel a job that is over, or that it does not know any more. */

@@ -88,14 +88,14 @@ function decisionOn({ call, tool, intent, onUnknown }: OpenCall, at: number): Ev
 
 /**
  * From when an operator can know that a call of this invocation did not happen, in epoch milliseconds (schedule 35). No
- * process can start it then, and every request has landed or never will. A lease already contains the margin of clocks.
- * The time of this invocation does not, and a reader's clock may be ahead of it, so the margin is added (schedule 48).
+ * process can start it then, and every request has landed or never will. The settle time counts from the later of two
+ * times: the end of the lease under which the request left, and now. A lease already contains the margin of clocks. The
+ * time of this invocation does not, and a reader's clock may be ahead of it, so the margin is added (schedule 48).
  */
 export function reconcileFromOf(run: ActiveRun, tool: Tool | null): number {
   const { effectsSettleAt, leaseUntil } = run.row;
-  const quiet = run.noticed.outlived === "tool" ? Math.max(effectsSettleAt, leaseUntil ?? 0) : effectsSettleAt;
   const { skewMs, settleMs } = run.world.limits;
-  return Math.max(quiet, run.now + skewMs) + (tool?.settleMs ?? settleMs);
+  return Math.max(effectsSettleAt, leaseUntil ?? 0, run.now + skewMs) + (tool?.settleMs ?? settleMs);
 }
 
 /**
@@ -104,12 +104,11 @@ export function reconcileFromOf(run: ActiveRun, tool: Tool | null): number {
  * `claims` counts the invocations that held the run since its last release, including this one. Each of the others lost
  * the run without releasing it, and `effectsSettleAt` covers its lease (schedules 3, 33). No request of those or of any
  * earlier invocation left after `effectsSettleAt` (schedule 22). If one of them released the call, settle time counts from
- * `effectsSettleAt`. So an operator is asked at once about a run that is found an hour later. Only requests of this
- * invocation count from now (schedule 48).
+ * `effectsSettleAt`. So an operator is asked at once about a run that is found an hour later.
  *
  * In every other case the row does not hold the lease of the invocation that released the call. Either the run was
  * released without a record of the call's end (schedule 86), or it was handed over in between. Then `effectsSettleAt` may be
- * an older lease, so settle time counts from now, which is never too early.
+ * an older lease. So settle time counts from the lease of this invocation, which ends later than that of the other one.
  */
 export function reconcileFromAfter(run: ActiveRun, { open, tool }: { open: OpenCall; tool: Tool | null }): number {
   const { epoch, claims, effectsSettleAt } = run.row;

@@ -255,13 +255,13 @@ describe("a run that is found long after its process died", () => {
   test.each([
     ["was given back, so that no lease says when the request left", { owner: null, leaseUntil: null, claims: 0 }],
     ["was handed over after the call was released", { owner: null, leaseUntil: null, epoch: 2 }],
-  ])("waits from now on when it %s", async (_, to) => {
+  ])("waits for the lease of this beat when it %s", async (_, to) => {
     const harness = createHarness();
     const { payload, leaseUntil, probes, runner } = await crashed(harness, {});
     harness.clock.moveTo(leaseUntil + LATER_MS);
     harness.world.store.rows.set(payload.run, { ...rowOf(harness, payload.run), ...to });
     expect((await beatReply(attemptBeat(runner, payload, 1))).route).toBe("wait");
-    const from = harness.clock.now() + SKEW_MS + SETTLE_MS;
+    const from = harness.clock.now() + LEASE_MS + SETTLE_MS;
     expect([rowOf(harness, payload.run).wakeAt, probes]).toEqual([from, []]);
   });
 });

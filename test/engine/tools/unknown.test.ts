@@ -9,6 +9,7 @@ import { replyWithCalls, sideEffectAgent } from "../../support/agents/side-effec
 import { attemptBeat, beginRun, drive, runnerOf } from "../../support/harness/drive.ts";
 import {
   SETTLE_MS,
+  BEAT_MS,
   SKEW_MS,
   advanceUntilSettled,
   beatReply,
@@ -53,7 +54,7 @@ describe.each(["unsafe", "probed"] as const)("%s", (effect) => {
 
   test("tell: the model gets the unknown outcome, to the millisecond when requests have settled", async () => {
     const { harness, runner, reply, run, done } = await unknown({ effect, onUnknown: "tell" });
-    const reconcilableFrom = harness.clock.now() + SKEW_MS + SETTLE_MS;
+    const reconcilableFrom = (rowOf(harness, run).claimedAt ?? 0) + BEAT_MS + SKEW_MS + SETTLE_MS;
     expect(reply.route).toBe("wait");
     expect(rowOf(harness, run)).toMatchObject({ status: "blocked", wakeAt: reconcilableFrom });
     expect(await show(harness.world, run)).toMatchObject({ unknown: [{ otherwise: "tell", reconcilableFrom }] });
