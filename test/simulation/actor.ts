@@ -19,6 +19,8 @@ export class Actor {
   isBusy = false;
   /** Its current task, counted over all of them; 0 for people. */
   task = 0;
+  /** When it is killed with its task, by the true time. */
+  deadline = 0;
   /** Of the run as this process knows it; null outside of a beat. */
   phase: Phase | null = null;
   /** Bytes came back to it that were not those that were stored. */

@@ -77,6 +77,7 @@ function give(
   const actor = idleProcess(sim);
   sim.tasks += 1;
   actor.task = sim.tasks;
+  actor.deadline = clock.now() + BEAT_MS;
   actor.phase = null;
   actor.isBusy = true;
   let isOver = false;

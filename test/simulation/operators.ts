@@ -44,6 +44,7 @@ export async function startSimulatedRun(sim: Sim): Promise<void> {
     note: () => undefined,
     calling: 0,
     task: 0,
+    deadline: 0,
   });
   const of = { agent, input: {}, tenant: "local", idempotencyKey: "once" };
   const started = await retryUntilAcknowledged<Started>(sim, {

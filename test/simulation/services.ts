@@ -39,7 +39,12 @@ export interface Process {
   calling: number;
   /** Its current task, counted over all of them. */
   readonly task: number;
+  /** The end of its beat, by the true time. */
+  readonly deadline: number;
 }
+
+/** Within how many milliseconds from now a request of this process arrives: until its beat and the settle time are over. */
+export const arrivesWithin = ({ deadline }: Process, now: number): number => Math.max(0, deadline - now) + SETTLE_MS;
 
 export interface ServicesOptions {
   readonly behaviour: SeededChoices;
@@ -90,7 +95,8 @@ export class Services {
     }
   }
 
-  async #tried(called: Called & { readonly signal: AbortSignal }, { clock, pause, note }: Process): Promise<void> {
+  async #tried(called: Called & { readonly signal: AbortSignal }, here: Process): Promise<void> {
+    const { clock, pause, note } = here;
     const { signal, ...what } = called;
     const { key, epoch } = what;
     const { behaviour, triesOneIn, hops, isCalm, next } = this.#options;
@@ -104,7 +110,8 @@ export class Services {
     if (how?.startsWith("asleep")) await later(clock, { ms: ASLEEP_MS, signal: null });
     if (how === "on its way") {
       // The request lands by itself, whatever becomes of its sender.
-      this.#options.clock.after(behaviour.below(SETTLE_MS), () => this.#happen(what));
+      const trueClock = this.#options.clock;
+      trueClock.after(behaviour.below(arrivesWithin(here, trueClock.now())), () => this.#happen(what));
       throw new OutcomeUnknown("the connection broke");
     }
     this.#happen(what);

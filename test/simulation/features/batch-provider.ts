@@ -5,9 +5,8 @@
 import { APICallError } from "@ai-sdk/provider";
 import type { AsynchronousCalls } from "../../../src/ports/asynchronous-model.ts";
 import type { Clock } from "../../../src/ports/world.ts";
-import { SETTLE_MS } from "../modes.ts";
 import type { SeededChoices } from "../seeded-choices.ts";
-import type { Process } from "../services.ts";
+import { type Process, arrivesWithin } from "../services.ts";
 import type { BatchPlan } from "./batch-plan.ts";
 
 type Asked = Parameters<AsynchronousCalls["submit"]>[0];
@@ -43,7 +42,7 @@ export interface BatchProviderOptions {
 }
 
 /** How a request to start a batch may go. Most of them are answered. */
-const STARTS = ["refused", "answer lost", "on its way", "never arrives"] as const;
+const STARTS = ["not connected", "answer lost", "on its way", "never arrives", "refused"] as const;
 const STARTS_ONE_IN = 16;
 const POLLS_ONE_IN = 8;
 const FAILS_ONE_IN = 12;
@@ -52,6 +51,9 @@ const FIRST_TOKENS = 1_000;
 
 const overloaded = (): Error =>
   new APICallError({ message: "overloaded", url: "http://provider", requestBodyValues: {}, statusCode: 503 });
+
+const refused = (): Error =>
+  new APICallError({ message: "refused", url: "http://provider", requestBodyValues: {}, statusCode: 429 });
 
 export class BatchProvider {
   readonly batches: Batch[] = [];
@@ -98,16 +100,19 @@ export class BatchProvider {
   async #submit(here: Process, asked: Asked, key: string): Promise<string> {
     await here.pause();
     const { isCalm, chance, mayPay, clock } = this.#of;
-    const how = isCalm() ? undefined : STARTS[chance.below(STARTS_ONE_IN)];
+    // A start that is repeated comes while its provider is busy, more often than not.
+    const isRefused = !isCalm() && this.batches.some((each) => each.key === key) && chance.oneIn(2);
+    const how = isCalm() ? undefined : isRefused ? "refused" : STARTS[chance.below(STARTS_ONE_IN)];
     here.note(`starts batch ${key}${how === undefined ? "" : ` (${how})`}`);
-    if (how === "refused") throw Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
+    if (how === "not connected") throw Object.assign(new Error("connection refused"), { code: "ECONNREFUSED" });
+    if (how === "refused") throw refused();
     const result = await this.#of.reply(asked);
     if (how === "never arrives") {
       mayPay();
       throw new Error("the connection broke");
     }
     if (how === "on its way") {
-      clock.after(chance.below(SETTLE_MS), () => void this.#begin(key, result));
+      clock.after(chance.below(arrivesWithin(here, clock.now())), () => void this.#begin(key, result));
       throw new Error("the connection broke");
     }
     const reference = this.#begin(key, result);

@@ -27,13 +27,13 @@ function startedTwice(seen: ObservedHistory): readonly string[] {
   return keys.filter((key, index) => keys.indexOf(key) !== index).map((key) => `${key} was started twice`);
 }
 
-/** Who is told that there is no batch asks for another one. */
+/** Who is told that there is no batch asks for another one, and a refusal of its start says so, too. */
 function calledAbsent(seen: ObservedHistory): readonly string[] {
+  const submitted = new Set(seen.events("DetachedCallSubmitted").map(({ event }) => event.key));
   return seen.events("DetachedCallEnded").flatMap(({ event: { key, how } }) => {
     const batch = batchesIn(seen).find((each) => each.key === key);
-    return batch !== undefined && (how === "absent" || how === "unsent")
-      ? [`${key} is ${batch.reference}, and ended ${how}`]
-      : [];
+    const isNone = how === "absent" || how === "unsent" || (how === "failed" && !submitted.has(key));
+    return batch !== undefined && isNone ? [`${key} is ${batch.reference}, and ended ${how}`] : [];
   });
 }
 
