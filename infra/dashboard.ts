@@ -45,8 +45,8 @@ const ALARMS_HEIGHT = 5;
 /** The maximum number of alarms in one CloudWatch widget. */
 const ALARMS_MAX = 100;
 const PERIOD_SECONDS = 300;
-/** Drawn by no curve, since a dashboard of up to 50 curves is free. They come of wrong settings, and have alarms. */
-const UNDRAWN: ReadonlySet<string> = new Set<keyof typeof ALARMS>(["StoresDiffer", "NotRemoved"]);
+/** Drawn by no curve, since a dashboard of up to 50 curves is free. They are rare, and have alarms. */
+const UNDRAWN: ReadonlySet<string> = new Set<keyof typeof ALARMS>(["StoresDiffer", "NotRemoved", "Expiring"]);
 
 type Curves = readonly [title: string, curves: readonly (readonly [label: string, series: Series])[]];
 

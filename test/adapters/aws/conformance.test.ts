@@ -37,6 +37,7 @@ function withLongJournals(table: RunTable): RunTable {
     handOver: async (handOver) => asCommitted(await table.handOver(handOver)),
     redrive: async (redrive) => asCommitted(await table.redrive(redrive)),
     request: async (request) => asCommitted(await table.request(request)),
+    checkRestored: async (check) => asCommitted(await table.checkRestored(check)),
     recordEndNotified: async (of) => asCommitted(await table.recordEndNotified(of)),
     create: async (creation) => asCommitted(await table.create(creation)),
     read: async (run, now) => {

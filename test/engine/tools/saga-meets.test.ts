@@ -165,10 +165,13 @@ test("an undo without an answer ends with its run at the deadline, and its effec
   const it = await begun({});
   it.state.isClosed = true;
   expect(await driven(it.harness, it)).toBe("park");
-  it.harness.clock.moveTo(rowOf(it.harness, it.run).deadline);
-  expect(await advanceUntilSettled(it.harness, drive(it.runner, payloadOf(it.harness, it.run)))).toMatchObject({
-    route: "failed",
-  });
+  const { deadline, wakeAt } = rowOf(it.harness, it.run);
+  it.harness.clock.moveTo(wakeAt ?? 0);
+  const drives = () => advanceUntilSettled(it.harness, drive(it.runner, payloadOf(it.harness, it.run)));
+  // It warns first.
+  expect(await drives()).toMatchObject({ route: "park" });
+  it.harness.clock.moveTo(deadline);
+  expect(await drives()).toMatchObject({ route: "failed" });
   expect(await show(it.harness.world, it.run)).toMatchObject({ failure: { code: "Expired" } });
   expect((await ledger(it.harness.world, it.run))?.map(({ call, status }) => `${call} ${status}`)).toEqual([
     ...["c1 succeeded", "c2 succeeded", "undo-c2 unknown"],

@@ -20,9 +20,10 @@ export function holds(input: Expressions, item: Item | undefined): boolean {
   };
   const operand = (token: string): string | number | undefined => {
     const value = token.startsWith("#") ? item?.[names[token] ?? ""] : values[token];
-    return value?.N === undefined
-      ? (value?.S ?? (value?.BOOL === undefined ? undefined : String(value.BOOL)))
-      : Number(value.N);
+    if (value?.N !== undefined) return Number(value.N);
+    // Lists and maps are compared as a whole.
+    if (value?.L !== undefined || value?.M !== undefined) return JSON.stringify(value);
+    return value?.S ?? (value?.BOOL === undefined ? undefined : String(value.BOOL));
   };
   const either = (): boolean => {
     let result = both();
