@@ -6,10 +6,14 @@ import { CommitCache } from "../src/history/commits.ts";
 import { SegmentCache } from "../src/history/load.ts";
 import type { Runner } from "../src/engine/context/runner.ts";
 import { agentOf } from "./agents.ts";
-import { type LambdaContext, invocation } from "./invocation.ts";
+import { type LambdaContext, endIfChanged, invocation } from "./invocation.ts";
 import { type AskedBeat, answerBeat, readBeat } from "./machine.ts";
 import { sealKeysOf } from "./seal-keys.ts";
 import { secretsOf } from "./secrets.ts";
+import { ChangedError } from "../src/adapters/aws/machine/machine-input.ts";
+import { IntrinsicChanged } from "../src/ports/intrinsics.ts";
+import { intactWorld } from "../src/sdk/intact-world.ts";
+import { watchIntrinsics } from "../src/sdk/watched-intrinsics.ts";
 import { settingsOf, spansOf } from "./settings.ts";
 import { requestsToDeliver } from "./deliveries.ts";
 import { webhooksOf } from "./webhooks.ts";
@@ -19,9 +23,11 @@ const settings = settingsOf("beat");
 const telemetry = { ...settings.telemetry, ...(spans && { spans }) };
 const stores = awsWorld({ ...settings, telemetry, secrets: secretsOf(), sealKeys: sealKeysOf() });
 const deliveries = requestsToDeliver();
-const world = { ...stores, ...webhooksOf(deliveries?.noted) };
+// Before any agent is loaded.
+const intrinsics = watchIntrinsics();
+const world = intactWorld({ ...stores, ...webhooksOf(deliveries?.noted) }, intrinsics);
 const caches = { segments: new SegmentCache(), commits: new CommitCache() };
-const runner: Runner = { world, agentOf: agentOf(world), ...caches };
+const runner: Runner = { world, agentOf: agentOf(world, intrinsics), ...caches };
 
 interface BeatContext extends LambdaContext {
   /** The published version of the running function: a number, or `$LATEST` if the deployment published none. */
@@ -30,11 +36,16 @@ interface BeatContext extends LambdaContext {
 
 /** Throws every route that does not lead to the next beat. */
 export async function handler(asked: AskedBeat, context: BeatContext): Promise<MachineInput> {
+  endIfChanged(intrinsics);
   const task = readBeat(asked);
   const { run } = task.payload;
   const { reply } = await invocation({ world, context, run }, async (own) => {
     try {
-      return await beat(runner, task, own);
+      const result = await beat(runner, task, own);
+      intrinsics.check();
+      return result;
+    } catch (error) {
+      throw error instanceof IntrinsicChanged ? new ChangedError(error) : error;
     } finally {
       // Lambda freezes the process after its answer.
       await Promise.all([spans?.flush(), deliveries?.flush()]);

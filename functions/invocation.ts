@@ -1,5 +1,6 @@
 /** Runs one task within one Lambda invocation. */
 import { sentenceOf, stackOf } from "../src/codec/value.ts";
+import type { Intrinsics } from "../src/ports/intrinsics.ts";
 import type { Invocation } from "../src/ports/tasks.ts";
 import { StoreUnreachable, type World } from "../src/ports/world.ts";
 import type { TaskResult } from "../src/protocol/chain.ts";
@@ -15,6 +16,18 @@ export interface Circumstances {
   readonly context: LambdaContext;
   /** The run of the task, if it has one. */
   readonly run?: string;
+}
+
+/**
+ * Ends a process in which code of an agent has changed a function of the language. Its invocation has answered that, and
+ * Lambda may use the process for a run that has nothing to do with it. That run has no owner yet, so this is no death.
+ */
+export function endIfChanged({ check }: Intrinsics): void {
+  try {
+    check();
+  } catch {
+    process.exit(1);
+  }
 }
 
 /**

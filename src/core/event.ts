@@ -2,6 +2,7 @@
  * Events: the closed, public vocabulary of a run. The state of a run is the fold of its events, and nothing else
  * changes the state.
  */
+import type { ChangedIntrinsic } from "./changed-intrinsic.ts";
 import type { CutMark } from "./cut.ts";
 import type { FailedSummaries } from "./failed-summaries.ts";
 import type { ChildEvents, ChildReport } from "./child.ts";
@@ -321,6 +322,8 @@ export type Action =
    * on waiting.
    */
   | { readonly kind: "warn"; readonly expiresAt: number | null }
+  /** Code of the agent changed a function of the language, and its process ended. */
+  | { readonly kind: "intrinsicChanged"; readonly changed: ChangedIntrinsic }
   /** The agent has the tool of this call again, so the effect table decides about the call. */
   | { readonly kind: "toolBack"; readonly call: string }
   /** The outcome of the call stays unknown, and the model is told so. */

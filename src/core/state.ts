@@ -3,6 +3,7 @@
  * It holds nothing that comes from configuration. It is an immutable value, and only `transition` makes the next one.
  */
 import type { Child } from "./child.ts";
+import type { ChangedIntrinsic } from "./changed-intrinsic.ts";
 import type { Deadline } from "./deadline.ts";
 import type { ForkedFrom } from "./forked-from.ts";
 import type { Grant, Limits, Spent } from "./policy/budget.ts";
@@ -110,8 +111,8 @@ export interface Postponed {
 }
 
 /**
- * What a run waits for before it goes on: its agent cannot be loaded, version `to` needs acceptance, or the provider of
- * its model refuses what it asks.
+ * What a run waits for before it goes on: its agent cannot be loaded, version `to` needs acceptance, or an operator has
+ * to mend what fails again and again: the provider of its model refuses what it asks, or a tool changes the language.
  */
 export type Lack =
   | { readonly kind: "agent"; readonly why: string }
@@ -222,6 +223,8 @@ export interface State {
   readonly startedBy?: string;
   /** Where the run was forked from; absent for a run that was started. */
   readonly forked?: ForkedFrom;
+  /** The functions of the language that its tools changed, the newest one of each tool; absent if none did. */
+  readonly changedIntrinsics?: readonly ChangedIntrinsic[];
   /** Absent while the run follows every version and never waited for one. */
   readonly upgrades?: Upgrades;
   /** Absent until the run asks for more budget. */

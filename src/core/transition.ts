@@ -3,6 +3,7 @@
  * not accept is a bug in cairn and stops the run before anything is committed.
  */
 import { accepts } from "./accepts.ts";
+import { withChangedIntrinsic } from "./policy/changed-intrinsics.ts";
 import { add } from "./policy/budget.ts";
 import {
   absorbReport,
@@ -270,6 +271,8 @@ const handlers: Handlers = {
       case "hold":
         if (action.failure !== undefined) return holdForModel(state, action.failure);
         return holdForAgent(state, action.to === null ? { kind: "agent", why } : { kind: "upgrade", to: action.to });
+      case "intrinsicChanged":
+        return withChangedIntrinsic(state, action.changed);
       case "leaveOut":
         return { ...state, leavesOut: true };
       case "limitReply":

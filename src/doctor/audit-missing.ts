@@ -22,6 +22,7 @@ export interface Missing {
     | "hints"
     | "server"
     | "detached"
+    | "intrinsics"
     | "retention";
   readonly why: string;
   readonly mend: string;
@@ -33,10 +34,25 @@ interface Audited {
   readonly limits: Limits;
 }
 
-/** What the declarations of an agent show. Whether its servers answer is found elsewhere. */
-type Seen = Exclude<Missing["what"], "server">;
+/** What the declarations of an agent show. Whether its servers answer, and what its modules change, is found elsewhere. */
+type Seen = Exclude<Missing["what"], "server" | "intrinsics">;
 
 type Look = (agent: Agent, of: Audited) => Omit<Missing, "kind" | "what"> | null;
+
+/** The line about functions of the language that the agent's modules changed while they were loaded; none if they did not. */
+export const changedWhileLoaded = (names: readonly string[]): readonly Missing[] =>
+  names.length === 0
+    ? []
+    : [
+        {
+          kind: "missing",
+          what: "intrinsics",
+          why:
+            `its modules change ${names.join(", ")} while they are loaded; the records of its runs are written with these ` +
+            "functions, so an error in the replacement loses them",
+          mend: "remove the polyfill: this version of Node has these functions",
+        },
+      ];
 
 /** All declarations that the agent lacks. */
 export const missingIn = (agent: Agent, of: Audited): readonly Missing[] =>

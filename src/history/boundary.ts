@@ -120,6 +120,7 @@ export const BOUNDARY: { readonly [F in keyof Required<StoredState>]: BoundaryRo
   memory: { group: "what it remembers", bound: STATE, origin: "events" },
   topology: { group: "topology", bound: STATE, origin: "events" },
   cracks: { group: "topology", bound: count(CRACK_NAMES.length, "the number of cracks"), origin: "events" },
+  changedIntrinsics: { group: "ledger of open calls", bound: STATE, origin: "events" },
   upgrades: human(STATE),
   assigned: human(STATE),
   ignoredDecision: human(STATE),

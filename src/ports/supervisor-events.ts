@@ -1,5 +1,6 @@
 /** The events that a supervisor reports to the code that started it. */
 import type { Route, ChainState } from "../protocol/chain.ts";
+import type { ChangedIntrinsic } from "../core/changed-intrinsic.ts";
 import type { FiringOutcome } from "../protocol/firing.ts";
 import type { ClockDoubt } from "../protocol/steadiness.ts";
 
@@ -63,6 +64,8 @@ export interface TaskError {
   readonly name: string;
   readonly code: string | null;
   readonly message: string;
+  /** The run of the task changed a function of the language in its process. */
+  readonly changed?: ChangedIntrinsic;
 }
 
 /** A firing, described for humans. */

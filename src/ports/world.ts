@@ -8,6 +8,7 @@ import type { Limits } from "../protocol/limits.ts";
 import type { Chain } from "./chain.ts";
 import type { DeltaLog } from "./delta-log.ts";
 import type { Inbox } from "./inbox.ts";
+import type { Intrinsics } from "./intrinsics.ts";
 import type { MutexLeases } from "./mutex-leases.ts";
 import type { ObjectLinks, ObjectStore } from "./object-store.ts";
 import type { Records } from "./records.ts";
@@ -71,6 +72,8 @@ export interface World {
   readonly webhooks?: Webhooks;
   /** Where a run is in the services of this world; absent: they have no places that a human could open. */
   readonly placesOf?: (row: Row) => RunPlaces;
+  /** Absent: this process runs no code of agents, or shares none with other runs. */
+  readonly intrinsics?: Intrinsics;
   readonly limits: Limits;
   readonly sizes: StoredSizes;
   readonly hash: Hash;

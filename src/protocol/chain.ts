@@ -2,6 +2,7 @@
  * The chain as data: which state follows which, and where a failed attempt leads. It is defined once, so that all
  * worlds agree: the embedded chain runs it, and the Step Functions definition is generated from it.
  */
+import type { ChangedIntrinsic } from "../core/changed-intrinsic.ts";
 import type { FiringOutcome } from "./firing.ts";
 import type { Entry } from "./entry.ts";
 
@@ -37,6 +38,8 @@ export interface Attempt extends Entry {
   readonly died?: number | null;
   /** How that process ended, as text for humans; absent where the chain did not see it. */
   readonly cause?: string;
+  /** Code of the run changed a function of the language, so its process was ended. Absent is null. */
+  readonly changed?: ChangedIntrinsic | null;
 }
 
 /** The states of a chain, the same in every world. */

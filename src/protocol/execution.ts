@@ -9,6 +9,7 @@
 import { AFTER_BEAT, type ChainState, type Payload, type Reply, type Task, type TaskResult } from "./chain.ts";
 import { RETRY_DELAYS_MS, beatDelayMs } from "./chain.ts";
 import { RETRY_GROUP } from "./entry.ts";
+import type { ChangedIntrinsic } from "../core/changed-intrinsic.ts";
 import { unreachable } from "../core/ensure.ts";
 import type { Limits } from "./limits.ts";
 
@@ -29,6 +30,8 @@ export interface Execution {
   readonly died: number | null;
   /** How the process of that attempt ended, as text for humans and without secrets; null if unknown. */
   readonly cause: string | null;
+  /** What code of the run changed in the process of an attempt of this entry; null if nothing. It is no death. */
+  readonly changed: ChangedIntrinsic | null;
   /** Attempts ever sent. An answer to any but the last one is late and changes nothing. */
   readonly attempt: number;
   /** Epoch milliseconds; null while the execution waits for no time. */
@@ -96,9 +99,10 @@ export function goOnWith(execution: Execution, reply: Reply): Execution | null {
 export function taskOf({ name, payload, state, retry, died, token, ...execution }: Execution): Task {
   const entry = { execution: name, epoch: payload.epoch };
   const cause = execution.cause === null ? {} : { cause: execution.cause };
+  const changed = execution.changed === null ? {} : { changed: execution.changed };
   if (state === "Park") return { kind: "park", payload, attempt: { ...entry, retry, died: null }, token: token ?? "" };
   if (state === "Renew") return { kind: "renew", payload };
-  if (state === "Beat") return { kind: "beat", payload, attempt: { ...entry, retry, died, ...cause } };
+  if (state === "Beat") return { kind: "beat", payload, attempt: { ...entry, retry, died, ...cause, ...changed } };
   return { kind: "rescue", payload, dead: died === null ? null : { ...entry, retry: died }, ...cause };
 }
 
@@ -148,13 +152,15 @@ export interface AttemptFailure {
   readonly isDeath: boolean;
   /** How it ended, as text for humans and without secrets; absent if unknown. */
   readonly cause?: string | null;
+  /** What code of the run changed in that process; absent if nothing, or if that is not certain. */
+  readonly changed?: ChangedIntrinsic | null;
 }
 
-type Death = Pick<Execution, "died" | "cause">;
+type Death = Pick<Execution, "died" | "cause" | "changed">;
 
-const NO_DEATH: Death = { died: null, cause: null };
+const NO_DEATH: Death = { died: null, cause: null, changed: null };
 
-const deathOf = ({ died, cause }: Execution): Death => ({ died, cause });
+const deathOf = ({ died, cause, changed }: Execution): Death => ({ died, cause, changed });
 
 /**
  * The execution after an attempt without an answer.
@@ -163,13 +169,14 @@ const deathOf = ({ died, cause }: Execution): Death => ({ died, cause });
  * would refuse it. So the chain does not enter Beat again after the last retry: Rescue hands the run over.
  */
 export function applyFailure(execution: Execution, of: AttemptFailure): Execution {
-  const { now, limits, atOnce, isDeath, cause = null } = of;
+  const { now, limits, atOnce, isDeath, cause = null, changed = execution.changed } = of;
   const { state } = execution;
   // A beat's retries count by groups, since services add their own retries within a group; others count by one.
   const each = state === "Beat" ? RETRY_GROUP : 1;
   const failures = Math.floor(execution.retry / each) + 1;
   // A beat's death is kept for the Rescue of its run. The outcome of that Rescue does not overwrite it.
-  const death = isDeath && state === "Beat" ? { died: execution.retry, cause } : deathOf(execution);
+  const known = { ...deathOf(execution), changed };
+  const death = isDeath && state === "Beat" ? { ...known, died: execution.retry, cause } : known;
   const delayMs = state === "Beat" ? beatDelayMs(failures, limits.backoffMsMax) : RETRY_DELAYS_MS[failures - 1];
   if (delayMs === undefined || failures >= limits.entryAttemptsMax) {
     return { ...execution, ...entry(now + limits.rescueMs), ...death, state: "Backoff", stage: "waiting" };
@@ -196,7 +203,7 @@ function ended(execution: Execution): Execution {
 }
 
 /** The fields with which every entry of a state begins. */
-const entry = (readyAt: number): Pick<Execution, "stage" | "retry" | "died" | "cause" | "readyAt" | "token"> => ({
+const entry = (readyAt: number): Pick<Execution, "stage" | "retry" | keyof Death | "readyAt" | "token"> => ({
   stage: "due",
   retry: 0,
   ...NO_DEATH,

@@ -44,6 +44,7 @@ describe.each(PHASE_NAMES)("in %s", (phase) => {
       askAgain: { kind: "askAgain", call: "c1", gate: "c1-g" },
       postpone: { kind: "postpone", call: "c1", after: "probe" },
       warn: { kind: "warn", expiresAt: AT },
+      intrinsicChanged: { kind: "intrinsicChanged", changed: { intrinsic: "JSON.parse", tool: "t", epoch: 1 } },
       toolBack: { kind: "toolBack", call: "c1" },
       tell: { kind: "tell", call: "c4" },
       stop: { kind: "stop", failure: FAILURE, text: "You have to stop now." },

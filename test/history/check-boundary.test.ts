@@ -42,6 +42,7 @@ const OTHER: { readonly [F in Field]: unknown } = {
   undo: [{ call: "c1", key: "forged", from: null }],
   saga: { leftInPlace: ["c1"] },
   compensate: { next: "cancel", by: "eve" },
+  changedIntrinsics: [{ intrinsic: "JSON.parse", tool: "forged", epoch: 1 }],
   children: [{ id: "local-1", call: "c1", try: 1, agent: "w", grant: { beats: 1 }, deadline: null, superseded: false }],
   spent: { tokensIn: 1, tokensOut: 1, microUsd: 1, beats: 1, toolCalls: 1 },
   price: { inUsd: 999, outUsd: 999 },

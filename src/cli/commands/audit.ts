@@ -6,7 +6,9 @@ import { registerResolution } from "../../sdk/resolution.ts";
 import { checkHere } from "../check-here.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { audit } from "../../doctor/audit.ts";
+import { changedWhileLoaded } from "../../doctor/audit-missing.ts";
 import { withListedTools } from "../../doctor/listed-tools.ts";
+import { IntrinsicsNoted } from "../../sdk/watched-intrinsics.ts";
 import type { ToolSecrets } from "../../ports/agent.ts";
 import { EXIT } from "../errors.ts";
 import { locateTyped, suggesting } from "../locate.ts";
@@ -28,11 +30,13 @@ export async function auditAgent(
   const { terminal } = shell;
   terminal.waitFor("loading the agent");
   registerResolution();
+  const noted = new IntrinsicsNoted();
   const located = await locateTyped(shell, { name: of.agent, settings: suggesting(settings, "audit") });
+  const changed = changedWhileLoaded(noted.changed());
   const agent = pricedBy(located.agent, settings.prices);
   checkHere(agent, settings);
   const listed = await withListedTools(agent, secretsIn(settings));
-  const found = audit(listed.agent, settings.limits, listed.missing);
+  const found = audit(listed.agent, settings.limits, [...listed.missing, ...changed]);
   terminal.waitFor(null);
   const { tools, checkpoint, context, cracks, missing } = found;
   if (shell.json)

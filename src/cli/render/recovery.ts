@@ -50,6 +50,8 @@ export function recoveryWords({ story, entry, page }: RecoveryContext): string {
     case "hold":
       if (action.failure !== undefined) return paint("yellow", `‖ waits for an operator (${rule}): ${why}`);
       return paint("yellow", `‖ waits for ${action.to === null ? "its agent" : "an upgrade"} (${rule}): ${why}`);
+    case "intrinsicChanged":
+      return paint("yellow", `! ${why}; its process ended, and the run goes on in another one`);
     case "askAgain":
       return paint("yellow", `? a human is asked again about ${callName(story, action.call)}: ${why}`);
     case "postpone":

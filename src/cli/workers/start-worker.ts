@@ -14,11 +14,13 @@ import { executionsOf } from "../../adapters/local/store/executions.ts";
 import { agentFileOf } from "../../adapters/local/workers/agent-files.ts";
 import { SEAL_VARIABLES, environmentSealKeys } from "../../adapters/local/seal-keys.ts";
 import { localSecrets } from "../../adapters/local/secrets.ts";
-import { type GoOn, serveTasks } from "../../adapters/local/workers/serve.ts";
+import { type GoOn, type Served, serveTasks } from "../../adapters/local/workers/serve.ts";
 import { otlpSpans } from "../../adapters/otlp/exporter.ts";
 import { localWorld } from "../../adapters/local/world.ts";
 import { checkAgent } from "../../sdk/check.ts";
 import { protectIntrinsics } from "../../sdk/protect-intrinsics.ts";
+import { intactWorld } from "../../sdk/intact-world.ts";
+import { type WatchedIntrinsics, watchIntrinsics } from "../../sdk/watched-intrinsics.ts";
 import { modelsOf } from "../../providers/model.ts";
 import { pricedBy } from "../../sdk/prices.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
@@ -51,6 +53,8 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
   const { dir, limits } = settings;
   registerResolution();
   protectIntrinsics();
+  let giveBack: Served["giveBack"] = () => {};
+  const intrinsics = watchIntrinsics((error) => giveBack(error));
   // Example agents keep their own files beside the runs.
   env["CAIRN_STORE"] = dir;
   const store = openStore({ dir, create: false, check: "worker" });
@@ -66,12 +70,13 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
   let inHand = "";
   let isStale = false;
   const faults = inject({ runInHand: () => inHand });
-  const world = faults.world(bare);
-  const agentOf = agentsOf({ settings, store, world, faults, onAbsent: () => (isStale = true) });
+  const world = intactWorld(faults.world(bare), intrinsics);
+  const agentOf = agentsOf({ settings, store, world, faults, intrinsics, onAbsent: () => (isStale = true) });
   const run = runTask({ world, agentOf, segments: new SegmentCache(), commits: new CommitCache() });
   const serve: RunTask = async (task, invocation) => {
     inHand = "payload" in task ? task.payload.run : "";
     const result = await run(task, invocation);
+    intrinsics.check();
     // The supervisor may end this process once no run is under way.
     if (result.kind !== "beat" || result.reply.route !== "beat") await Promise.all([spans?.flush(), flush()]);
     return isStale && result.kind === "beat" ? { kind: "exit", reply: result.reply } : result;
@@ -80,12 +85,13 @@ export function startWorker({ settings, env, inject }: WorkerStart): void {
   const goOn: GoOn = {
     beatMs: limits.beatMs,
     next: (of) => {
+      intrinsics.check();
       const next = executions.goOn(of);
       return next === null ? null : taskOf(next);
     },
   };
   // Uncaught errors are printed beside the telemetry, so secrets are removed from them too.
-  serveTasks(serve, { clean: (text) => redactionIn(bare).text(text), clock: bare.clock, goOn });
+  ({ giveBack } = serveTasks(serve, { clean: (text) => redactionIn(bare).text(text), clock: bare.clock, goOn }));
   setImmediate(flushCompileCache);
 }
 
@@ -95,12 +101,14 @@ function agentsOf(of: {
   readonly store: Store;
   readonly world: World;
   readonly faults: Faults;
+  readonly intrinsics: WatchedIntrinsics;
   onAbsent(): void;
 }): Runner["agentOf"] {
   const { agentFiles, limits, prices, modelRates } = of.settings;
   const loaded = new Map<string, Promise<LoadedAgent>>();
   const load = async (name: string): Promise<LoadedAgent> => {
-    const located = await locateNamed(name, { agentFiles, remembered: agentFileOf(of.store, name) });
+    const remembered = agentFileOf(of.store, name);
+    const located = await of.intrinsics.loading(() => locateNamed(name, { agentFiles, remembered }));
     const agent = pricedBy(located.agent, prices);
     checkAgent(agent, limits);
     setImmediate(flushCompileCache);

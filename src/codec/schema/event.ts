@@ -1,6 +1,7 @@
 /** The schema of events, of what they carry, and of messages to a run, as `core/event.ts` has them; see `state.ts`. */
 import * as z from "zod";
 import { EFFECT_NAMES } from "../../core/calls/effects.ts";
+import type { ChangedIntrinsic } from "../../core/changed-intrinsic.ts";
 import { CRACK_NAMES } from "../../core/crack.ts";
 import type { FailedSummaries } from "../../core/failed-summaries.ts";
 import type {
@@ -48,6 +49,12 @@ export const failedSummaries: z.ZodType<FailedSummaries> = z.looseObject({
   isLeft: z.literal(true).exactOptional(),
 });
 
+export const changedIntrinsic: z.ZodType<ChangedIntrinsic> = z.looseObject({
+  intrinsic: name,
+  tool: name.nullable(),
+  epoch: count,
+});
+
 const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   z.looseObject({ kind: z.literal("retry"), at, outage }),
   z.looseObject({ kind: z.literal("compact"), at: at.exactOptional(), failed: failedSummaries.exactOptional() }),
@@ -77,6 +84,7 @@ const action: z.ZodType<Action> = z.discriminatedUnion("kind", [
   }),
   z.looseObject({ kind: z.literal("askAgain"), call: name, gate: name }),
   z.looseObject({ kind: z.literal("warn"), expiresAt: at.nullable() }),
+  z.looseObject({ kind: z.literal("intrinsicChanged"), changed: changedIntrinsic }),
   z.looseObject({ kind: z.literal("toolBack"), call: name }),
   z.looseObject({ kind: z.literal("tell"), call: name }),
   z.looseObject({ kind: z.literal("cancel") }),

@@ -19,6 +19,7 @@ import type {
 } from "../../core/state.ts";
 import { asksFor, grant, price, spent } from "./budget.ts";
 import {
+  changedIntrinsic,
   answer,
   assigned,
   compensate,
@@ -194,6 +195,7 @@ export const storedState: z.ZodType<StoredState> = z.looseObject({
   startedBy: name.exactOptional(),
   forked: forked.exactOptional(),
   deadline: deadline.exactOptional(),
+  changedIntrinsics: z.array(changedIntrinsic).exactOptional(),
   upgrades: upgrades.exactOptional(),
   extension: extension.exactOptional(),
   signals: z.array(signal).exactOptional(),

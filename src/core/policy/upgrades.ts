@@ -2,6 +2,7 @@
  * How a run relates to the versions of its agent, as changes of the state. A run that waits for code keeps the phase
  * that it returns to, as a paused run does. Used by `transition.ts`, which maps each event to its change.
  */
+import { INTRINSIC_CHANGED } from "../changed-intrinsic.ts";
 import type { EventOf, Failure, MessageBody } from "../event.ts";
 import { withoutCuts } from "./cuts-in-a-row.ts";
 import { FOLLOWS, type Lack, type State, type Upgrades } from "../state.ts";
@@ -72,6 +73,8 @@ export const resumeAfterHold = (state: State): State => ({
 export const withoutLack = ({ upgrades }: State): Pick<State, "upgrades"> =>
   upgrades === undefined ? {} : { upgrades: { ...upgrades, lack: null } };
 
-/** Why a run waits at its model, in words. */
-export const modelTrouble = (code: string): string =>
-  code === "ReplyCut" ? "the replies of its model are cut" : "the provider of its model refuses what it asks";
+/** Why a run waits for an operator to mend something, in words. */
+export function modelTrouble(code: string): string {
+  if (code === INTRINSIC_CHANGED) return "its code changes functions of the language";
+  return code === "ReplyCut" ? "the replies of its model are cut" : "the provider of its model refuses what it asks";
+}

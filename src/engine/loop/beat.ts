@@ -23,6 +23,7 @@ import { ActiveRun } from "../context/active-run.ts";
 import { Fenced } from "../context/fenced.ts";
 import { recordRedrive } from "../context/record-redrive.ts";
 import { alarm } from "../../history/alarm.ts";
+import { noteChangedIntrinsic } from "./changed-intrinsic.ts";
 import { waitsForNewer } from "./behind.ts";
 import { resolveAmbiguousWrite, patient } from "../../history/resolve-ambiguous-write.ts";
 import { expire, hasNews, isTooLate, nextWarning, warnIfDue } from "./idle.ts";
@@ -57,8 +58,10 @@ export async function beat(
   const time = new StoreTime(runner.world, invocation);
   const { world } = time;
   const { payload } = task;
+  world.intrinsics?.check();
   const since = world.clock.now();
   const claimed = await claim({ ...runner, world }, task, invocation);
+  world.intrinsics?.check();
   switch (claimed.kind) {
     case "missing":
       return answer(payload, "superseded");
@@ -73,6 +76,8 @@ export async function beat(
     case "granted":
       noteClaim(world, claimed);
   }
+  const { intrinsics } = world;
+  const leave = intrinsics?.enter({ run: claimed.row.run, epoch: claimed.row.epoch, tool: null });
   const trace = traceOf(world, claimed, since);
   let run: ActiveRun | null = null;
   try {
@@ -83,9 +88,11 @@ export async function beat(
     await learnSecrets(world).catch(() => undefined);
     recordRedrive(run);
     if (claimed.overtook !== null) recordTakeover(run, claimed.overtook);
-    return await drive(runner, run, task.attempt.cause ?? null);
+    return await drive(runner, run, task.attempt);
   } catch (error) {
     trace?.stopped(error);
+    // What cannot be read or decided with a broken function says nothing about the run (schedule 227).
+    intrinsics?.check();
     const lost = await lostTo(error, { time, payload, row: claimed.row, run }).catch((thrown: unknown) => {
       if (run !== null && run.noticed.outlived !== "no") invocation.mustEnd?.();
       throw thrown;
@@ -93,6 +100,7 @@ export async function beat(
     // An invocation that lost the run may also hold a promise that outlived its timeout.
     return run === null ? lost : mayEnd(run, lost);
   } finally {
+    leave?.();
     trace?.ended({ at: world.clock.now(), version: (run?.row ?? claimed.row).version });
   }
 }
@@ -142,7 +150,7 @@ function claim(
   const owner = world.random.hex().slice(0, 16);
   const leaseUntil = invocation.deadline + world.limits.skewMs;
   const { run, born, chain } = payload;
-  const { died = null, ...entry } = attempt;
+  const { died = null, changed: _, ...entry } = attempt;
   const { clock, random, limits, table } = world;
   return resolveAmbiguousWrite<ClaimOutcome>(
     () => table.claim({ run, born, chain, entry, died, owner, leaseUntil, level, now: clock.now() }),
@@ -153,16 +161,21 @@ function claim(
 
 /**
  * Runs the due commands one at a time, until the run has ended or this invocation has to release it. `cause` says how
- * the last process that is known to have died ended.
+ * the last process that is known to have died ended, and `changed` what code of the run changed in one.
  */
-async function drive(runner: Runner, run: ActiveRun, cause: string | null): Promise<BeatResult> {
+async function drive(
+  runner: Runner,
+  run: ActiveRun,
+  { cause, changed = null }: Pick<Attempt, "cause" | "changed">,
+): Promise<BeatResult> {
   const { deaths } = run.row;
   // This includes a run that compensates: an undo that kills its process would do so each time.
   if (deaths > run.state.takeoversMax) {
-    const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause });
+    const trouble = tooManyDeaths("CrashLoop", { deaths, max: run.state.takeoversMax, cause: cause ?? null });
     const forced = forceEnd(run.state, trouble, run.now);
     if (forced !== null) run.record(forced);
   }
+  if (changed !== null) await noteChangedIntrinsic(run, changed);
   // Whether a message or a resume has come since the last beat. Read before any commit, because a commit clears it.
   let { isWoken } = run.noticed;
   await openInbox(run);

@@ -23,6 +23,7 @@ import { callContextOf, canGoOn, openCall, timeoutOf, toolFor, whyChanged } from
 import { openMark } from "../../protocol/restored.ts";
 import { recordResult } from "./record-result.ts";
 import { mayDeferCommit } from "./deferred-commit.ts";
+import { asCodeOf } from "../context/code-at-work.ts";
 import { memoryFor } from "../context/agent-memory.ts";
 import { redactionIn, secretsFor } from "../../history/secrets.ts";
 import type { Next } from "../context/next.ts";
@@ -105,7 +106,8 @@ export async function undoneBy(run: ActiveRun, { undoes }: OpenCall): Promise<Ru
 }
 
 /**
- * Starts one attempt. Never rejects, because other calls of the batch may be running. `recordEnd` records the outcome.
+ * Starts one attempt. Rejects only if the process has to end at once, because other calls of the batch may be running.
+ * `recordEnd` records the outcome.
  */
 async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Try> {
   run.noticed.noteBegun(each.open.call);
@@ -119,7 +121,7 @@ async function tryOnce(run: ActiveRun, agent: Agent, each: Runnable): Promise<Tr
     // The schema may make another value now, or throw, although it accepted these arguments before.
     return { kind: "unstarted", why: sentenceOf(error) };
   }
-  return attemptTool(call);
+  return asCodeOf(run, each.open.tool, (ran) => attemptTool({ ...call, ran }));
 }
 
 /** What the tool's function receives. */

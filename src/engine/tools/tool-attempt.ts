@@ -16,18 +16,21 @@ export type Try =
   /** An unknown outcome: the effect may have happened. `outlived`: the promise still runs. */
   | { readonly kind: "silent"; readonly why: string; readonly outlived: boolean };
 
-/** Runs one attempt. Aborts it after `timeoutMs` and waits `graceMs` more for its end. Never rejects. */
+/** Runs one attempt. Aborts it after `timeoutMs` and waits `graceMs` more for its end. Rejects only with what `ran` throws. */
 export async function attemptTool(options: {
   readonly tool: Tool;
   readonly context: Omit<ToolContext<unknown>, "signal" | "deadline">;
   readonly timeoutMs: number;
   readonly graceMs: number;
   readonly clock: Clock;
+  /** Called when the tool's function has returned, before anything else runs; what it throws ends the attempt. */
+  readonly ran?: () => void;
 }): Promise<Try> {
-  const { tool, timeoutMs, graceMs, clock } = options;
+  const { tool, timeoutMs, graceMs, clock, ran = () => {} } = options;
   const stop = new AbortController();
   const context = { ...options.context, signal: stop.signal, deadline: clock.now() + timeoutMs };
   const settled = settle(() => tool.run(context));
+  ran();
   const first = await withTimeout(settled, timeoutMs, clock);
   if (first !== null) return first;
   const why = `no answer within ${timeoutMs} ms`;

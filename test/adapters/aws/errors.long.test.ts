@@ -135,7 +135,7 @@ describe("an expected response becomes an outcome", () => {
     expect(await after([ok({ executionArn: "arn", startDate: 1 })], start)).toEqual({ kind: "started" });
     expect(JSON.parse(JSON.parse(server.asked[0]?.body ?? "").input)).toEqual({
       ...PAYLOAD,
-      ...{ tries: 0, died: null, backoff: 1, code: "live" },
+      ...{ tries: 0, died: null, changed: null, backoff: 1, code: "live" },
     });
     expect(await after([spent, described("RUNNING")], start)).toEqual({ kind: "exists", running: true });
     const executionArn = `arn:aws:states:eu-west-1:111122223333:execution:cairn:${RUN}-${BORN}-1`;

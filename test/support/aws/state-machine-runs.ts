@@ -1,6 +1,7 @@
 /** Runs that the machine of AWS drives, over the world in memory: its tasks are done by the real runner. */
 import { type AskedBeat, type AskedRescue, readBeat, readRescue } from "../../../functions/machine.ts";
-import { firstInput } from "../../../src/adapters/aws/machine/machine-input.ts";
+import { ChangedError, firstInput } from "../../../src/adapters/aws/machine/machine-input.ts";
+import { IntrinsicChanged } from "../../../src/ports/intrinsics.ts";
 import type { Agent } from "../../../src/ports/agent.ts";
 import type { Task } from "../../../src/protocol/chain.ts";
 import { executionName } from "../../../src/protocol/ids.ts";
@@ -42,7 +43,8 @@ export async function performMachineTask(
       result.kind === "beat" ? outcomeOf(result.reply, { shared }) : { answer: { route: "done", seconds: 1 } },
     );
   } catch (error) {
-    return machine.end({ error: (error as Error).name });
+    const { name, message } = error instanceof IntrinsicChanged ? new ChangedError(error) : (error as Error);
+    return machine.end({ error: name, message });
   }
 }
 

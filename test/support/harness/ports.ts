@@ -39,6 +39,7 @@ type Local =
   | "sizes"
   | "hash"
   | "links"
+  | "intrinsics"
   | "placesOf";
 type Remote = Exclude<keyof World, Local>;
 

@@ -72,7 +72,7 @@ export type MachineState = TaskState | PassState | ChoiceState | WaitState | { r
 export type Informed = "Wait" | "Park" | "Renew";
 
 /**
- * Besides those of the chain. `Read…` reads the input of a route. `Unanswered` and `Died` count a failed try of a beat,
+ * Besides those of the chain. `Read…` reads the input of a route. `Unanswered`, `Changed` and `Died` count a failed try of a beat,
  * `Again` decides what follows, `Cap` bounds the pause. `Rescued` decides after a rescue, `Hold` waits for an owner's lease.
  * `Shared` is a beat in the function of all agents; only a machine that calls a function of each agent has it.
  */
@@ -87,4 +87,14 @@ export interface Definition {
 
 export type Template = { readonly [field: string]: string | boolean | null | Template };
 
-export type Failing = "Unanswered" | "Died" | "Again" | "Cap" | "Pause" | "Backoff" | "Rescue" | "Rescued" | "Hold";
+export type Failing =
+  | "Unanswered"
+  | "Changed"
+  | "Died"
+  | "Again"
+  | "Cap"
+  | "Pause"
+  | "Backoff"
+  | "Rescue"
+  | "Rescued"
+  | "Hold";

@@ -17,6 +17,7 @@
  * there, no process was started: Shared does the beat, in the function that has all agents of the deployment. So a run whose
  * agent was removed waits for it, and one whose agent has no function yet goes on. Every beat after it tries Beat first.
  */
+import { INTRINSIC_CHANGED } from "../../../core/changed-intrinsic.ts";
 import { INPUT_MARK, LIVE, routeErrorName } from "./machine-input.ts";
 import { TIMES } from "../../../protocol/limits.ts";
 import { AFTER_BEAT, type ChainState, RETRY_DELAYS_MS } from "../../../protocol/chain.ts";
@@ -131,8 +132,9 @@ function failuresOf(options: MachineOptions): States<Failing> {
   const { rescueSeconds, triesMax, backoffSeconds } = options;
   const payload = payloadOf(options);
   return {
-    Unanswered: counting(payload, "$.died"),
-    Died: counting(payload, "$.tries"),
+    Unanswered: counting(payload, { died: "$.died" }),
+    Changed: counting(payload, { died: "$.died", changed: MARKED }),
+    Died: counting(payload, { died: "$.tries" }),
     Again: {
       Type: "Choice",
       Choices: [
@@ -184,7 +186,12 @@ const PAYLOAD: Template = { "run.$": "$.run", "born.$": "$.born", "chain.$": "$.
 const ENTRY: Template = { "execution.$": "$$.Execution.Name", "epoch.$": "$.epoch" };
 
 /** Within a group of tries the retries count that Step Functions makes by itself. */
-const ATTEMPT: Template = { ...ENTRY, "retry.$": "States.MathAdd($.tries, $$.State.RetryCount)", "died.$": "$.died" };
+const ATTEMPT: Template = {
+  ...ENTRY,
+  "retry.$": "States.MathAdd($.tries, $$.State.RetryCount)",
+  "died.$": "$.died",
+  "changed.$": "$.changed",
+};
 
 /**
  * Schedule 24: an attempt of Beat claims the run and its answer is lost; then the function is removed, and the next attempt
@@ -203,24 +210,31 @@ const DEAD: Template = { ...ENTRY, "retry.$": "$.died" };
 /** What a beat that throws says, in the words of Lambda, which are JSON. */
 const CAUSE = "$.caught.Cause";
 
-/** The input of a state lies in the cause between two marks. */
+/** What a beat says to the machine lies in the cause between two marks. */
+const MARKED = `States.StringToJson(States.Base64Decode(States.ArrayGetItem(States.StringSplit(${CAUSE}, '${INPUT_MARK}'), 1)))`;
+
+/** The input of a state. */
 const reading = (Next: Informed): PassState => ({
   Type: "Pass",
   Parameters: {
-    "input.$": `States.StringToJson(States.Base64Decode(States.ArrayGetItem(States.StringSplit(${CAUSE}, '${INPUT_MARK}'), 1)))`,
+    "input.$": MARKED,
   },
   OutputPath: "$.input",
   Next,
 });
 
 /** A failed try is counted. The pause after it is drawn between the backoff and twice the backoff, which is the next one. */
-const counting = (payload: Template, died: string): PassState => ({
+const counting = (
+  payload: Template,
+  { died, changed = "$.changed" }: { readonly died: string; readonly changed?: string },
+): PassState => ({
   Type: "Pass",
   Parameters: {
     ...payload,
     "code.$": "$.code",
     "tries.$": `States.MathAdd($.tries, ${RETRY_GROUP})`,
     "died.$": died,
+    "changed.$": changed,
     "seconds.$": "States.MathRandom($.backoff, States.MathAdd($.backoff, $.backoff))",
     "backoff.$": "States.MathAdd($.backoff, $.backoff)",
   },
@@ -284,5 +298,7 @@ const THROWN_STATES = [...new Set(Object.values(AFTER_BEAT))].filter((state) => 
 const BEAT_CATCH: readonly Catcher[] = [
   ...THROWN_STATES.map(routeCatcher),
   { ErrorEquals: UNANSWERED_ERRORS, ResultPath: null, Next: "Unanswered" },
+  // Schedule 227: the process was spent, and did not die.
+  { ErrorEquals: [INTRINSIC_CHANGED], ResultPath: "$.caught", Next: "Changed" },
   { ErrorEquals: ["States.ALL"], ResultPath: null, Next: "Died" },
 ];

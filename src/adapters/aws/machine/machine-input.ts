@@ -5,6 +5,8 @@
  * route is an error: the machine catches it by its name and reads the input of the next state from its message. An
  * error needs no choice state, and choice states would add to the price of every beat.
  */
+import { type ChangedIntrinsic, INTRINSIC_CHANGED } from "../../../core/changed-intrinsic.ts";
+import type { IntrinsicChanged } from "../../../ports/intrinsics.ts";
 import { AFTER_BEAT, type ChainState, type Payload, type Reply } from "../../../protocol/chain.ts";
 
 export interface MachineInput extends Payload {
@@ -12,6 +14,8 @@ export interface MachineInput extends Payload {
   readonly tries: number;
   /** The last group of tries in which a process is known to have died, or null. */
   readonly died: number | null;
+  /** What code of the run changed in the process of a try of this entry; null if nothing. */
+  readonly changed: ChangedIntrinsic | null;
   /** The shortest pause after the next failure, in seconds. */
   readonly backoff: number;
   /**
@@ -28,7 +32,7 @@ export const LIVE = "live";
 /** The input of an entry of Beat that no attempt was made of. The definition reads every field of it. */
 export const firstInput = ({ run, born, chain, epoch, agent }: Payload, code = LIVE): MachineInput => ({
   ...{ run, born, chain, epoch, agent },
-  ...{ tries: 0, died: null, backoff: 1, code },
+  ...{ tries: 0, died: null, changed: null, backoff: 1, code },
 });
 
 /** The prefix of every route's error name. No other error has it. */
@@ -52,6 +56,21 @@ export class RouteError extends Error {
     super(`no failure, but the route ${route}${isEnd ? "" : ` ${INPUT_MARK}${input}${INPUT_MARK}`}`);
     this.name = routeErrorName(AFTER_BEAT[route]);
     // Its stack says nothing useful, and would be in every log and history.
+    this.stack = this.name;
+  }
+}
+
+/**
+ * Code of the run changed a function of the language. It is a failure, and no death; what it changed is in the message.
+ * The message holds no secret: it has names only.
+ */
+export class ChangedError extends Error {
+  override readonly name = INTRINSIC_CHANGED;
+
+  constructor({ message, culprit }: IntrinsicChanged) {
+    const changed = culprit && { intrinsic: culprit.intrinsic, tool: culprit.tool, epoch: culprit.epoch };
+    const mark = Buffer.from(JSON.stringify(changed)).toString("base64");
+    super(`${message} ${INPUT_MARK}${mark}${INPUT_MARK}`);
     this.stack = this.name;
   }
 }

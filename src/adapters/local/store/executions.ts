@@ -3,6 +3,7 @@
  * `protocol/execution.ts`. An attempt is sent only after its number is stored.
  */
 import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { ChangedIntrinsic } from "../../../core/changed-intrinsic.ts";
 import { decodePayload } from "../../../codec/row.ts";
 import type { Payload, Reply } from "../../../protocol/chain.ts";
 import { RETRY_GROUP } from "../../../protocol/entry.ts";
@@ -118,14 +119,18 @@ export function executionsOf(store: Store): Executions {
 
 const ENDED_WITH_SUPERVISOR = "it ended with its supervisor";
 
-type Found = Omit<Execution, "payload"> & { readonly payload: string; readonly sum: string };
+type Found = Omit<Execution, "payload" | "changed"> & {
+  readonly payload: string;
+  readonly changed: string | null;
+  readonly sum: string;
+};
 
 const OVER = { state: "End", stage: "ended", readyAt: null, token: null } as const;
 const isOver = ({ stage }: Execution): boolean => stage === OVER.stage;
 const UNKNOWN: Payload = { run: "", born: "", chain: 0, epoch: 0, agent: "" };
 
 function tableOf(db: DatabaseSync) {
-  const columns = "name, payload, state, stage, retry, died, cause, attempt, readyAt, seconds, token, sum";
+  const columns = "name, payload, state, stage, retry, died, cause, changed, attempt, readyAt, seconds, token, sum";
   const select = (where: string) => db.prepare(`SELECT ${columns} FROM executions WHERE ${where}`);
   const byName = select("name = ?");
   const byToken = select("token = ?");
@@ -133,15 +138,15 @@ function tableOf(db: DatabaseSync) {
   const backingOff = select("stage = 'due' AND retry > 0");
   const insert = db.prepare(
     `INSERT INTO executions (${columns})
-     VALUES (:name, :payload, :state, :stage, :retry, :died, :cause, :attempt, :readyAt, :seconds, :token, :sum)`,
+     VALUES (:name, :payload, :state, :stage, :retry, :died, :cause, :changed, :attempt, :readyAt, :seconds, :token, :sum)`,
   );
   const update = db.prepare(
     `UPDATE executions SET payload = :payload, state = :state, stage = :stage, retry = :retry, died = :died, cause = :cause,
-     attempt = :attempt, readyAt = :readyAt, seconds = :seconds, token = :token, sum = :sum WHERE name = :name`,
+     changed = :changed, attempt = :attempt, readyAt = :readyAt, seconds = :seconds, token = :token, sum = :sum WHERE name = :name`,
   );
   // It names no column of an index, so SQLite writes no page of one.
   const advance = db.prepare(
-    `UPDATE executions SET payload = :payload, retry = :retry, cause = :cause, died = :died, seconds = :seconds, sum = :sum
+    `UPDATE executions SET payload = :payload, retry = :retry, cause = :cause, died = :died, changed = :changed, seconds = :seconds, sum = :sum
      WHERE name = :name`,
   );
   const endDamaged = db.prepare(
@@ -153,12 +158,13 @@ function tableOf(db: DatabaseSync) {
    */
   const executionOf = ({ sum, ...found }: Found): Execution => {
     const payload = decodePayload(found.payload);
-    if (payload !== null && sum === sumOf(found)) return { ...found, payload };
+    if (payload !== null && sum === sumOf(found)) return { ...found, payload, changed: changeIn(found.changed) };
     endDamaged.run(found.name);
-    return { ...found, payload: payload ?? UNKNOWN, ...OVER };
+    return { ...found, payload: payload ?? UNKNOWN, changed: null, ...OVER };
   };
   const written = (execution: Execution) => {
-    const values = { ...execution, payload: JSON.stringify(execution.payload) };
+    const changed = execution.changed === null ? null : JSON.stringify(execution.changed);
+    const values = { ...execution, payload: JSON.stringify(execution.payload), changed };
     return { ...values, sum: sumOf(values) };
   };
   const allOf = (select: StatementSync): readonly Execution[] =>
@@ -166,8 +172,8 @@ function tableOf(db: DatabaseSync) {
   const foundOrNull = (found: unknown): Execution | null => (found === undefined ? null : executionOf(found as Found));
 
   const advanced = (execution: Execution) => {
-    const { name, payload, retry, died, cause, seconds, sum } = written(execution);
-    return { name, payload, retry, died, cause, seconds, sum };
+    const { name, payload, retry, died, cause, changed, seconds, sum } = written(execution);
+    return { name, payload, retry, died, cause, changed, seconds, sum };
   };
 
   return {
@@ -190,6 +196,10 @@ function tableOf(db: DatabaseSync) {
     },
   };
 }
+
+/** Its sum has shown that it is what was written. */
+const changeIn = (text: string | null): ChangedIntrinsic | null =>
+  text === null ? null : (JSON.parse(text) as ChangedIntrinsic);
 
 /** Reads the executions that are ready. */
 function readyIn(db: DatabaseSync) {

@@ -128,7 +128,7 @@ CREATE TABLE readers (run TEXT PRIMARY KEY, until INTEGER NOT NULL) STRICT, WITH
 CREATE INDEX readersByTime ON readers (until);
 CREATE TABLE executions (
   name TEXT PRIMARY KEY, payload TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, retry INTEGER NOT NULL,
-  died INTEGER, cause TEXT, attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE,
+  died INTEGER, cause TEXT, changed TEXT, attempt INTEGER NOT NULL, readyAt INTEGER, seconds INTEGER NOT NULL, token TEXT UNIQUE,
   sum TEXT NOT NULL
 ) STRICT;
 CREATE INDEX executionsReady ON executions (readyAt) WHERE readyAt IS NOT NULL;

@@ -9,12 +9,13 @@
  * end of a wait, whichever process wrote them, so none is missed.
  */
 import { bounded } from "../../../codec/value.ts";
+import { INTRINSIC_CHANGED } from "../../../core/changed-intrinsic.ts";
 import type { Limits } from "../../../protocol/limits.ts";
 import type { Clock } from "../../../ports/world.ts";
 import { type AgentCaps, type Concurrency, createAgentCaps } from "./agent-caps.ts";
 import { type Backlog, createBacklog } from "./backlog.ts";
 import type { Store } from "../store/database.ts";
-import { type Execution, applyAnswer, applyFailure, taskOf } from "../../../protocol/execution.ts";
+import { type AttemptFailure, type Execution, applyAnswer, applyFailure, taskOf } from "../../../protocol/execution.ts";
 import { type Executions, executionsOf } from "../store/executions.ts";
 import type { DrainPace, ScheduledAgent } from "../../../ports/supervision.ts";
 import { firingsOf } from "../store/firings.ts";
@@ -187,7 +188,7 @@ function attemptsOf(
     return executions.settle(execution, (found) =>
       end.kind === "answered"
         ? applyAnswer(found, { answer: end.answer, now })
-        : applyFailure(found, { now, limits, atOnce: false, isDeath: isDeath(end), cause: causeOf(end) }),
+        : applyFailure(found, { now, limits, atOnce: false, ...evidenceIn(end) }),
     );
   };
   /** The outcomes of all that ended since the last time, in one transaction. */
@@ -229,12 +230,25 @@ function attemptsOf(
   };
 }
 
-/** A store that did not answer is no death of the process that asked it, and neither is the end of its supervisor. */
-const isDeath = ({ error, hasDied }: Extract<TaskEnd, { readonly kind: "failed" }>): boolean =>
-  hasDied && error?.name !== "StoreUnreachable" && error?.name !== "Undecided";
+type FailedEnd = Extract<TaskEnd, { readonly kind: "failed" }>;
+
+/** What the failure of an attempt says about its process. */
+const evidenceIn = (end: FailedEnd): Pick<AttemptFailure, "isDeath" | "cause" | "changed"> => ({
+  isDeath: isDeath(end),
+  cause: causeOf(end),
+  ...(end.error?.changed && { changed: end.error.changed }),
+});
+
+/**
+ * A store that did not answer is no death of the process that asked it, and neither is the end of its supervisor. Schedule
+ * 227: code of one run changed a function of the language, and the process ended with all that it had.
+ */
+const isDeath = ({ error, hasDied }: FailedEnd): boolean => hasDied && !NO_DEATHS.has(error?.name ?? "");
+
+const NO_DEATHS: ReadonlySet<string> = new Set(["StoreUnreachable", "Undecided", INTRINSIC_CHANGED]);
 
 /** Text for humans: what ended the process, or what its task threw. The worker has removed the secrets from it. */
-const causeOf = ({ how, error }: Extract<TaskEnd, { readonly kind: "failed" }>): string =>
+const causeOf = ({ how, error }: FailedEnd): string =>
   bounded(error === null ? how : `${error.name}: ${error.message}`, CAUSE_CHARACTERS_MAX);
 
 const CAUSE_CHARACTERS_MAX = 300;

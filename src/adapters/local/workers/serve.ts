@@ -7,6 +7,9 @@
  * later invocation (schedule 28). The same holds after an uncaught error. Such a process ends once its other tasks have,
  * and at the deadline of that task at the latest (schedule 142).
  *
+ * Schedule 227: code of one run changes a function of the language, with which no record can be written or read any more.
+ * The process reports that for each of its tasks and ends at once.
+ *
  * After a beat that leads to the next one at once, the process goes on with that beat itself. It does not once it is
  * asked to return or to end, when its memory is short, or when it is to be replaced: then the supervisor decides where
  * the next beat runs. The supervisor knows of each beat and its deadline before the beat begins (schedule 155).
@@ -16,6 +19,7 @@ import { getHeapStatistics } from "node:v8";
 import type { Reply, Task, TaskResult } from "../../../protocol/chain.ts";
 import type { RunTask } from "../../../ports/tasks.ts";
 import { sentenceOf, stackOf } from "../../../codec/value.ts";
+import type { IntrinsicChanged } from "../../../ports/intrinsics.ts";
 import type { Clock } from "../../../ports/world.ts";
 import { systemClock } from "../clock.ts";
 import { type Places, createPlaces } from "./places.ts";
@@ -40,8 +44,14 @@ export interface GoOn {
   readonly beatMs: number;
 }
 
+/** What else this process does with its tasks. */
+export interface Served {
+  /** Reports all tasks as not done, and ends the process at once. The run of the culprit learns what it changed. */
+  readonly giveBack: (error: IntrinsicChanged) => void;
+}
+
 /** Serves the supervisor that forked this process. An uncaught error between tasks ends the process. */
-export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
+export function serveTasks(run: RunTask, options: ServeOptions = {}): Served {
   const { clean = (text) => text, clock = systemClock, goOn = null } = options;
   if (process.send === undefined) throw new Error("serveTasks serves a supervisor: fork this module, do not run it");
   const drain = new AbortController();
@@ -63,6 +73,31 @@ export function serveTasks(run: RunTask, options: ServeOptions = {}): void {
     isSpent = true;
   });
   channel({ kind: "ready" });
+  return { giveBack: (error) => giveBack(error, channel) };
+}
+
+const { apply } = Reflect;
+// Kept here, since a tool may have replaced it.
+const forEach = Reflect.get(Set.prototype, "forEach") as (this: void) => unknown;
+
+/**
+ * Uses nothing of what may be broken: no iterator, no method of a text or list. The supervisor kills the process as well,
+ * once it has read the reports.
+ */
+function giveBack({ name, code, message, culprit }: IntrinsicChanged, channel: Channel): void {
+  let unsent = inHand.size;
+  const report = ({ secret, run }: Held): void => {
+    const told: TaskError = { name, code, message };
+    const changed =
+      culprit === null ? null : { intrinsic: culprit.intrinsic, tool: culprit.tool, epoch: culprit.epoch };
+    const error = changed !== null && run === culprit?.run ? { ...told, changed } : told;
+    channel({ kind: "failed", secret, error, isHeavy: false }, () => {
+      unsent -= 1;
+      if (unsent === 0) end();
+    });
+  };
+  apply(forEach, inHand, [report]);
+  if (unsent === 0) end();
 }
 
 /** Sends a message to the supervisor; `then` is called when the message has left, or cannot. */
@@ -98,6 +133,9 @@ function complain(line: string): void {
 
 /** A task that is not answered yet. */
 interface Held {
+  readonly secret: string;
+  /** The run of the task; null for a task of the house. */
+  readonly run: string | null;
   /** Other tasks wait for its place. */
   mustReturn: boolean;
 }
@@ -117,7 +155,7 @@ interface Serving {
 
 async function serve(run: RunTask, of: Extract<ToChild, { readonly kind: "task" }> & Serving): Promise<void> {
   const { secret, task, deadline, clean, channel, clock, taken } = of;
-  const held: Held = { mustReturn: false };
+  const held: Held = { secret, run: "payload" in task ? task.payload.run : null, mustReturn: false };
   let spare = clock.after(deadline - clock.now(), end);
   /** The process must have ended by then, since the supervisor knows that time. */
   const goOnUntil = (next: number): void => {
