@@ -103,7 +103,9 @@ export function encodeSnapshot(of: {
   const snapshot = { ...told, authorLevel: LEVEL, version, previous, sealed, unsealed, commits, state };
   const { state: _, commits: __, ...rest } = snapshot;
   const short = Object.entries({ format: FORMAT, ...rest }).map(([name, value]) => [name, canonical(value)]);
-  const bare = canonicalOf({ ...Object.fromEntries(short), commits: textOf(commits), state: stateText });
+  const commitsText = textOf(commits);
+  const bare = canonicalOf({ ...Object.fromEntries(short), commits: commitsText, state: stateText });
+  assertWhole(bare, { commits: commitsText, state: stateText, version });
   const bareDigest = sha256(bare);
   const textBytes = Buffer.byteLength(bare, "utf8");
   if (!of.sign) return { digest: bareDigest, bytes: compress(bare), textBytes, snapshot, segments };
@@ -114,6 +116,23 @@ export function encodeSnapshot(of: {
     ...{ digest: sha256(text), bytes: compress(text), textBytes, segments },
     snapshot: { ...snapshot, sealedBy },
   };
+}
+
+/**
+ * The text begins and ends as each snapshot does, and has room for its parts. A polyfill that works wrongly shows here, for
+ * much less than it takes to decode the text again.
+ */
+function assertWhole(
+  text: string,
+  { commits, state, version }: { readonly commits: string; readonly state: string; readonly version: number },
+): void {
+  const isWhole =
+    text.startsWith(`{"authorLevel":${LEVEL},"commits":[`) &&
+    text.includes(`,"format":${FORMAT},`, commits.length) &&
+    text.endsWith(`,"version":${version}}`) &&
+    state.startsWith("{") &&
+    text.length > commits.length + state.length;
+  if (!isWhole) throw new TypeError("the text of a snapshot is not whole: a function of the language does not work");
 }
 
 /** The state as it is stored, with its transcript cut into segments, and those segments. */

@@ -1,0 +1,66 @@
+/** What the watcher of a process notices, accepts and blames. */
+import { afterEach, expect, test } from "vitest";
+import { changedWhileLoaded } from "../../src/doctor/audit-missing.ts";
+import { IntrinsicChanged } from "../../src/ports/intrinsics.ts";
+import { IntrinsicsNoted, watchIntrinsics } from "../../src/sdk/watched-intrinsics.ts";
+
+const NAME = "TextDecoder.prototype.decode";
+const own = Reflect.get(TextDecoder.prototype, "decode");
+const change = (): void => {
+  TextDecoder.prototype.decode = function decode(this: TextDecoder, ...given) {
+    return Reflect.apply(own, this, given);
+  };
+};
+afterEach(() => {
+  TextDecoder.prototype.decode = own;
+});
+
+const at = (run: string, tool: string | null = null) => ({ run, epoch: 1, tool });
+
+function blamed(act: () => void): IntrinsicChanged["culprit"] {
+  try {
+    act();
+  } catch (error) {
+    if (error instanceof IntrinsicChanged) return error.culprit;
+  }
+  throw new Error("nothing was noticed");
+}
+
+test("accepts what modules change while they are loaded, and names it in the audit", async () => {
+  const noted = new IntrinsicsNoted();
+  const watcher = watchIntrinsics();
+  await watcher.loading(async () => change());
+  expect(() => watcher.check()).not.toThrow();
+  expect(noted.changed()).toEqual([NAME]);
+  expect(changedWhileLoaded(noted.changed())).toEqual([
+    expect.objectContaining({ what: "intrinsics", why: expect.stringContaining(NAME) }),
+  ]);
+  expect(changedWhileLoaded([])).toEqual([]);
+});
+
+test("does not accept a change while modules are loaded beside a tool at work", async () => {
+  const watcher = watchIntrinsics();
+  watcher.enter(at("a", "pay"));
+  await watcher.loading(async () => change());
+  expect(blamed(watcher.check)).toMatchObject({ run: "a", tool: "pay", intrinsic: NAME });
+});
+
+test("blames nobody when code of several runs was at work, unless only one of them can have run", () => {
+  const several = watchIntrinsics();
+  const exact = watchIntrinsics();
+  for (const watcher of [several, exact]) for (const run of ["a", "b"]) watcher.enter(at(run, "pay"));
+  change();
+  expect(blamed(() => several.check())).toBeNull();
+  expect(blamed(() => exact.check(at("b", "pay")))).toMatchObject({ run: "b", tool: "pay" });
+});
+
+test("blames no code that has ended, and says the same at each later check", () => {
+  let changed = 0;
+  const watcher = watchIntrinsics(() => (changed += 1));
+  watcher.enter(at("a"))();
+  watcher.enter(at("b"));
+  change();
+  expect(blamed(watcher.check)).toMatchObject({ run: "b", tool: null });
+  expect(blamed(watcher.check)).toMatchObject({ run: "b", tool: null });
+  expect(changed).toBe(1);
+});
