@@ -215,13 +215,13 @@ describe("a journal", () => {
 test("a text that a broken function of the language made is not returned", () => {
   const map = Reflect.get(Array.prototype, "map");
   const write = (): unknown => {
-    Array.prototype.map = () => [];
+    Reflect.set(Array.prototype, "map", () => []);
     try {
       return written(newState());
     } catch (error) {
       return error;
     } finally {
-      Array.prototype.map = map;
+      Reflect.set(Array.prototype, "map", map);
     }
   };
   expect(write()).toBeInstanceOf(TypeError);

@@ -4,6 +4,7 @@ import { SegmentCache, load } from "../../src/history/load.ts";
 import { intactWorld } from "../../src/sdk/intact-world.ts";
 import { watchIntrinsics } from "../../src/sdk/watched-intrinsics.ts";
 import { performMachineTask, runMachineToEnd, startMachineRun } from "../support/aws/state-machine-runs.ts";
+import { withTakeovers } from "../support/harness/chain-steps.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 import { type Harness, createHarness, rowOf, scriptedAgent } from "../support/harness/harness.ts";
 
@@ -41,7 +42,7 @@ function agentThatBreaks(times: number) {
 
 test("schedule 227: a tool changes a function of the language: nothing is written, and its run goes on without a death", async () => {
   const harness = createHarness();
-  const agent = agentThatBreaks(1);
+  const agent = withTakeovers(agentThatBreaks(1), 0);
   const { run, machine } = await startMachineRun(harness, agent);
   const called = await performMachineTask(machine, { world: inNewProcess(harness), agent });
   const broken = rowOf(harness, run);

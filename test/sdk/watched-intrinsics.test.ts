@@ -2,7 +2,9 @@
 import { afterEach, expect, test } from "vitest";
 import { changedWhileLoaded } from "../../src/doctor/audit-missing.ts";
 import { IntrinsicChanged } from "../../src/ports/intrinsics.ts";
+import { intactWorld } from "../../src/sdk/intact-world.ts";
 import { IntrinsicsNoted, watchIntrinsics } from "../../src/sdk/watched-intrinsics.ts";
+import { createHarness } from "../support/harness/harness.ts";
 
 const NAME = "TextDecoder.prototype.decode";
 const own = Reflect.get(TextDecoder.prototype, "decode");
@@ -63,4 +65,12 @@ test("blames no code that has ended, and says the same at each later check", () 
   expect(blamed(watcher.check)).toMatchObject({ run: "b", tool: null });
   expect(blamed(watcher.check)).toMatchObject({ run: "b", tool: null });
   expect(changed).toBe(1);
+});
+
+test("lets a world neither read nor write once something has changed", async () => {
+  const world = intactWorld(createHarness().world, watchIntrinsics());
+  expect(await world.objects.get("a")).toBeNull();
+  change();
+  expect(() => world.objects.put("a", new Uint8Array())).toThrow(IntrinsicChanged);
+  expect(() => world.objects.get("a")).toThrow(IntrinsicChanged);
 });
