@@ -39,7 +39,15 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
 
   test("names errors in full: a pattern such as `Lambda.*` matches nothing on AWS", () => {
     expect(new Set(errorNames(definition))).toContain("Lambda.TooManyRequestsException");
-    const ours = ["CairnEnd", "CairnWait", "CairnPark", "CairnRenew", "StoreUnreachable", "Undecided"];
+    const ours = [
+      "CairnEnd",
+      "CairnWait",
+      "CairnPark",
+      "CairnRenew",
+      "StoreUnreachable",
+      "Undecided",
+      "IntrinsicChanged",
+    ];
     for (const name of errorNames(definition)) {
       if (!ours.includes(name)) expect(name).toMatch(/^(States|Lambda)\.[A-Za-z0-9]+$/);
     }
@@ -106,7 +114,7 @@ describe.each(["isolated", "shared"] as const)("the definition with %s agents", 
     expect(endWithReply(begin(), { route: "beat", epoch: 1 }).task?.event).toEqual({
       kind: "beat",
       payload: { ...PAYLOAD, epoch: 1 },
-      attempt: { execution: "local-abc-b1-1", epoch: 1, retry: 0, died: null },
+      attempt: { execution: "local-abc-b1-1", epoch: 1, retry: 0, died: null, changed: null },
     });
   });
 

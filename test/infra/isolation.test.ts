@@ -156,7 +156,7 @@ describe("the machine of isolated agents", () => {
   test("calls the shared function with the same task when that of the agent is missing", () => {
     const shared = endWithReply(startMachine(), { route: "beat", epoch: 2 }).end(GONE);
     expect(calls(shared)).toEqual(["Shared", "cairn-beat", "live"]);
-    const attempt = { execution: "local-abc-b1-1", epoch: 2, retry: 500, died: null };
+    const attempt = { execution: "local-abc-b1-1", epoch: 2, retry: 500, died: null, changed: null };
     expect(shared.task?.event).toEqual({ kind: "beat", payload: { ...PAYLOAD, epoch: 2 }, attempt, shared: true });
     expect(shared.waited).toBe(0);
   });

@@ -28,7 +28,13 @@ import { scriptedAgent, rowOf, createHarness } from "../support/harness/harness.
 const { FUNCTIONS, ISOLATED, PAYLOAD, ROUTES, TIMES, attemptOf, startMachine, outcomeOf, reply, endWithReply } = at;
 
 describe("a beat that fails", () => {
-  const attempt = (retry: number, died: number | null) => ({ execution: "local-abc-b1-1", epoch: 0, retry, died });
+  const attempt = (retry: number, died: number | null) => ({
+    execution: "local-abc-b1-1",
+    epoch: 0,
+    retry,
+    died,
+    changed: null,
+  });
 
   test("is retried as the next group of the same entry, and names the group that died", () => {
     const first = startMachine().end({ error: "Runtime.ExitError" });
@@ -214,10 +220,11 @@ describe("the machine compared with the chain of the other worlds", () => {
   function asked(sent: Task | null): object {
     const task = sent?.event as ChainTask & { readonly shared?: boolean };
     if (task.kind === "rescue") return readRescue(task as AskedRescue);
-    if (task.kind !== "beat" || task.shared !== true) return task;
-    // Its retries are above those of Beat in the same group.
-    const { shared: _, attempt, ...beat } = task;
-    return { ...beat, attempt: { ...attempt, retry: attempt.retry - 500 } };
+    if (task.kind !== "beat") return task;
+    // The chain names nothing where nothing was changed. Retries of Shared are above those of Beat in the same group.
+    const { shared, attempt: named, ...beat } = task;
+    const { changed: _, ...attempt } = named;
+    return { ...beat, attempt: { ...attempt, retry: attempt.retry - (shared === true ? 500 : 0) } };
   }
 
   /** A machine whose agents share a function does not hand their names on. */

@@ -90,7 +90,7 @@ describe.concurrent("a run that waits for approval", () => {
   });
 });
 
-test("a run whose token expires continues with exactly one beat", async () => {
+test("a run whose token expires continues with exactly one beat, which warns of its end, and then ends", async () => {
   const agent = { agent: clerk, input: ASK, key: `paused-${Date.now()}` };
   const row = await started({ world: dying(impatient.world) }, agent);
   await sendRequest(impatient.world, { run: row.run, want: "pause" });
@@ -99,8 +99,9 @@ test("a run whose token expires continues with exactly one beat", async () => {
   expect(await ended(impatient, row.run)).toMatchObject({ status: "failed", failure: { code: "Expired" } });
   const name = nameOf(row, 1);
   await until(async () => expect(await statusOf(impatient, name)).toBe("SUCCEEDED"));
-  expect((await typesOf(impatient, name)).filter((type) => type === "TaskTimedOut")).toHaveLength(1);
-  expect(await statesOf(impatient, name)).toEqual(["Beat", "ReadPark", "Park", "Beat", "End"]);
+  expect((await typesOf(impatient, name)).filter((type) => type === "TaskTimedOut")).toHaveLength(2);
+  const waits = ["Beat", "ReadPark", "Park"];
+  expect(await statesOf(impatient, name)).toEqual([...waits, ...waits, "Beat", "End"]);
 });
 
 test("a run with more claims than one execution may have moves to the next execution, again and again", async () => {

@@ -10,7 +10,7 @@ export function waits(run: Shown, of: Style & { readonly command: Command }): st
   const { paint, command, now } = of;
   const { waitsFor } = run;
   if (waitsFor === null) return [];
-  const means = waitsFor.kind === "model" ? "ask the model again, once that is mended" : lookMeans(run, now);
+  const means = waitsFor.kind === "model" ? "go on, once that is mended" : lookMeans(run, now);
   const look = { type: command("resume", run.run), means };
   const upgrade = command("resume", run.run, "--upgrade");
   const title = `${paint("yellow", "?")} ${wantedWords(waitsFor)}`;

@@ -1,4 +1,5 @@
 /** What waits for a human, in one list: what expires first comes first. */
+import { INTRINSIC_CHANGED } from "../../core/changed-intrinsic.ts";
 import type { RestoredRun, WaitingGate, WaitingPage, WaitingQuestion } from "../../operations/approvals.ts";
 import type { Shown, ShownParse, UnknownCall, WaitsFor } from "../../operations/views.ts";
 
@@ -64,7 +65,16 @@ export function needsOf({ gates, questions, restored, blocked }: AllNeeds): read
     ...blocked.flatMap((shown): readonly Need[] => {
       const { run, agent, waitsFor } = shown;
       if (waitsFor?.kind === "model")
-        return [{ kind: "model", shown, id: modelId(shown), run, until: null, title: `The model of ${agent}` }];
+        return [
+          {
+            kind: "model",
+            shown,
+            id: modelId(shown),
+            run,
+            until: null,
+            title: `The ${blockedBy(waitsFor.code)} of ${agent}`,
+          },
+        ];
       if (waitsFor?.kind !== "upgrade" || waitsFor.accepted) return [];
       const title = `New version of ${agent}`;
       return [{ kind: "upgrade", shown, id: upgradeId(run, waitsFor), run, until: null, title }];
@@ -169,3 +179,6 @@ export function answerIn(text: string, schema: unknown): ReturnType<typeof jsonI
   const type = (schema as { readonly type?: unknown } | null)?.type;
   return parsed.ok || (type !== "string" && type !== undefined) ? parsed : { ok: true, json: text };
 }
+
+/** What an operator has to mend. */
+const blockedBy = (code: string): string => (code === INTRINSIC_CHANGED ? "code" : "model");

@@ -18,7 +18,7 @@ export function ModelCard({ run: shown }: { readonly run: Shown }) {
     <>
       <CardHead title={upper(modelTrouble(waitsFor.code))} run={run} agent={agent} />
       <p>{waitsFor.why}</p>
-      <p class="quiet">Nothing was undone. Mend this, such as a key or a limit, and the run asks its model again.</p>
+      <p class="quiet">Nothing was undone. Mend this, such as a key, a limit or a tool, and let the run go on.</p>
       <Deciding id={id} needs="resume" title="Resume">
         <div class="line">
           <button type="button" class="primary" data-key="a" onClick={() => void decide(id, action)}>

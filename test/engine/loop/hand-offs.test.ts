@@ -95,7 +95,7 @@ describe("an outcome that is unknown to a worker", () => {
     ["succeeded", { outcome: "succeeded", result: { memo: "looked" } }],
   ] as const)("is reconciled as %s at the boss", async (as, result) => {
     const { harness, agents, run } = await unknown();
-    harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS);
+    harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS + harness.world.limits.beatMs);
     const answer = { as, result: as === "succeeded" ? { memo: "looked" } : null, by: "eve", note: null };
     expect(await reconcile(harness.world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
     await runUntilIdle(harness, agents, TASKS_MAX);
@@ -104,7 +104,7 @@ describe("an outcome that is unknown to a worker", () => {
 
   test("that an operator wants made again gets another child", async () => {
     const { harness, agents, run, till } = await unknown({ fate: (number) => (number === 0 ? "unknown" : "returns") });
-    harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS);
+    harness.clock.moveTo(harness.clock.now() + 10 * SETTLE_MS + harness.world.limits.beatMs);
     const answer = { as: "retry", result: null, by: "eve", note: null } as const;
     expect(await reconcile(harness.world, { run, call: "c1", ...answer })).toEqual({ kind: "accepted" });
     await runUntilIdle(harness, agents, TASKS_MAX);
