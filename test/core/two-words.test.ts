@@ -98,7 +98,7 @@ function reconciles(as: "failed" | "succeeded") {
   };
 }
 
-const CANCELS = ["cancel", "cancel and undo"];
+const CANCELS = new Set(["cancel", "cancel and undo"]);
 
 /** The states in which words come: one of each phase, and those in which an end is on its way. */
 const STATES: { readonly [where: string]: () => State } = {
@@ -115,12 +115,12 @@ const STATES: { readonly [where: string]: () => State } = {
 };
 
 /** The run does its own work next. Neither word decides about that. */
-const GOES_ON = ["prepare", "askModel", "compact", "close", "judge", "lookAgain"];
+const GOES_ON = new Set(["prepare", "askModel", "compact", "close", "judge", "lookAgain"]);
 
 /** What an invocation does next; null: nothing that a word decides. */
 function step({ state, view: seen }: Run): Run | null {
   const [command] = nextCommands(state, seen);
-  if (command === undefined || GOES_ON.includes(command.kind)) return null;
+  if (command === undefined || GOES_ON.has(command.kind)) return null;
   const now = { ...seen, now: seen.now + 1 };
   if (command.kind === "awaitAnswer") {
     const [child] = state.children;
@@ -187,7 +187,7 @@ describe.each(Object.keys(STATES))("in %s", (where) => {
 function expectHeld(of: { readonly first: string; readonly second: string; readonly both: Run }): void {
   const { first, second, both } = of;
   const { how, state } = outcomeOf(both);
-  const hasCancelled = CANCELS.includes(first) || CANCELS.includes(second);
+  const hasCancelled = CANCELS.has(first) || CANCELS.has(second);
   // An end that the run decided by itself, before any of the words, is not one of these states.
   if (hasCancelled) {
     // A pause that nobody lifts holds no cancel back.
