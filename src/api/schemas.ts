@@ -107,6 +107,10 @@ const unknownCall: z.ZodType<UnknownCall> = z.object({
     description:
       "Why no beat could start it: it did not begin, and `retry` makes it. Null where its outcome is unknown.",
   }),
+  lostTime: z.boolean().openapi({
+    description:
+      "The run was restored from a backup and has not made the call since: it may have happened before that.",
+  }),
   did: z.array(z.string()).openapi({
     description: "What its child runs did outside, one line for each call. Empty where it is no hand-off.",
   }),

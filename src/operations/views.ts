@@ -54,6 +54,8 @@ export interface UnknownCall {
   readonly toolGone: boolean;
   /** It did not begin, and why no beat could start it; null: its outcome is unknown. */
   readonly unbegun: string | null;
+  /** The run was restored from a backup and has not made the call since: it may have happened in the lost time. */
+  readonly lostTime: boolean;
   /** What its child runs did outside, one line for each call. Empty where it is no hand-off. */
   readonly did: readonly string[];
   /** What follows at `reconcilableFrom` without an answer. `ask`: it keeps waiting. */
@@ -197,6 +199,7 @@ async function shownOf(world: World, { row, state: stored }: Loaded): Promise<Sh
         tool,
         toolGone: marks.toolGone ?? false,
         unbegun: marks.unbegun ?? null,
+        lostTime: marks.restored !== undefined && marks.releasedBy === null,
         did: marks.outside === undefined ? [] : workLines(marks.outside),
         otherwise: marks.onUnknown ?? "ask",
         reconcilableFrom: reconcilableFrom ?? 0,

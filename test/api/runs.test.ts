@@ -220,6 +220,7 @@ describe("a document that exceeds the size limit of a response", () => {
         key: "k",
         toolGone: false,
         unbegun: null,
+        lostTime: false,
         did: [],
         answered: false,
         reconcilableFrom: 1,

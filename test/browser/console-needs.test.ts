@@ -39,7 +39,7 @@ test("asks again when an outcome is unknown again after it was run again", async
       reconcilableFrom,
       answered: false,
     },
-    ...{ toolGone: false, unbegun: null, did: [], otherwise: "ask" as const, undo: false },
+    ...{ toolGone: false, unbegun: null, lostTime: false, did: [], otherwise: "ask" as const, undo: false },
   });
   await changing<Listed>(page, /\/runs\?limit=/, (list) => ({
     ...list,

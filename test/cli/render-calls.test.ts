@@ -13,7 +13,16 @@ const PAGE = { now: NOW, paint: (_: unknown, text: string) => text, width: 100 }
 
 const call: UnknownCall = {
   ...{ call: "c6", tool: "pay", key: "trip_42", args: { usd: 266 }, reconcilableFrom: NOW + 12_000 },
-  ...{ answered: false, toolGone: false, unbegun: null, did: [], business: true, otherwise: "ask", undo: false },
+  ...{
+    answered: false,
+    toolGone: false,
+    unbegun: null,
+    lostTime: false,
+    did: [],
+    business: true,
+    otherwise: "ask",
+    undo: false,
+  },
 };
 
 const blocked: Shown = {
@@ -65,6 +74,14 @@ const blocked: Shown = {
 
 const shown = (otherwise: UnknownCall["otherwise"]): string =>
   renderRun({ ...blocked, unknown: [{ ...call, otherwise }] }, { ...PAGE, command: (...words) => commandLine(words) });
+
+test("a call of a restored run says why it asks", () => {
+  const lines = renderRun(
+    { ...blocked, unknown: [{ ...call, lostTime: true }] },
+    { ...PAGE, command: (...words) => commandLine(words) },
+  );
+  expect(lines).toContain("its run was restored from a backup; this may have happened in between");
+});
 
 test("a call that needs no reconciliation shows what follows, when, and the origin of its key", () => {
   expect(shown("ask")).toMatch(/\nkey +trip_42, the agent's own\nlook for that key/);

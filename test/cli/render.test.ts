@@ -24,6 +24,7 @@ const KNOWN = {
   answered: false,
   toolGone: false,
   unbegun: null,
+  lostTime: false,
   did: [],
   business: false,
   otherwise: "ask",

@@ -21,7 +21,7 @@ const call = (of: Partial<UnknownCall> = {}): UnknownCall => ({
     reconcilableFrom: 1_000,
     answered: false,
   },
-  ...{ toolGone: false, unbegun: null, did: [], otherwise: "ask", undo: false },
+  ...{ toolGone: false, unbegun: null, lostTime: false, did: [], otherwise: "ask", undo: false },
   ...of,
 });
 

@@ -290,6 +290,7 @@ function renderUnknown(run: string, call: UnknownCall, of: Style & { readonly co
     ["key", key],
   ];
   if (call.unbegun !== null) facts.push(["why", call.unbegun]);
+  if (call.lostTime) facts.push(["why", "its run was restored from a backup; this may have happened in between"]);
   for (const line of call.did) facts.push(["its run", line]);
   if (call.answered) {
     return ["", title, ...pairs([...facts, ["answer", "recorded; the next beat applies it"]], paint)].join("\n");

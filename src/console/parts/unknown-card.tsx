@@ -49,7 +49,7 @@ function actionOf(
 
 export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; readonly call: UnknownCall }) {
   const { run, agent } = shown;
-  const { call, tool, args, reconcilableFrom, undo, toolGone, unbegun, did } = of;
+  const { call, tool, args, reconcilableFrom, undo, toolGone, did } = of;
   const id = unknownId(run, of);
   const isOmitted = (shown as RunDocument).omitted?.includes("#/unknown/*/args") === true;
   const chosen = useSignal<Answer>("succeeded");
@@ -71,11 +71,7 @@ export function UnknownCard({ run: shown, call: of }: { readonly run: Shown; rea
         run={run}
         agent={agent}
       />
-      <p>
-        {unbegun === null
-          ? "The process died or the answer was lost after the request was sent. Look for this key in the external service."
-          : `It was agreed, and it did not happen: ${unbegun}`}
-      </p>
+      <p>{whyAsked(of)}</p>
       {did.map((line) => (
         <p>Its run: {line}</p>
       ))}
@@ -170,3 +166,12 @@ const Evidence = ({ call: { key, business, reconcilableFrom, otherwise } }: { re
     </dd>
   </dl>
 );
+
+/** Why a human is asked about the call. */
+function whyAsked({ unbegun, lostTime, did }: UnknownCall): string {
+  if (unbegun !== null) return `It was agreed, and it did not happen: ${unbegun}`;
+  if (lostTime)
+    return "This run was restored from a backup, and this may have happened in between. Look for this key in the external service.";
+  if (did.length > 0) return "What its run did is not known in full. Look for it in the external service.";
+  return "The process died or the answer was lost after the request was sent. Look for this key in the external service.";
+}

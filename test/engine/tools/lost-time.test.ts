@@ -29,6 +29,7 @@ test("a restored run asks before its first unsafe call, names both moments, and 
   expect(done).toHaveLength(2);
   const says = `this run was restored from its state of ${new Date(restored?.asOf ?? 0).toISOString()}`;
   expect(await asked(harness, run)).toEqual([expect.stringContaining(says)]);
+  expect((await show(harness.world, run))?.unknown).toMatchObject([{ lostTime: true, answered: false }]);
   expect(await reconcile(harness.world, answer(run, "succeeded"))).toMatchObject({ kind: "accepted" });
   expect(await checkRun(harness.world, { run, by: "ann" })).toMatchObject({ kind: "checked" });
   await runUntilIdle(harness, agent);
