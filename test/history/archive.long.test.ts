@@ -182,7 +182,7 @@ describe("a run", () => {
   test("that ends without its agent is archived by the process that ends it", async () => {
     const harness = createSupervisedHarness();
     const { run } = await createIdleRun(harness, { key: "key", agent: keeping(WARM) });
-    harness.clock.moveTo(rowOf(harness, run).deadline + 1);
+    harness.clock.moveTo(rowOf(harness, run).deadline + harness.world.limits.idleRunMs / 10);
     await sweep(harness);
     expect(rowOf(harness, run)).toMatchObject({ status: "failed", endNotified: true });
     expect(archiveIn(harness, rowOf(harness, run)).run.failure).toMatchObject({ code: "Expired" });
