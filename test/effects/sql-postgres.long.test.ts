@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { type PgClientLike, type PgPoolLike, type SqlDatabase, postgresDatabase } from "../../src/effects/index.ts";
 import { type AgentRun, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { booksIn, openBank, poolOf, transferTool } from "../support/services/bank.ts";
-import { duplicatesIn } from "../support/services/service-view.ts";
+import { duplicatesIn, serviceView } from "../support/services/service-view.ts";
 import { callContext } from "./call-context.ts";
 import { callingAgent } from "./calling-agent.ts";
 
@@ -36,6 +36,10 @@ beforeEach(clear);
 const key = (letter: string, epoch = 1) =>
   callContext({ input: { to: "ada", cents: 100 }, key: `act-${letter}`, epoch, of: { key: "act-a", result: null } });
 
+/** Stands for the database, which `judged` asks once the run is over. */
+const bank = serviceView({ name: "bank", effects: () => [], reset: () => undefined });
+const RUN = { input: {}, services: [bank] };
+
 /** The run with what the database has booked, as the kit judges it. */
 async function judged(run: AgentRun): Promise<AgentRun> {
   const effects = (await booksIn(pool)).effects.map((effect) => ({
@@ -46,11 +50,11 @@ async function judged(run: AgentRun): Promise<AgentRun> {
 
 test("a transfer is committed once, with a kill at each fault point", async () => {
   const agent = callingAgent({ act: transferTool(database), args: TWO });
-  const { points } = await runAgent(agent, { input: {} });
+  const { points } = await runAgent(agent, RUN);
   expect(points).toContain("after:effect:act#2");
   for (const point of points) {
     await clear();
-    const run = await judged(await killAt(agent, point, { input: {} }));
+    const run = await judged(await killAt(agent, point, RUN));
     expect(run.status).toBe("completed");
     expectEffectsOnce(run);
     expect(duplicatesIn(run.effects)).toBe(0);
@@ -60,11 +64,11 @@ test("a transfer is committed once, with a kill at each fault point", async () =
 
 test("a transfer is undone once, with a kill at each fault point", async () => {
   const agent = callingAgent({ act: transferTool(database), args: THREE, end: "failed" });
-  const { points } = await runAgent(agent, { input: {} });
+  const { points } = await runAgent(agent, RUN);
   expect(points).toContain("after:undo:act#2");
   for (const point of points) {
     await clear();
-    expect((await killAt(agent, point, { input: {} })).status).toBe("failed");
+    expect((await killAt(agent, point, RUN)).status).toBe("failed");
     expect(await booksIn(pool)).toEqual({ balance: 0, effects: [] });
   }
 });
@@ -116,7 +120,7 @@ function breaking(when: "before" | "after"): PgPoolLike & { readonly destroyed: 
 test.each(["before", "after"] as const)("a connection that breaks %s the commit leaves one transfer", async (when) => {
   const broken = breaking(when);
   const agent = callingAgent({ act: transferTool(postgresDatabase(broken)), args: TWO });
-  const run = await judged(await runAgent(agent, { input: {} }));
+  const run = await judged(await runAgent(agent, RUN));
   expect(run.status).toBe("completed");
   expect(broken.destroyed).toBe(1);
   expectEffectsOnce(run);

@@ -2,6 +2,7 @@
  * What must hold of the memory of a history: an entry whose write was acknowledged is there, once, with the last text that
  * it was given; what the run learned is there once; and the run goes on with what it recalled, whatever became of it.
  */
+import { callsOf } from "../record.ts";
 import type { ObservedHistory } from "../observed-history.ts";
 import { replay } from "../replay.ts";
 import type { Feature } from "./feature.ts";
@@ -55,10 +56,20 @@ function learnedOnce({ events, history }: ObservedHistory, entries: readonly Ent
   ];
 }
 
-/** Every request after the commit that recalled shows the same version. */
+/**
+ * Every request after the commit that recalled shows the same version. A task of an earlier epoch is fenced: what it
+ * recalled and was told is in no commit.
+ */
 function changed({ events, history }: ObservedHistory): readonly string[] {
-  const recalled = events("Recalled")[0]?.order ?? Infinity;
-  const shown = history.features.modelCalls.flatMap(({ order, shows }) => (order > recalled ? [factIn(shows)] : []));
+  const [recalled] = events("Recalled");
+  const fenced = new Set(
+    callsOf(history.record.calls, "table.claim").flatMap(({ task, outcome }) =>
+      outcome?.kind === "granted" && outcome.row.epoch < (recalled?.epoch ?? 0) ? [task] : [],
+    ),
+  );
+  const shown = history.features.modelCalls.flatMap(({ order, task, shows }) =>
+    order > (recalled?.order ?? Infinity) && !fenced.has(task) ? [factIn(shows)] : [],
+  );
   const versions = [...new Set(shown)].filter((version) => version !== null);
   return versions.length > 1 ? [`the run recalled the fact in versions ${versions.join(" and ")}`] : [];
 }
