@@ -83,7 +83,7 @@ test(
       assertNoViolations(wrongIn(history));
       doubled.push(...violationsOf(history));
     }
-    expect(doubled.join("\n")).toMatch(/^(keyedOnce: probed|unsafeOncePerPermission|recordedHappened)/);
+    expect(doubled.join("\n")).toMatch(/^(keyedOnce: (probed|unsafe-undo)|unsafeOncePerPermission|recordedHappened)/);
   },
 );
 
