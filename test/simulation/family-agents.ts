@@ -2,7 +2,7 @@
 import { z } from "zod";
 import type { Effect } from "../../src/core/calls/effects.ts";
 import type { Json } from "../../src/core/json.ts";
-import type { Agent } from "../../src/ports/agent.ts";
+import type { Agent, ToolContext } from "../../src/ports/agent.ts";
 import {
   type Conversation,
   type ScriptedReply,
@@ -111,9 +111,9 @@ const thinking =
 function workOf(effect: Effect, { pause, service }: Around) {
   const of = {
     ...{ input: PART, timeoutMs: 500 },
-    run: async ({ key, run }: { readonly key: string; readonly run: string }) => {
+    run: async ({ key, run, restart }: Pick<ToolContext<unknown>, "key" | "run" | "restart">) => {
       await pause();
-      if (effect !== "none") service.act({ key, run });
+      if (effect !== "none") service.act({ key, run, restart });
       return "acted";
     },
   };

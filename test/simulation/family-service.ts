@@ -9,9 +9,16 @@ import { reconcile } from "../../src/operations/reconcile.ts";
 import { show } from "../../src/operations/views.ts";
 import type { Told } from "./family-history.ts";
 
+/** An effect. `restart`: which attempt of its run made it. */
+interface Made {
+  readonly run: string;
+  readonly key: string;
+  readonly restart: number;
+}
+
 /** What the service did: each request that acted, and each one that took an effect back. */
 export class FamilyService {
-  readonly #effects: { readonly run: string; readonly key: string }[] = [];
+  readonly #effects: Made[] = [];
   readonly #undone = new Set<string>();
   readonly #isDeduplicated: boolean;
 
@@ -19,7 +26,7 @@ export class FamilyService {
     this.#isDeduplicated = effect !== "unsafe" && effect !== "probed";
   }
 
-  act(of: { readonly run: string; readonly key: string }): void {
+  act(of: Made): void {
     if (!this.#isDeduplicated || !this.has(of.key)) this.#effects.push(of);
   }
 
@@ -31,9 +38,14 @@ export class FamilyService {
     return this.#effects.some((each) => each.key === key);
   }
 
-  /** How many effects of that run stand. */
+  /**
+   * How many effects of that run stand, of the attempt with the most: an operator who restarts a worker wants its work
+   * again, and was told which effects stand.
+   */
   standingOf(run: string): number {
-    return this.#effects.filter((each) => each.run === run && !this.#undone.has(each.key)).length;
+    const standing = this.#effects.filter((each) => each.run === run && !this.#undone.has(each.key));
+    const counts = standing.map(({ restart }) => standing.filter((each) => each.restart === restart).length);
+    return Math.max(0, ...counts);
   }
 }
 
