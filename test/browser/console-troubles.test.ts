@@ -1,4 +1,5 @@
 /** What the console shows while the server fails, is silent or answers late, in a real Chromium. */
+import type { UnknownCall } from "../../src/operations/views.ts";
 import { type Page, type Route } from "playwright-core";
 import { expect, test } from "vitest";
 import { createCliFolder, startQueuedRun } from "../support/processes/cli-process.ts";
@@ -37,7 +38,8 @@ async function blockedRun(page: Page): Promise<void> {
     reconcilableFrom: 0,
     answered: false,
   };
-  const unknown = [{ ...call, toolGone: false, otherwise: "ask", undo: false }];
+  const marks = { toolGone: false, unbegun: null, lostTime: false, did: [] };
+  const unknown: readonly UnknownCall[] = [{ ...call, ...marks, otherwise: "ask", undo: false }];
   const shown = { run: "local-a", agent: "clerk", status: "blocked", inProgress: true, gates: [], waits: [], unknown };
   await page.route(/\/runs\?status=blocked/, (route) =>
     route.fulfill({ json: { kind: "listed", runs: [shown], damaged: [], more: false, next: null } }),
