@@ -18,8 +18,8 @@ import { type Figures, figuresOf } from "./figures.ts";
 import { type Kill, type Moment, canJudge, chanceFrom, numbered, randomKill, wordsOf } from "./kills.ts";
 import { type Landed, countKilled, countReference, longestSettleMs, settleMsOf } from "./landing.ts";
 import { plainPass } from "./plain.ts";
-import { type Casting, type CountedBy, type Counting, countingFor } from "./stand-ins.ts";
-import type { Outcome, Pass, Starting, Strategy, Typed } from "./strategy.ts";
+import { type Casting, type EffectSource, type Counting, countingFor } from "./stand-ins.ts";
+import type { Outcome, Pass, Starting, Strategy, TypedFlags } from "./strategy.ts";
 
 /** The parameters of a comparison. */
 export interface Trial {
@@ -37,7 +37,7 @@ export interface Trial {
   readonly everyEdge: boolean;
   readonly chaos: Chaos | null;
   readonly casting: Casting;
-  readonly typed: Typed;
+  readonly typed: TypedFlags;
   readonly inputOf: (task: number) => unknown;
   readonly starting: Starting;
   readonly onProgress: (what: string) => void;
@@ -62,7 +62,7 @@ export interface Report {
   readonly everyEdge: boolean;
   readonly seed: string;
   /** Where the counted effects come from: the records of the external service or of fakes, or the trace of calls. */
-  readonly countedBy: CountedBy;
+  readonly countedBy: EffectSource;
   /** How the tools acted: by services or fakes that stood in, or for real. */
   readonly casting: Casting;
   /** Tools during whose calls no process was killed, because their outcome could not be judged. */

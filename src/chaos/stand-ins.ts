@@ -78,10 +78,10 @@ export function withoutResult(
 }
 
 /** Who knows the effects of a trial: services that stand in, fakes, or nothing but the trace of calls. */
-export type CountedBy = "other side" | "fakes" | "calls";
+export type EffectSource = "other side" | "fakes" | "calls";
 
 export interface Counting {
-  readonly by: CountedBy;
+  readonly by: EffectSource;
   /** The effects in the directory of a pass. Not for `calls`. */
   readonly effects: (dir: string) => Promise<readonly OutsideEffect[]>;
 }
@@ -99,7 +99,7 @@ export function countingFor(chaos: Chaos | null, { services, faked, real }: Cast
 }
 
 /** What the processes of a trial need to know, beside the agent's file. */
-export interface StandingIn {
+export interface TrialStandIns {
   /** The agent whose tools have no prefix. */
   readonly root: string;
   readonly standIns: Chaos["standIns"];
@@ -111,7 +111,7 @@ export interface StandingIn {
 }
 
 /** The agent of a process, none of whose tools acts outside without being asked. */
-export function agentStandingIn(agent: Agent, trial: StandingIn): Agent {
+export function agentStandingIn(agent: Agent, trial: TrialStandIns): Agent {
   const real = Object.fromEntries(trial.real.map((name) => [name, true]));
   return agentWithTools(agent, (tool, name, source: ToolSource | null) => {
     if (!acts(tool)) return tool;
@@ -125,7 +125,7 @@ export function agentStandingIn(agent: Agent, trial: StandingIn): Agent {
 /** The tool, none of whose functions reaches anything but the fake. So it has no before-image. */
 function faked(
   { before: _, undo, ...tool }: Tool,
-  of: Pick<StandingIn, "fakes" | "taskInHand"> & {
+  of: Pick<TrialStandIns, "fakes" | "taskInHand"> & {
     readonly name: string;
     readonly standIn: Exclude<StandIn, "service"> | undefined;
   },

@@ -26,12 +26,12 @@ export interface Pass {
   readonly limits: Limits;
   readonly chaos: Chaos | null;
   /** What the user typed, beside what the file says. */
-  readonly typed: Typed;
+  readonly typed: TypedFlags;
   readonly onProgress: (ended: number) => void;
   readonly stop: AbortSignal;
 }
 
-export interface Typed {
+export interface TypedFlags {
   /** The names of the tools that act for real. */
   readonly real: readonly string[];
   /** The decision about all calls that ask for approval; null: the rule of the file decides. */
@@ -54,7 +54,7 @@ export interface Starting {
 }
 
 /** The settings of a loop process. They are passed as JSON. */
-export interface LoopSettings extends Typed {
+export interface LoopSettings extends TypedFlags {
   readonly dir: string;
   readonly marks: string;
   readonly agentFile: string;

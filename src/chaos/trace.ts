@@ -54,14 +54,14 @@ export interface Begun {
 }
 
 /** A plain loop had a call decided that asks for approval. The records of a run of cairn hold such decisions. */
-export interface Decision {
+export interface DecisionLine {
   readonly kind: "decision";
   readonly as: "approved" | "denied";
   readonly at: number;
   readonly pid: number;
 }
 
-export type Line = Passed | CallLine | Took | Begun | Decision;
+export type Line = Passed | CallLine | Took | Begun | DecisionLine;
 
 const fileOf = (dir: string, task: number): string => join(dir, `task-${task}.jsonl`);
 

@@ -11,7 +11,7 @@ import { SIZES } from "../codec/limits.ts";
 import type { Failure } from "../core/event.ts";
 import type { Phase } from "../core/phases.ts";
 import { type RedriveRefusal, redriveRefusal } from "../core/policy/redrive.ts";
-import type { Restored } from "../protocol/restored.ts";
+import type { RestoreTimes } from "../protocol/restored.ts";
 import type { Row } from "../protocol/row.ts";
 import type { RedriveOutcome } from "../protocol/row-redrive.ts";
 import type { World } from "../ports/world.ts";
@@ -89,7 +89,7 @@ function decided(
   of: {
     readonly row: Row;
     readonly note: Awaited<ReturnType<typeof noteOf>>;
-    readonly restored: Restored | null;
+    readonly restored: RestoreTimes | null;
   },
 ): Promise<RedriveOutcome> {
   const { row, note } = of;

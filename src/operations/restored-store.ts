@@ -5,7 +5,7 @@
 import * as z from "zod";
 import type { MutexLeaseOutcome } from "../protocol/mutex-lease.ts";
 import {
-  type Restored,
+  type RestoreTimes,
   type RestoredMark,
   type RestoredStore,
   inheritedMark,
@@ -53,5 +53,5 @@ export async function markOfStart(
 }
 
 /** What a run passes on to a fork of it, or to itself when it is redriven; null: nothing. */
-export const passedOn = async (world: Pick<World, "leases">, row: Row): Promise<Restored | null> =>
+export const passedOn = async (world: Pick<World, "leases">, row: Row): Promise<RestoreTimes | null> =>
   inheritedMark(row, await restoredStoreOf(world));

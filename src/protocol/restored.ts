@@ -5,7 +5,7 @@
  * It is in the row and not in the state: a restore writes rows alone, and every invocation reads its row.
  */
 /** Times are epoch milliseconds. */
-export interface Restored {
+export interface RestoreTimes {
   /** When the store was restored. It names the restore. */
   readonly at: number;
   /** From when the restored state is: what the run did between then and `at` is lost. */
@@ -19,7 +19,7 @@ export interface Checked {
 }
 
 /** What the store itself keeps of its last restore. */
-export interface RestoredStore extends Restored {
+export interface RestoredStore extends RestoreTimes {
   readonly checked?: Checked;
 }
 
@@ -44,7 +44,7 @@ export const openMark = ({ restored }: Marked): RestoredMark | null =>
   restored === undefined || restored.checked !== undefined ? null : restored;
 
 /** The mark that a run without history of its own gets: a child, a fork, or a start that falls into the lost time. */
-export const markForNew = ({ at, asOf }: Restored, waits = false): RestoredMark => ({
+export const markForNew = ({ at, asOf }: RestoreTimes, waits = false): RestoredMark => ({
   at,
   asOf,
   version: 0,
@@ -58,7 +58,7 @@ export const markForNew = ({ at, asOf }: Restored, waits = false): RestoredMark 
  */
 export function markRestored(
   row: Marked & { readonly version: number; readonly epoch: number },
-  { at, asOf }: Restored,
+  { at, asOf }: RestoreTimes,
 ): RestoredMark {
   const before = openMark(row);
   return {
@@ -77,7 +77,7 @@ export function markRestored(
 export function inheritedMark(
   row: Marked & { readonly createdAt: number },
   store: RestoredStore | null,
-): Restored | null {
+): RestoreTimes | null {
   const { restored: own } = row;
   const isOfStore = store !== null && row.createdAt <= store.at && (own === undefined || own.at < store.at);
   if (isOfStore) return store.checked === undefined ? store : null;

@@ -5,7 +5,7 @@
  */
 import type { Entry } from "./entry.ts";
 import { type Changed, type RunRef, type Refused, type Row, hasEnded } from "./row.ts";
-import { type Restored, RESTORED_EPOCHS, markRestored } from "./restored.ts";
+import { type RestoreTimes, RESTORED_EPOCHS, markRestored } from "./restored.ts";
 import { deathsAfter } from "./row-claim.ts";
 
 /** A request to move a run to its next execution. */
@@ -20,7 +20,7 @@ export interface HandOver extends RunRef {
    * The store was restored. The epoch rises past every epoch that the row does not know, the run is paused, and its row
    * says from when its state is. It is no takeover.
    */
-  readonly restored?: Restored;
+  readonly restored?: RestoreTimes;
 }
 
 /**
@@ -64,7 +64,7 @@ export function decideHandOver(row: Row, handOver: HandOver): HandOverOutcome {
 }
 
 /** Until a beat records the pause, the row alone says it: no supervisor may run yet. */
-function pausedBy(row: Row, of: { readonly restored: Restored; readonly now: number }): Partial<Row> {
+function pausedBy(row: Row, of: { readonly restored: RestoreTimes; readonly now: number }): Partial<Row> {
   return {
     restored: markRestored(row, of.restored),
     pause: true,

@@ -2,7 +2,7 @@
  * Redrive: one decision on the row of a failed run. It gives the row the next epoch and the next execution of its
  * chain, and clears its expiry. The row keeps who asked and why, until the next invocation has recorded it.
  */
-import { type Restored, RESTORED_EPOCHS, markRestored } from "./restored.ts";
+import { type RestoreTimes, RESTORED_EPOCHS, markRestored } from "./restored.ts";
 import type { Changed, RunRef, Refused, Row, RedriveNote } from "./row.ts";
 
 /** A request to let a failed run go on. */
@@ -15,7 +15,7 @@ export interface Redrive extends RunRef {
   /** The checksum of the resulting row. It changes, since a redrive clears the wake-up time and the store outage. */
   readonly checksum?: string;
   /** The store was restored after the end of the run, and nothing outside was checked since. Absent: neither. */
-  readonly restored?: Restored;
+  readonly restored?: RestoreTimes;
 }
 
 /** `late`: the run has not failed, or no longer, or not in the epoch that the caller judged. */

@@ -6,9 +6,9 @@ import { z } from "zod";
 import { expect, it, onTestFinished } from "vitest";
 import type { Agent, ToolContext, UndoContext } from "../../src/ports/agent.ts";
 import { defineAgent, tool } from "../../src/sdk/define.ts";
-import { NO_MEMORY } from "../../src/chaos/no-memory.ts";
 import { OutcomeUnknown } from "../../src/sdk/outcome.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
+import { callContext } from "../support/agents/call-context.ts";
 import { rigFor } from "../../src/chaos/rig.ts";
 import { linesOf } from "../../src/chaos/trace.ts";
 
@@ -30,14 +30,8 @@ const payer = defineAgent({
   },
 }) as Agent;
 
-const contextOf = (usd: number, key: string): ToolContext<unknown> => ({
-  ...{ run: "main-1", task: {}, restart: 1, attempt: 1 },
-  ...{ input: { usd }, key, epoch: 1, signal: new AbortController().signal, deadline: 1, log: () => {} },
-  secrets: { get: async () => "" },
-  files: { list: () => [], read: () => Promise.reject(new Error("it has none")) },
-  memory: NO_MEMORY,
-  callback: () => Promise.reject(new Error("it has none")),
-});
+const contextOf = (usd: number, key: string): ToolContext<unknown> =>
+  callContext({ run: "main-1", input: { usd }, key });
 
 it("records calls and undos with the fault points before and after them", async () => {
   const dir = mkdtempSync(join(tmpdir(), "cairn-rig-"));

@@ -6,7 +6,6 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { Fakes } from "../../src/chaos/fakes.ts";
 import { GateUndecided, gateRule } from "../../src/chaos/gates.ts";
-import { NO_MEMORY } from "../../src/chaos/no-memory.ts";
 import { plainLoop } from "../../src/chaos/plain-loop.ts";
 import { rigFor } from "../../src/chaos/rig.ts";
 import { sampleFor } from "../../src/sdk/sample.ts";
@@ -15,6 +14,7 @@ import { type Chaos, childTool, defineAgent, defineChaos, tool } from "../../src
 import type { Agent, Tool, ToolContext, ToolSource } from "../../src/ports/agent.ts";
 import { modelsOf } from "../../src/providers/model.ts";
 import { scriptedModel } from "../../src/sdk/scripted.ts";
+import { callContext } from "../support/agents/call-context.ts";
 import { assertSafety } from "../support/gate/safety.ts";
 
 const input = z.object({ usd: z.number() });
@@ -61,14 +61,8 @@ function family() {
 const NAMES = ["keyed", "idempotent", "probed", "unsafe"];
 const OPEN = [...NAMES, "desk_*", ...NAMES.map((name) => `worker.${name}`)];
 
-const contextOf = (usd: number, key: string): ToolContext<unknown> => ({
-  ...{ run: "main-1", task: {}, restart: 1, attempt: 1 },
-  ...{ input: { usd }, key, epoch: 1, signal: new AbortController().signal, deadline: 1, log: () => {} },
-  secrets: { get: async () => "" },
-  files: { list: () => [], read: () => Promise.reject(new Error("it has none")) },
-  memory: NO_MEMORY,
-  callback: () => Promise.reject(new Error("it has none")),
-});
+const contextOf = (usd: number, key: string): ToolContext<unknown> =>
+  callContext({ run: "main-1", input: { usd }, key });
 
 /** Calls each tool of the family once, those that its server lists as well, and returns which calls failed. */
 async function callAll(

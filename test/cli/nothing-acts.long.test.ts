@@ -1,14 +1,11 @@
 /** Commands that look at an agent, or at a recorded run with today's agent, run nothing of it that could act outside. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/ports/agent.ts";
-import { loadAgentFile } from "../../src/sdk/load.ts";
-import { registerResolution } from "../../src/sdk/resolution.ts";
 import { LIMITS } from "../support/gate/limits.ts";
 import { assertSafety } from "../support/gate/safety.ts";
-import { beginRun, createLocalHarness, drive, runnerOf } from "../support/harness/drive.ts";
+import { clerkProject } from "./clerk-project.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const MAIN = join(ROOT, "src/cli/main.ts");
@@ -63,18 +60,8 @@ const TODAY = RECORDED.replace(
 );
 
 async function project() {
-  const { dir, world } = createLocalHarness();
-  mkdirSync(join(dir, "node_modules"));
-  symlinkSync(ROOT, join(dir, "node_modules", "cairn-run"));
-  symlinkSync(join(ROOT, "node_modules", "zod"), join(dir, "node_modules", "zod"));
-  const file = join(dir, "clerk.ts");
-  writeFileSync(join(dir, "package.json"), '{ "type": "module" }');
-  writeFileSync(file, RECORDED);
-  writeFileSync(join(dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts"] };\n');
-  registerResolution();
-  const [agent] = await loadAgentFile(file);
-  const payload = await beginRun(world, agent as Agent, {});
-  await drive(runnerOf(world, agent as Agent), payload);
+  const { dir, file, run, end } = await clerkProject(RECORDED, {});
+  await end();
   writeFileSync(file, TODAY);
   const spawned = (...words: readonly string[]) =>
     spawnSync(process.execPath, words, { cwd: dir, encoding: "utf8", timeout: LIMITS.runMs });
@@ -82,7 +69,7 @@ async function project() {
     const log = join(dir, "acted");
     return existsSync(log) ? readFileSync(log, "utf8") : "";
   };
-  return { dir, run: payload.run, spawned, acted };
+  return { dir, run, spawned, acted };
 }
 
 test("pin, its test, replay --against, audit, agents and schedules act on nothing, though today's agent would", async () => {

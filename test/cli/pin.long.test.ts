@@ -1,15 +1,10 @@
 /** `pin` as a command: the test that it writes passes, fails when the agent does something else, and is refused early. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { Agent } from "../../src/ports/agent.ts";
-import { loadAgentFile } from "../../src/sdk/load.ts";
-import { registerResolution } from "../../src/sdk/resolution.ts";
-import { beginRun, createLocalHarness, drive, runnerOf } from "../support/harness/drive.ts";
+import { clerkProject } from "./clerk-project.ts";
 import { runCli } from "../support/processes/cli-in-process.ts";
-
-const ROOT = join(import.meta.dirname, "..", "..");
 
 const AGENT = `
 import { defineAgent, scriptedModel, tool } from "cairn-run";
@@ -38,20 +33,7 @@ export const mailer = defineAgent({
 });
 `;
 
-async function project() {
-  const { dir, world } = createLocalHarness();
-  mkdirSync(join(dir, "node_modules"));
-  symlinkSync(ROOT, join(dir, "node_modules", "cairn-run"));
-  symlinkSync(join(ROOT, "node_modules", "zod"), join(dir, "node_modules", "zod"));
-  const file = join(dir, "clerk.ts");
-  writeFileSync(join(dir, "package.json"), '{ "type": "module" }');
-  writeFileSync(file, AGENT);
-  writeFileSync(join(dir, "cairn.config.ts"), 'export const config = { agents: ["./clerk.ts"] };\n');
-  registerResolution();
-  const [agent] = await loadAgentFile(file);
-  const payload = await beginRun(world, agent as Agent, { letters: 3 });
-  return { dir, file, run: payload.run, end: () => drive(runnerOf(world, agent as Agent), payload) };
-}
+const project = () => clerkProject(AGENT, { letters: 3 });
 
 const runTest = (dir: string, file: string) =>
   spawnSync(process.execPath, ["--test", file], { cwd: dir, encoding: "utf8" });

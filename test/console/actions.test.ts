@@ -2,20 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { openApiDocument } from "../../src/api/document.ts";
 import { isUnsure, troubleIn, UNREACHABLE, unsureOf } from "../../src/console/api/problem.ts";
-import { actionsOf, describe as described, scheduleAction } from "../../src/console/model/actions.ts";
+import { describe as described, scheduleAction } from "../../src/console/model/actions.ts";
 import type { Action } from "../../src/console/model/commands.ts";
 import { requestKeys } from "../../src/console/model/request-keys.ts";
+import { OFFERED_OF_RUNS } from "./offered-actions.ts";
 
-const names = [
-  ...actionsOf({ inProgress: true, status: "running", redrivable: false, waitsFor: null, restored: null }),
-  ...actionsOf({
-    inProgress: false,
-    status: "failed",
-    redrivable: true,
-    waitsFor: null,
-    restored: { at: 2, asOf: 1, waits: false },
-  }),
-];
+const names = [...OFFERED_OF_RUNS];
 
 describe("an idempotency key", () => {
   const action: Action = { words: [], method: "POST", path: "/runs", body: { agent: "clerk" }, isKeyed: true };

@@ -2,13 +2,13 @@
 import { describe, expect, test } from "vitest";
 import { GATEWAY_ROWS } from "../../functions/gateway.ts";
 import { grantedWords, budgetWords } from "../../src/cli/render/meters.ts";
-import { actionsOf } from "../../src/console/model/actions.ts";
 import { offered } from "../../src/console/model/allowed.ts";
 import { dollarsIn, levelOf, shareOf, tightest, warningOf } from "../../src/console/model/budget.ts";
 import { type BudgetMeter, budgetMeters } from "../../src/operations/budget-meter.ts";
 import { viewOfCaller } from "../../src/operations/caller-view.ts";
 import { SCOPES, type Scope } from "../../src/operations/operation.ts";
 import { ROWS } from "../../src/operations/table.ts";
+import { OFFERED_OF_RUNS } from "./offered-actions.ts";
 
 const spent = { tokensIn: 30, tokensOut: 12, microUsd: 120_000, beats: 9, toolCalls: 2, wallMs: 61_000 };
 const meter = (used: number, limit: number): BudgetMeter => ({ meter: "beats", used, limit });
@@ -49,14 +49,7 @@ describe("an action", () => {
   const callerOf = (scopes: readonly Scope[], here: Parameters<typeof viewOfCaller>[1]["here"] = ROWS) =>
     viewOfCaller({ tenant: "acme", actor: "ann", scopes }, { here, all: ROWS });
   const names = [
-    ...actionsOf({ inProgress: true, status: "running", redrivable: false, waitsFor: null, restored: null }),
-    ...actionsOf({
-      inProgress: false,
-      status: "failed",
-      redrivable: true,
-      waitsFor: null,
-      restored: { at: 2, asOf: 1, waits: false },
-    }),
+    ...OFFERED_OF_RUNS,
     ...(["upgrade", "start", "decide", "answer", "reconcile"] as const),
     ...(["pauseSchedule", "resumeSchedule", "runSchedule"] as const),
   ];

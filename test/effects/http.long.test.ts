@@ -10,7 +10,7 @@ import { type ServedRequest, json, serve } from "../support/services/http-server
 import { duplicatesIn } from "../support/services/service-view.ts";
 import { type Shop, startShop } from "../support/services/shop.ts";
 import { callingAgent } from "./calling-agent.ts";
-import { callContext } from "./call-context.ts";
+import { callContext } from "../support/agents/call-context.ts";
 
 const input = z.object({ book: z.string() });
 const TWO = [{ book: "Emma" }, { book: "Persuasion" }];

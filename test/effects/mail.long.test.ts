@@ -13,7 +13,7 @@ import type { Probe } from "../../src/ports/agent.ts";
 import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { type Mail, startSes, startSmtp } from "../support/services/mail-server.ts";
 import { duplicatesIn, serviceView } from "../support/services/service-view.ts";
-import { callContext } from "./call-context.ts";
+import { callContext } from "../support/agents/call-context.ts";
 import { callingAgent } from "./calling-agent.ts";
 
 const input = z.object({ to: z.string(), text: z.string() });

@@ -5,7 +5,7 @@ import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/
 import { serve } from "../support/services/http-server.ts";
 import { type Payments, startPayments } from "../support/services/payments.ts";
 import { duplicatesIn } from "../support/services/service-view.ts";
-import { callContext } from "./call-context.ts";
+import { callContext } from "../support/agents/call-context.ts";
 import { callingAgent } from "./calling-agent.ts";
 
 const input = z.object({ cents: z.int(), card: z.string().optional() });

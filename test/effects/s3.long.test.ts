@@ -4,7 +4,7 @@ import { type S3PutOptions, s3Put } from "../../src/effects/index.ts";
 import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { type Bucket, startBucket } from "../support/services/bucket.ts";
 import { duplicatesIn } from "../support/services/service-view.ts";
-import { callContext } from "./call-context.ts";
+import { callContext } from "../support/agents/call-context.ts";
 import { callingAgent } from "./calling-agent.ts";
 
 const input = z.object({ name: z.string(), text: z.string() });

@@ -6,7 +6,7 @@ import { type PgClientLike, type PgPoolLike, type SqlDatabase, postgresDatabase 
 import { type AgentRun, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { booksIn, openBank, poolOf, transferTool } from "../support/services/bank.ts";
 import { duplicatesIn, serviceView } from "../support/services/service-view.ts";
-import { callContext } from "./call-context.ts";
+import { callContext } from "../support/agents/call-context.ts";
 import { callingAgent } from "./calling-agent.ts";
 
 const TWO = [

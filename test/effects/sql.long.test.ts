@@ -5,7 +5,7 @@ import { tool } from "../../src/index.ts";
 import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { booksOf, openBank, transferInput, transferTool } from "../support/services/bank.ts";
 import { duplicatesIn, serviceView } from "../support/services/service-view.ts";
-import { callContext } from "./call-context.ts";
+import { callContext } from "../support/agents/call-context.ts";
 import { callingAgent } from "./calling-agent.ts";
 
 const TWO = [

@@ -5,7 +5,7 @@ import { tool } from "../../src/index.ts";
 import { everyFaultPoint, expectEffectsOnce, killAt, runAgent } from "../../src/testing/kit/index.ts";
 import { type Queue, startQueue } from "../support/services/queue.ts";
 import { duplicatesIn } from "../support/services/service-view.ts";
-import { callContext } from "./call-context.ts";
+import { callContext } from "../support/agents/call-context.ts";
 import { callingAgent } from "./calling-agent.ts";
 
 const input = z.object({ order: z.string() });

@@ -24,7 +24,7 @@ import type { Agent } from "../../ports/agent.ts";
 import { registerResolution } from "../../sdk/resolution.ts";
 import { type Report, ReferenceFailed, compareAll } from "../../chaos/compare.ts";
 import { isSound } from "../../chaos/figures.ts";
-import { type LoopSettings, STRATEGIES, type Starting, type Strategy, type Typed } from "../../chaos/strategy.ts";
+import { type LoopSettings, STRATEGIES, type Starting, type Strategy, type TypedFlags } from "../../chaos/strategy.ts";
 import type { Json } from "../../core/json.ts";
 import type { Limits } from "../../protocol/limits.ts";
 import { CliError, EXIT } from "../errors.ts";
@@ -71,7 +71,7 @@ export async function chaos(shell: Shell, of: { readonly agent: string; readonly
   if (strategies.length === 0) throw noBaseline(shell, kind);
   const said = await chaosIn(file);
   const family = { root: agent, others: await loadAgentFile(file) };
-  const typed: Typed = { real: await realTools(shell, { family, said, flags }), gates: gatesTyped(shell, flags) };
+  const typed: TypedFlags = { real: await realTools(shell, { family, said, flags }), gates: gatesTyped(shell, flags) };
   const casting = castingFor(family, { chaos: said, real: typed.real });
   const agents = familyOf(family) as readonly Agent[];
   refuseUnmade(shell, { file, names: withoutResult(agents, casting, said?.standIns ?? {}) });
@@ -180,7 +180,7 @@ function repeat(of: {
   readonly agent: string;
   readonly flags: ChaosFlags;
   readonly inputs: readonly Json[];
-  readonly typed: Typed;
+  readonly typed: TypedFlags;
 }): string {
   const { tasks, seed, everyEdge, beatSeconds } = of.flags;
   const inputs = of.inputs.flatMap((input) => ["--input", JSON.stringify(input)]);

@@ -2,7 +2,7 @@
 import type { Report } from "../../chaos/compare.ts";
 import type { Difference } from "../../chaos/effects.ts";
 import type { Figures } from "../../chaos/figures.ts";
-import type { CountedBy } from "../../chaos/stand-ins.ts";
+import type { EffectSource } from "../../chaos/stand-ins.ts";
 import type { Strategy } from "../../chaos/strategy.ts";
 import { type Cell, type Style, fittedTable } from "../terminal/paint.ts";
 import { commandLine, count, duration } from "./words.ts";
@@ -121,7 +121,7 @@ const fakedWords = (tools: readonly string[]): string =>
   `Fakes replaced ${tools.join(", ")}, so nothing left this machine. They honour keys where the effect class of the tool says so; ` +
   "whether the real services do is not checked.";
 
-const COUNTED: Readonly<Record<CountedBy, string>> = {
+const COUNTED: Readonly<Record<EffectSource, string>> = {
   "other side": "Effects are counted by the external service (chaos.effects of the agent's file).",
   fakes: "Effects are counted by the fakes.",
   calls:

@@ -1,6 +1,6 @@
 /** The initial state of a run. */
 import { type Grant, NOTHING_SPENT } from "../../core/policy/budget.ts";
-import type { Agent, OnIdle } from "../../ports/agent.ts";
+import type { Agent } from "../../ports/agent.ts";
 import type { FileRef } from "../../core/file.ts";
 import { type Message, type Value, text } from "../../core/message.ts";
 import type { Price } from "../../core/policy/price.ts";
@@ -10,7 +10,7 @@ import { FOLLOWS, type State, type UpgradePolicy } from "../../core/state.ts";
 /** What a run takes over from its agent when it begins. */
 export const partOfAgent = ({ name, version, budget, price, retention, tools, upgrade, onIdle }: Agent) => ({
   ...{ agent: name, agentVersion: version, takeoversMax: budget.takeovers, price, retention, upgrade },
-  onIdle: onIdle ?? "end",
+  ...(onIdle === "wait" && { onIdle }),
   takesEvents: Object.values(tools).some(({ wait }) => wait?.for === "event"),
 });
 
@@ -27,7 +27,7 @@ export function initialState(of: {
   price?: Price;
   retention?: Retention | null;
   upgrade: UpgradePolicy;
-  onIdle?: OnIdle;
+  onIdle?: "wait";
   startedBy?: string;
   grant?: Grant;
   depth?: number;
@@ -35,7 +35,7 @@ export function initialState(of: {
   takesEvents?: boolean;
   at: number;
 }): State {
-  const { taskText, files = [], retention, upgrade, onIdle = "end", takesEvents = false, at, ...given } = of;
+  const { taskText, files = [], retention, upgrade, takesEvents = false, at, ...given } = of;
   const message: Message = { id: "m1", at, source: "task", role: "user", parts: [text(taskText), ...files], tokens: 0 };
   return {
     ...given,
@@ -56,7 +56,6 @@ export function initialState(of: {
     absorbed: [],
     startedAt: null,
     ...(upgrade === "pin" ? { upgrades: { ...FOLLOWS, policy: upgrade } } : {}),
-    ...(onIdle === "wait" ? { onIdle } : {}),
     ...(takesEvents ? { signals: [] } : {}),
     messages: [message],
   };

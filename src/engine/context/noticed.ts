@@ -27,8 +27,7 @@ export class Noticed {
   #hasSeenDetached = false;
   #lacksChild = false;
   #cannotAskChild = false;
-  #hasWarned = false;
-  #expiresAt: number | null = null;
+  #warning: { readonly expiresAt: number | null } | null = null;
   #price: Price | null = null;
   #budget: Limits | null = null;
   #summaryCharacters = 0;
@@ -282,19 +281,16 @@ export class Noticed {
     return this.#postponed.has(call);
   }
 
-  /** Whether this invocation has warned that nobody answers the run. Nothing else happened then. */
-  get hasWarned(): boolean {
-    return this.#hasWarned;
+  /**
+   * The end that this invocation warned of, epoch milliseconds; null there: the run goes on waiting. Null: it warned of
+   * nothing. Nothing else happened in an invocation that warned.
+   */
+  get warning(): { readonly expiresAt: number | null } | null {
+    return this.#warning;
   }
 
-  /** The end that this invocation warned of, epoch milliseconds; null: none. */
-  get expiresAt(): number | null {
-    return this.#expiresAt;
-  }
-
-  noteWarned(expiresAt: number | null): void {
-    this.#hasWarned = true;
-    this.#expiresAt = expiresAt;
+  noteWarning(expiresAt: number | null): void {
+    this.#warning = { expiresAt };
   }
 
   /** The attempt has ended, and this invocation released another one. */

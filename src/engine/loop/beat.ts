@@ -242,15 +242,13 @@ async function release(run: ActiveRun, how: LetGo): Promise<BeatResult> {
   // Schedule 57: a beat without news moves no deadline. Otherwise a run whose agent never returns would never end.
   const isIdle = (looks || how.kind === "park") && !hasNews(run);
   // Schedule 104: the deadline has passed by this clock only. The deadline stays, and the run polls again.
-  const isDoubted =
-    how.kind === "park" && !run.noticed.hasWarned && run.now + run.world.limits.skewMs >= run.noticed.waitsUntil;
+  const { waitsUntil: found, warning } = run.noticed;
+  const isDoubted = how.kind === "park" && warning === null && run.now + run.world.limits.skewMs >= found;
   // Both times use one reading of the clock. A park that ends before the deadline would lead to another month of
   // parking.
-  const later = isIdle ? run.noticed.waitsUntil : run.now + run.world.limits.idleRunMs;
-  const deadline = run.noticed.expiresAt ?? later;
-  const parkedUntil = isDoubted ? run.now + BOUNDS.clockAgainMs : deadline;
-  const warning = how.kind === "park" && !isDoubted ? nextWarning(run, deadline) : parkedUntil;
-  const park = Math.min(how.kind === "park" ? (how.until ?? parkedUntil) : parkedUntil, parkedUntil, warning);
+  const deadline = warning?.expiresAt ?? (isIdle ? found : run.now + run.world.limits.idleRunMs);
+  const parkedUntil = isDoubted ? run.now + BOUNDS.clockAgainMs : nextWarning(run, deadline);
+  const park = how.kind === "park" ? Math.min(how.until ?? Infinity, parkedUntil) : parkedUntil;
   const waitsUntil = how.kind === "wait" ? how.until : park;
   const until = looks ? Math.min(waitsUntil, nextLook(run)) : waitsUntil;
   const wakeAt = how.kind === "beat" ? null : until;

@@ -44,7 +44,7 @@ export function warnIfDue(run: ActiveRun): boolean {
   const expiresAt = goesOn ? null : isTooLate(run) ? now + notice : waitsUntil;
   const why = "no answer, resume or message has reached this run for long";
   run.record({ kind: "RecoveryDecided", at: now, rule: "nobody answers", why, action: { kind: "warn", expiresAt } });
-  noticed.noteWarned(expiresAt);
+  noticed.noteWarning(expiresAt);
   const next = expiresAt === null ? "it goes on waiting" : `it ends at ${new Date(expiresAt).toISOString()}`;
   alarm(world, state.run, { what: "Expiring", why: `${why}: ${next}` });
   return true;

@@ -1,6 +1,6 @@
 /** What the engine gives a call of a tool, for tests that make one attempt by hand. */
-import { NO_MEMORY } from "../../src/chaos/no-memory.ts";
-import type { OfCall, ProbeContext, ToolContext } from "../../src/ports/agent.ts";
+import { NO_MEMORY } from "../../../src/chaos/no-memory.ts";
+import type { OfCall, ProbeContext, ToolContext } from "../../../src/ports/agent.ts";
 
 export function callContext<Input>(
   of: Partial<ToolContext<Input> & OfCall & Pick<ProbeContext<Input>, "before">> & { readonly input: Input },
